@@ -208,3 +208,18 @@ def test_a_memory_that_changes_in_place_is_copied_into_checkpoints(tmp_path):
     jo.macro.solve(people, jo.macro.Splitting(), t=0.55, h=0.1, until=InPlace(), **run)
     resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, h=0.1, until=InPlace(), resume=True, **run)
     assert resumed.t[-1] == pytest.approx(0.8)
+
+
+def test_another_condition_starts_without_the_memory_of_the_first(tmp_path):
+    """The condition may change when a run is resumed, also to one that remembers something else."""
+    ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
+    run = {"h": 0.1, "checkpoint": tmp_path / "run.npz"}
+    jo.solve(ball, jo.Maury(), t=0.5, until=Counting(lambda calls, state: False), **run)
+    assert jo.solve(ball, jo.Maury(), t=2.0, until=InPlace(), resume=True, **run).t[-1] == pytest.approx(1.3)
+
+    grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
+    people = jo.macro.Crowd(grid=grid, density=0.5, velocity=grid.velocity(1.0, 0.0))
+    run = {"h": 0.1, "checkpoint": tmp_path / "density.npz"}
+    jo.macro.solve(people, jo.macro.Splitting(), t=0.5, until=Counting(lambda calls, state: False), **run)
+    resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, until=InPlace(), resume=True, **run)
+    assert resumed.t[-1] == pytest.approx(1.3)

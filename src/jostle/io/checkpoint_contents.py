@@ -169,12 +169,17 @@ class Contents:
         return memory
 
     def remembered(self, where: str, owner: Any, title: str) -> Any:
-        """The memory of a scheme, a condition or a set, as its NamedTuple; None if there is none."""
+        """The memory of a scheme, a condition or a set, as its NamedTuple; None if there is none.
+
+        A resumed run may have another condition `until`; if it remembers other things, it starts without a memory.
+        """
         fields = {name.removeprefix(f"{where}."): self.kept[name] for name in self.kept if name.startswith(f"{where}.")}
         if not fields:
             return None
         expected = getattr(owner.remembers, "_fields", None)
         if expected is None or set(fields) != set(expected):
+            if where == "until":
+                return None
             raise BrokenFile(
                 f"{self.path} is damaged, or of another run: {title} remembers {expected}, the file contains "
                 f"{sorted(fields)}"
