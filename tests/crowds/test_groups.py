@@ -97,6 +97,7 @@ def test_groups_can_be_inhibited_and_resumed(tmp_path):
         (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, speed=1.4), "takes no speed"),
         (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, q0=[[1, 1]]), "takes no q0"),
         (lambda: crowd(3, room=PLAN), "radius is missing"),
+        (lambda: crowd(np.ones((3, 2)), room=PLAN, radius=0.2), r"array of shape \(3, 2\); give positions as q0="),
         (lambda: crowd([3, 4], room=PLAN), r"n must be .* a jo\.crowds\.Group"),
         (lambda: crowd([Group("a", 1, radius=0.2, goal="north")], room=PLAN), "no exit 'north'"),
         (

@@ -232,6 +232,10 @@ def groups_of(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Gr
         if not groups or len(set(names)) < len(names):
             raise InvalidValue(f"a crowd needs at least one group, and groups with different names, not {names}")
         return groups
+    if np.ndim(n):
+        raise InvalidValue(
+            f"n must be a number of people or groups, not an array of shape {np.shape(n)}; give positions as q0="
+        )
     if said["radius"] is None:
         raise InvalidValue("radius is missing: crowd(n, radius=0.25, room=...), or give groups of people")
     q0 = said.pop("q0")
