@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.records import records
 from jostle.kernels.cpu.signatures import (
     Floats,
     Floats2,
@@ -45,7 +46,7 @@ BLOCKED_ROWS = 20_000
 LEAST_ROWS_A_BLOCK, ROWS_A_BLOCK, BLOCKS = 250, 1000, 64
 """Blocks have about ROWS_A_BLOCK rows. If this gives fewer than BLOCKS blocks, they have fewer rows, unless the cells
 would become too narrow."""
-GROUPS = 5
+GROUPS = 6
 """Number of groups: four groups of blocks, and the group of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
 """Entries of `index`: the two bodies of a row, and the number of the row before the arrangement. From NEAR on, the same
@@ -64,7 +65,7 @@ class Arranged(NamedTuple):
     index: Indices2
     """(6, m): see `FIRST`. A wall is one more body, one for each block, behind all others."""
     e: Floats3
-    """(2, m, d) the normals of rows of length one, and room for a selection of them."""
+    """(2, m, width) the normals of rows of length one, and room for a selection of them: see `records`."""
     row: Floats2
     """(8, m): see `S0`."""
     ends: Ints
@@ -90,16 +91,16 @@ def arranged(
     block, groups, number = np.zeros(m, np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
         cell, counts = _cells(places, i, j, chunks)
-        groups = np.zeros(GROUPS + 1, np.int64)
-        for group in range(GROUPS - 1):
-            one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(group, 2), strict=True))
-            groups[group + 1] = groups[group] + one * two
-        groups[GROUPS] = groups[GROUPS - 1] + 1
+        sizes = [counts[0] * counts[1]]
+        for parities in divmod(0, 2), divmod(1, 2), divmod(2, 2), divmod(3, 2):
+            one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, parities, strict=True))
+            sizes.append(one * two)
+        groups = np.cumsum([0, *sizes, 1])
         rows = (slice(*part) for part in cut(m, chunks))
         together(_assign, [(i[part], j[part], cell, groups, int(counts[1]), block[part]) for part in rows])
         number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]), chunks)[0]
     _, order, ends = _sorted(block, int(groups[-1]), chunks)
-    index, e, row = np.empty((6, m), np.uint32), np.empty((2, m, d)), np.empty((8, m))
+    index, e, row = np.empty((6, m), np.uint32), records(2, m, d), np.empty((8, m))
     used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
     rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
     room = np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
@@ -152,9 +153,12 @@ def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: 
             if abs(one - other) > 1 or abs(two - another) > 1:
                 block[c] = groups[GROUPS - 1]
                 continue
-            one, two = min(one, other), min(two, another)
-        odd = two % 2
-        block[c] = groups[2 * (one % 2) + odd] + (one // 2) * ((columns + 1 - odd) // 2) + two // 2
+            if one != other or two != another:
+                one, two = min(one, other), min(two, another)
+                odd = two % 2
+                block[c] = groups[1 + 2 * (one % 2) + odd] + (one // 2) * ((columns + 1 - odd) // 2) + two // 2
+                continue
+        block[c] = one * columns + two
 
 
 def _sorted(key: Ints, keys: int, chunks: int) -> tuple[Indices, Indices, Ints]:

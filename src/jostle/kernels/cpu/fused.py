@@ -22,6 +22,7 @@ import numpy as np
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
+from jostle.kernels.cpu.records import carry_on, push, records
 from jostle.kernels.cpu.signatures import Floats, Floats2, Indices2, Ints, OutFloats
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
 from jostle.kernels.sharing import cut, in_step, team, together
@@ -50,14 +51,15 @@ def gauss_seidel(
     n, d = len(inverse), normal.shape[1]
     number, index, e, row, ends, groups = arranged(i, j, normal, unit, s0, start, violation, n, places, chunks)
     blocks, pieces = len(ends) - 1, -(-n // PIECE)
-    with_walls, body = np.zeros(n + blocks), np.zeros((3, n + blocks, d))
-    with_walls[number] = inverse
+    body = records(3, n + blocks, d)
+    body[V, number, -1] = inverse
+    body[X, number, -1] = body[OTHER, number, -1] = 1.0 / inverse
     sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
     with team(chunks) as members:
         meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
         of_pieces = pieces * np.arange(members + 1) // members
         tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
-        rest = index, e, row, with_walls, body, ends, kept, tasks, n, sums, tol, max_iterations, every
+        rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
         each = [((0,) * d, member, meeting, *rest) for member in range(members)]
         iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
     p = np.empty(len(i))
@@ -79,53 +81,39 @@ PIECE = 512
 
 
 @jit(helper=True, fastmath=SUMS)
-def _sweep(axes, first, last, source, index, e, row, inverse, body, beta):
+def _sweep(axes, first, last, source, index, e, row, body, beta):
     """A Gauss-Seidel sweep over selected rows: P and Y anew, v those of P; returns (against the way of P, s0 . P).
 
     It starts from the entry `source` of the rows: Y, or P where the momentum is given up.
     """
     against, linear = 0.0, 0.0
-    for c in range(first, last):
-        a, b = index[NEAR + FIRST, c], index[NEAR + SECOND, c]
+    for c in range(np.uint64(first), np.uint64(last)):
         slack, before = row[NEAR + S0, c], row[NEAR + source, c]
-        gradient = slack
-        for k in range(len(axes)):
-            gradient += e[1, c, k] * (body[V, b, k] - body[V, a, k])
-        q = max(0.0, before - gradient)
-        step, way = q - before, q - row[NEAR + P, c]
-        against -= step * way
+        q = push(axes, body, V, index[NEAR + FIRST, c], index[NEAR + SECOND, c], e, c, slack, before)
+        way = q - row[NEAR + P, c]
+        against -= (q - before) * way
         linear += slack * q
         row[NEAR + P, c], row[NEAR + Y, c] = q, q + beta * way
-        one, two = step * inverse[a], step * inverse[b]
-        for k in range(len(axes)):
-            body[V, a, k] -= one * e[1, c, k]
-            body[V, b, k] += two * e[1, c, k]
     return against, linear
 
 
 @jit(helper=True, fastmath=SUMS)
-def _move_on(axes, first, last, inverse, body, x, beta):
+def _move_on(axes, first, last, body, x, beta):
     """x = v, the velocities of p; v those of y; returns |x|^2_M."""
     size = 0.0
-    for a in range(first, last):
-        square = 0.0
-        for k in range(len(axes)):
-            now = body[V, a, k]
-            square += now * now
-            body[V, a, k] = now + beta * (now - body[x, a, k])
-            body[x, a, k] = now
-        size += square / inverse[a]
+    for a in range(np.uint64(first), np.uint64(last)):
+        size += carry_on(axes, body, V, x, a, beta)
     return size
 
 
 @jit(helper=True, fastmath=SUMS)
-def _point(axes, first, last, index, e, row, inverse, body, x):
+def _point(axes, first, last, index, e, row, body, x):
     """x += M^-1 G^T p."""
     for c in range(first, last):
-        push = row[P, c]
-        if push != 0.0:
+        p = row[P, c]
+        if p != 0.0:
             a, b = index[FIRST, c], index[SECOND, c]
-            one, two = push * inverse[a], push * inverse[b]
+            one, two = p * body[V, a, body.shape[2] - 1], p * body[V, b, body.shape[2] - 1]
             for k in range(len(axes)):
                 body[x, a, k] -= one * e[0, c, k]
                 body[x, b, k] += two * e[0, c, k]
@@ -160,7 +148,7 @@ def _test(axes, first, last, kept, index, e, row, body, x):
 
 
 @jit(helper=True, fastmath=SUMS)
-def _correct(axes, first, last, inverse, body, x, exact):
+def _correct(axes, first, last, body, x, exact):
     """Sweeps move v and x by increments: take out what round-off left of that; returns |exact|^2_M."""
     size = 0.0
     for a in range(first, last):
@@ -169,7 +157,7 @@ def _correct(axes, first, last, inverse, body, x, exact):
             now = body[exact, a, k]
             body[V, a, k] += now - body[x, a, k]
             square += now * now
-        size += square / inverse[a]
+        size += square * body[exact, a, body.shape[2] - 1]
     return size
 
 
@@ -187,23 +175,23 @@ momentum; zeros before x is computed again; the correction of round-off; the res
 
 
 @jit(helper=True)
-def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, half, x, now, beta, source):
+def _work(axes, phase, unit, n, index, e, row, body, ends, kept, sums, half, x, now, beta, source):
     """What a block or a piece does in a phase: two sums, and in a test how many rows are selected."""
     one, two = 0.0, 0.0
     if phase <= TEST:
         first, last = ends[unit], ends[unit + 1]
         if phase == SWEEP:
-            one, two = _sweep(axes, first, first + kept[unit], source, index, e, row, inverse, body, beta)
+            one, two = _sweep(axes, first, first + kept[unit], source, index, e, row, body, beta)
         elif phase == POINT:
-            _point(axes, first, last, index, e, row, inverse, body, now)
+            _point(axes, first, last, index, e, row, body, now)
         else:
             one, two, kept[unit] = _test(axes, first, last, kept[unit], index, e, row, body, x)
     else:
         first, last = unit * PIECE, min((unit + 1) * PIECE, n)
         if phase == MOVE_ON:
-            one = _move_on(axes, first, last, inverse, body, x, beta)
+            one = _move_on(axes, first, last, body, x, beta)
         elif phase == CORRECT:
-            one = _correct(axes, first, last, inverse, body, x, now)
+            one = _correct(axes, first, last, body, x, now)
         else:
             _copy(axes, first, last, body, now if phase == CLEAR else V, -1 if phase == CLEAR else x)
     place = unit if phase <= TEST else len(ends) - 1 + unit
@@ -211,9 +199,7 @@ def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, 
 
 
 @jit(fastmath=SUMS)
-def _iterate(
-    axes, member, meeting, index, e, row, inverse, body, ends, kept, tasks, n, sums, tol, max_iterations, every
-):
+def _iterate(axes, member, meeting, index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every):
     """What a thread, `member`, does of the iteration; returns how many iterations there were. `body`, `kept` are zero.
 
     tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. `sums`
@@ -228,7 +214,7 @@ def _iterate(
         of_rows = phase <= TEST
         for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
             for unit in range(tasks[group, member], tasks[group, member + 1]):
-                _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, half, x, now, beta, source)
+                _work(axes, phase, unit, n, index, e, row, body, ends, kept, sums, half, x, now, beta, source)
             if not meet(meeting, members):
                 return -1
         one, two = 0.0, 0.0
