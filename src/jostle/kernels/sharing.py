@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
-from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from threading import Lock, main_thread
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,17 @@ PIECES, ROWS_A_PIECE = 4, 80_000
 them, or into pieces of ROWS_A_PIECE rows."""
 NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
+
+
+@runtime_checkable
+class Shareable(Protocol):
+    """Work with threads of its own: a compiled kernel."""
+
+    def share(self, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+        """The result of each piece; None if the threads are at work."""
+
+    def in_step(self, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
+        """The results of pieces that wait for each other."""
 
 
 def chunks_of(rows: int, least: int = ROWS_A_CHUNK) -> int:
@@ -62,7 +73,11 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
     [8, 9, 5]
     """
     helpers = min(threads(), len(pieces)) - 1
-    return Job(work, pieces).run(helpers) if helpers > 0 else [work(*piece) for piece in pieces]
+    if helpers > 0:
+        results = work.share(pieces) if isinstance(work, Shareable) else Job(work, pieces).run(helpers)
+        if results is not None:
+            return results
+    return [work(*piece) for piece in pieces]
 
 
 @contextmanager
@@ -85,6 +100,8 @@ def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], aban
     """
     if len(pieces) == 1:
         return work(*pieces[0])
+    if isinstance(work, Shareable):
+        return work.in_step(pieces, abandon)[0]
     from concurrent.futures import FIRST_EXCEPTION, wait
 
     waiting = []
@@ -175,12 +192,8 @@ def concatenated(arrays: Sequence[Any]) -> Any:
 
 
 def _ready() -> bool:
-    """Can threads still be given work? Not when the interpreter is about to end, nor where no thread can be started."""
-    try:
-        _pool().submit(int)
-    except RuntimeError:
-        return False
-    return True
+    """Can threads still be given work? Not when the interpreter is about to end."""
+    return main_thread().is_alive()
 
 
 @cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from numba import config, types
+from numba import config, typeof, types
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -50,6 +50,7 @@ class _Kernel(CPUDispatcher):
         KERNELS.append(self)
         self.declared = declared(py_func)
         self._cache = KernelCache(py_func, alone=not self.targetoptions["_nrt"])
+        self._all_packed: dict[tuple[Any, ...], Any] = {}
 
     def compile(self, sig: Any) -> Any:
         """Compile for the declared types, whatever types are asked for; numba then converts arguments or refuses.
@@ -77,6 +78,29 @@ class _Kernel(CPUDispatcher):
             return super()._compile_for_args(*args, **keywords)
         self.compile(self.declared)
         return self
+
+
+    def share(self, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+        """[kernel(*piece) for piece in pieces], by threads that need no lock of Python's; None if they are at work."""
+        from jostle.kernels.cpu.crew import crew
+
+        return crew().share(self._packed(pieces[0]), pieces)
+
+    def in_step(self, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
+        """The same for pieces that wait for each other; see `sharing.in_step`."""
+        from jostle.kernels.cpu.crew import crew
+
+        return crew().in_step(self._packed(pieces[0]), pieces, abandon)
+
+    def _packed(self, piece: tuple[Any, ...]) -> Any:
+        """The version of the kernel for such arguments, as a function of packed arguments."""
+        from jostle.kernels.cpu.packed import Packed
+
+        kinds = self.declared or tuple(types.unliteral(typeof(argument)) for argument in piece)
+        if kinds not in self._all_packed:
+            self.compile(kinds)
+            self._all_packed[kinds] = Packed(self.overloads[kinds])
+        return self._all_packed[kinds]
 
 
 KERNELS: list[_Kernel] = []

@@ -45,15 +45,15 @@ def new_meeting() -> Ints:
     return np.zeros(NUMBERS, np.int64)
 
 
-def _system_call(name: str, symbol: str, *arguments: Any) -> Any:
+def system_call(name: str, symbol: str, *arguments: Any, result: Any = types.int32) -> Any:
     """A function of the operating system, for compiled code."""
     library: Any = ctypes.windll.kernel32 if sys.platform == "win32" else ctypes.CDLL(None)
     binding.add_symbol(symbol, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-    return types.ExternalFunction(symbol, types.int32(*arguments))
+    return types.ExternalFunction(symbol, result(*arguments))
 
 
-_offer_core = _system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
-_sleep = _system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
+offer_core = system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
+sleep = system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -63,7 +63,7 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 @intrinsic
-def _add(typing: Any, array: Any, at: Any, more: Any) -> Any:
+def add(typing: Any, array: Any, at: Any, more: Any) -> Any:
     """array[at] += more in one step, whatever other threads do; returns what it was before."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -74,7 +74,18 @@ def _add(typing: Any, array: Any, at: Any, more: Any) -> Any:
 
 
 @intrinsic
-def _look(typing: Any, array: Any, at: Any) -> Any:
+def exchange(typing: Any, array: Any, at: Any, value: Any) -> Any:
+    """array[at] = value in one step, after all that was written before."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.atomic_rmw("xchg", _pointer(context, builder, signature, arguments), arguments[2], "seq_cst")
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, types.int64), generate
+
+
+@intrinsic
+def look(typing: Any, array: Any, at: Any) -> Any:
     """array[at] as another thread left it, with all that it wrote before."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -85,7 +96,7 @@ def _look(typing: Any, array: Any, at: Any) -> Any:
 
 
 @intrinsic
-def _relax(typing: Any) -> Any:
+def relax(typing: Any) -> Any:
     """Tell the processor that this thread waits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -102,24 +113,24 @@ def _relax(typing: Any) -> Any:
 @jit(helper=True)
 def count_up(counts: OutInts, at: int) -> None:
     """counts[at] += 1, seen by `wait_for` together with all that was written before."""
-    _add(counts, at, 1)
+    add(counts, at, 1)
 
 
 @jit(helper=True)
 def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
     """Wait until counts[at] >= least; False if a member of the meeting will not come."""
     looks = 0
-    while _look(counts, at) < least:
+    while look(counts, at) < least:
         looks += 1
         if looks <= LOOKS:
-            _relax()
+            relax()
             continue
-        if _look(meeting, ABANDONED) != 0:
+        if look(meeting, ABANDONED) != 0:
             return False
         if looks <= LOOKS + OFFERS:
-            _offer_core()
+            offer_core()
         else:
-            _sleep(PAUSE)
+            sleep(PAUSE)
     return True
 
 
@@ -128,9 +139,9 @@ def meet(meeting: OutInts, members: int) -> bool:
     """Wait until all members are here; False if one of them will not come."""
     if members == 1:
         return True
-    turn = _look(meeting, TURN)
-    if _add(meeting, ARRIVED, 1) == members - 1:
-        _add(meeting, ARRIVED, -members)
-        _add(meeting, TURN, 1)
+    turn = look(meeting, TURN)
+    if add(meeting, ARRIVED, 1) == members - 1:
+        add(meeting, ARRIVED, -members)
+        add(meeting, TURN, 1)
         return True
     return wait_for(meeting, TURN, turn + 1, meeting)
