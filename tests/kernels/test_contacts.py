@@ -34,11 +34,11 @@ def test_products_with_contacts_are_those_of_the_dense_matrix(m, n, d):
     i, j, normal, inverse, random = contacts(m, n, d, 0)
     G = reference.pairs_to_dense(i, j, normal, n)
     v, p = random.normal(size=(n, d)), random.uniform(size=m)
-    np.testing.assert_allclose(cpu.rates(i, j, normal, v), G @ v.ravel(), atol=AGREE)
-    np.testing.assert_allclose(cpu.magnitude(i, j, normal, v), np.abs(G) @ np.abs(v.ravel()), atol=AGREE)
+    np.testing.assert_allclose(cpu.rates(i, j, normal, v, 1), G @ v.ravel(), atol=AGREE)
+    np.testing.assert_allclose(cpu.magnitude(i, j, normal, v, 1), np.abs(G) @ np.abs(v.ravel()), atol=AGREE)
     np.testing.assert_allclose(cpu.adjoint(i, j, normal, p, n, 1).ravel(), G.T @ p, atol=AGREE)
     np.testing.assert_allclose(
-        cpu.norms(i, j, normal, inverse), np.sqrt((G**2 * inverse.ravel()).sum(axis=1)), rtol=AGREE
+        cpu.norms(i, j, normal, inverse, 1), np.sqrt((G**2 * inverse.ravel()).sum(axis=1)), rtol=AGREE
     )
 
 
@@ -64,7 +64,7 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     (order, _), never = order_of(i, j, normal, n), np.full(m, -np.inf)
     for iterations in (0, 1, 2, 25):
         _, p, count = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, 20)
-        q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, iterations, 20, 1, None)
+        q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0].copy(), s0, start, never, 0.0, iterations, 20, 1, None)
         assert count == counted == iterations
         np.testing.assert_allclose(q[order], p, atol=1e-9)
 
@@ -171,10 +171,10 @@ def test_the_fused_loop_stops_where_its_definition_stops():
     order, _ = order_of(i, j, normal, 12)
     rest = tol, 10_000, 20
     _, p, count = accelerated_sweeps(A[order], s0[order], start, violation, *rest)
-    q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, violation, *rest, 1, None)
+    q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0].copy(), s0, start, violation, *rest, 1, None)
     assert 0 < count == counted < 10_000
     np.testing.assert_allclose(q[order], p, atol=1e-8)
-    again, none = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, q, violation, *rest, 1, None)
+    again, none = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0].copy(), s0, q, violation, *rest, 1, None)
     assert none == 0
     assert again.tolist() == pytest.approx(q.tolist(), abs=1e-14)
 

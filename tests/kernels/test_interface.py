@@ -108,14 +108,14 @@ def chain(random, n=8):
 
 def gauss_seidel(random):
     i, j, normal, mass, s0 = chain(random)
-    unit = reference.norms(i, j, normal, np.repeat(1.0 / mass, 2).reshape(-1, 2))
+    unit = reference.norms(i, j, normal, np.repeat(1.0 / mass, 2).reshape(-1, 2), 1)
     return i, j, normal, unit, 1.0 / mass, s0, np.zeros(7), np.full(7, 1e-10), 1e-10, 10_000, 20, 1, None
 
 
 def interior_point(random):
     i, j, normal, mass, s0 = chain(random)
     mass = np.repeat(mass, 2).reshape(-1, 2)
-    unit = reference.norms(i, j, normal, 1.0 / mass)
+    unit = reference.norms(i, j, normal, 1.0 / mass, 1)
     places = np.stack([np.arange(8.0), np.zeros(8)], axis=1)
     return i, j, normal / unit[:, None], mass, s0, places, np.full(7, 1e-11), 1e-11, 100, 10**6, 2
 
@@ -187,10 +187,10 @@ def moved(random, n=9):
 
 ARGUMENTS = {
     "pairs_to_dense": lambda random: (*rows(random)[:3], 14),
-    "rates": lambda random: (*rows(random)[:3], random.normal(size=(14, 2))),
-    "magnitude": lambda random: (*rows(random)[:3], random.normal(size=(14, 2))),
+    "rates": lambda random: (*rows(random)[:3], random.normal(size=(14, 2)), 2),
+    "magnitude": lambda random: (*rows(random)[:3], random.normal(size=(14, 2)), 2),
     "adjoint": adjoint,
-    "norms": rows,
+    "norms": lambda random: (*rows(random), 2),
     "residual_pairs": answer,
     "residual_dense": dense_answer,
     "by_pair": lambda random: (

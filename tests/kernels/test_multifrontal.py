@@ -288,7 +288,7 @@ def test_pivots_that_are_not_positive_are_counted():
 
 
 def unit_rows(i, j, normal, mass):
-    return normal / cpu.norms(i, j, normal, 1.0 / mass)[:, None]
+    return normal / cpu.norms(i, j, normal, 1.0 / mass, 1)[:, None]
 
 
 def quality(i, j, e, mass, s0, p, violation, tol):
@@ -304,7 +304,7 @@ def contacts_in_the_way(n, d, seed, axes=False):
     x, i, j, e, random = rows_of(scattered, n, d, seed)
     mass = random.uniform(0.2, 5.0, (n, d)) if axes else np.repeat(random.uniform(0.2, 5.0, n), d).reshape(n, d)
     inside, e = random.normal(size=(n, d)), unit_rows(i, j, e, mass)
-    s0 = random.exponential(0.3, len(i)) * (random.uniform(size=len(i)) < 0.5) - cpu.rates(i, j, e, inside)
+    s0 = random.exponential(0.3, len(i)) * (random.uniform(size=len(i)) < 0.5) - cpu.rates(i, j, e, inside, 1)
     return i, j, e, mass, s0, x
 
 

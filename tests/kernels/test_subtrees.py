@@ -85,7 +85,7 @@ def test_updates_that_wait_at_the_same_time_have_places_of_their_own(shared):
 def test_the_interior_point_has_the_same_bits_on_any_number_of_threads(shared, chunks, islands):
     i, j, normal, gap, q = discs(islands)
     mass = np.random.default_rng(1).uniform(0.5, 2.0, q.shape)
-    unit = cpu.norms(i, j, normal, 1.0 / mass)
+    unit = cpu.norms(i, j, normal, 1.0 / mass, 1)
     rest = mass, (gap - 0.1) / unit, q, np.full(len(i), 1e-9), 1e-9, 100, 10**9
     one, several = (cpu.interior_point(i, j, normal / unit[:, None], *rest, count) for count in (1, chunks))
     assert one[1] == several[1] > 3

@@ -17,7 +17,7 @@ from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.kernels.sharing import by_rows, chunks_of
+from jostle.kernels.sharing import chunks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Pairs(LinearMap):
         return by_body
 
     def __matmul__(self, u: Array) -> Array:
-        return by_rows(kernels_for(self.normal).rates, self._rows, self._by_body(u))
+        return kernels_for(self.normal).rates(*self._rows, self._by_body(u), chunks_of(len(self.i)))
 
     def adjoint(self, p: Array) -> Array:
         """G^T p, the impulse on each coordinate.
@@ -140,7 +140,7 @@ class Pairs(LinearMap):
         array, shape (m,)
             One number for each row.
         """
-        return by_rows(kernels_for(self.normal).magnitude, self._rows, self._by_body(u))
+        return kernels_for(self.normal).magnitude(*self._rows, self._by_body(u), chunks_of(len(self.i)))
 
     def norms(self, M: Metric) -> Array:
         """The length of each row in the dual norm of a metric.
@@ -157,7 +157,7 @@ class Pairs(LinearMap):
         """
         if not M.diagonal:
             return super().norms(M)
-        return by_rows(kernels_for(self.normal).norms, self._rows, self._by_body(M.inverse_diagonal))
+        return kernels_for(self.normal).norms(*self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
 
     def toarray(self) -> Array:
         """G as a dense array.

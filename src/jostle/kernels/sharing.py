@@ -17,7 +17,7 @@ from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Lock, main_thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -39,19 +39,9 @@ NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
 
 
-@runtime_checkable
-class Shareable(Protocol):
-    """Work with threads of its own: a compiled kernel."""
-
-    def share(self, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
-        """The result of each piece; None if the threads are at work."""
-
-    def in_step(self, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
-        """The results of pieces that wait for each other."""
-
-
-def chunks_of(rows: int, least: int = ROWS_A_CHUNK) -> int:
+def chunks_of(rows: int, least: int | None = None) -> int:
     """The number of pieces into which rows are cut: one for each thread, unless they had fewer than `least` rows."""
+    least = ROWS_A_CHUNK if least is None else least
     return max(1, min(threads(), rows // least)) if rows >= 2 * least else 1
 
 
@@ -73,11 +63,12 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
     [8, 9, 5]
     """
     helpers = min(threads(), len(pieces)) - 1
-    if helpers > 0:
-        results = work.share(pieces) if isinstance(work, Shareable) else Job(work, pieces).run(helpers)
-        if results is not None:
-            return results
-    return [work(*piece) for piece in pieces]
+    if helpers < 1:
+        return [work(*piece) for piece in pieces]
+    if not hasattr(work, "share"):
+        return Job(work, pieces).run(helpers)
+    results: list[Result] | None = work.share(pieces)
+    return [work(*piece) for piece in pieces] if results is None else results
 
 
 @contextmanager
@@ -100,8 +91,9 @@ def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], aban
     """
     if len(pieces) == 1:
         return work(*pieces[0])
-    if isinstance(work, Shareable):
-        return work.in_step(pieces, abandon)[0]
+    if hasattr(work, "in_step"):
+        first: Result = work.in_step(pieces, abandon)[0]
+        return first
     from concurrent.futures import FIRST_EXCEPTION, wait
 
     waiting = []

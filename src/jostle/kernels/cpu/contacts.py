@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
@@ -13,10 +15,16 @@ from jostle.kernels.reference.dense import ratios
 from jostle.kernels.sharing import cut, together
 
 
-def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2) -> Floats:
+def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
     """(G v)_c, v of shape (bodies, d)."""
+    return _of_rows(fill_rates, i, j, normal, v, chunks)
+
+
+def _of_rows(fill: Callable[..., None], i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
+    """One number for each row, the chunks being parts of the rows."""
     out = np.empty(len(i))
-    fill_rates(i, j, normal, v, out)
+    parts = (slice(*part) for part in cut(len(i), chunks))
+    together(fill, [(i[part], j[part], normal[part], v, out[part]) for part in parts])
     return out
 
 
@@ -34,11 +42,9 @@ def fill_rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats) ->
         out[c] = rate
 
 
-def magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2) -> Floats:
+def magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
     """(|G| |v|)_c."""
-    out = np.empty(len(i))
-    fill_magnitude(i, j, normal, v, out)
-    return out
+    return _of_rows(fill_magnitude, i, j, normal, v, chunks)
 
 
 @jit()
@@ -76,11 +82,9 @@ def _add_adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, first: int, last:
                 out[b, k] += p[c] * normal[c, k]
 
 
-def norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2) -> Floats:
+def norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, chunks: int) -> Floats:
     """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
-    out = np.empty(len(i))
-    _fill_norms(i, j, normal, inverse, out)
-    return out
+    return _of_rows(_fill_norms, i, j, normal, inverse, chunks)
 
 
 @jit()

@@ -23,11 +23,15 @@ from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND,
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
 from jostle.kernels.cpu.records import carry_on, push, records
-from jostle.kernels.cpu.signatures import Floats, Floats2, Indices2, Ints, OutFloats
+from jostle.kernels.cpu.signatures import Floats, Floats2, Indices, Indices2, Ints, OutFloats, OutFloats3
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
 from jostle.kernels.sharing import cut, in_step, team, together
 
 SUMS = {"reassoc", "contract"}
+V, X, OTHER = 0, 1, 2
+"""Entries of `body`: the velocities v of y, the velocities x of p, and a working array for new values of x."""
+PIECE = 512
+"""Number of bodies in a piece; in the phases of the bodies, threads share the pieces."""
 
 following_test = jit(helper=True)(next_test)
 
@@ -52,8 +56,7 @@ def gauss_seidel(
     number, index, e, row, ends, groups = arranged(i, j, normal, unit, s0, start, violation, n, places, chunks)
     blocks, pieces = len(ends) - 1, -(-n // PIECE)
     body = records(3, n + blocks, d)
-    body[V, number, -1] = inverse
-    body[X, number, -1] = body[OTHER, number, -1] = 1.0 / inverse
+    together(_weigh, [(number, inverse, *part, body) for part in cut(n, chunks)])
     sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
     with team(chunks) as members:
         meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
@@ -68,16 +71,20 @@ def gauss_seidel(
 
 
 @jit()
+def _weigh(number: Indices, inverse: Floats, first: int, last: int, body: OutFloats3) -> None:
+    """Write the masses of some bodies into their records, which are zero."""
+    end = body.shape[2] - 1
+    for a in range(first, last):
+        k = number[a]
+        body[V, k, end] = inverse[a]
+        body[X, k, end] = body[OTHER, k, end] = 1.0 / inverse[a]
+
+
+@jit()
 def _put_back(index: Indices2, row: Floats2, first: int, last: int, p: OutFloats) -> None:
     """The multipliers of some rows, in the order in which the rows were given."""
     for c in range(first, last):
         p[index[ROW, c]] = row[P, c]
-
-
-V, X, OTHER = 0, 1, 2
-"""Entries of `body`: the velocities v of y, the velocities x of p, and a working array for new values of x."""
-PIECE = 512
-"""Number of bodies in a piece; in the phases of the bodies, threads share the pieces."""
 
 
 @jit(helper=True, fastmath=SUMS)

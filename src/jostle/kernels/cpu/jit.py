@@ -50,7 +50,7 @@ class _Kernel(CPUDispatcher):
         KERNELS.append(self)
         self.declared = declared(py_func)
         self._cache = KernelCache(py_func, alone=not self.targetoptions["_nrt"])
-        self._all_packed: dict[tuple[Any, ...], Any] = {}
+        self._all_packed: dict[tuple[Any, ...] | None, Any] = {}
 
     def compile(self, sig: Any) -> Any:
         """Compile for the declared types, whatever types are asked for; numba then converts arguments or refuses.
@@ -96,10 +96,10 @@ class _Kernel(CPUDispatcher):
         """The version of the kernel for such arguments, as a function of packed arguments."""
         from jostle.kernels.cpu.packed import Packed
 
-        kinds = self.declared or tuple(types.unliteral(typeof(argument)) for argument in piece)
+        kinds = None if self.declared else tuple(types.unliteral(typeof(argument)) for argument in piece)
         if kinds not in self._all_packed:
-            self.compile(kinds)
-            self._all_packed[kinds] = Packed(self.overloads[kinds])
+            self.compile(kinds or self.declared)
+            self._all_packed[kinds] = Packed(self.overloads[kinds or self.declared])
         return self._all_packed[kinds]
 
 

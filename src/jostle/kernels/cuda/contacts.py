@@ -14,17 +14,17 @@ RESIDUALS, LARGEST = 8, 3
 sums."""
 
 
-def rates(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+def rates(i: Integers, j: Integers, normal: Array, v: Array, chunks: int) -> Array:
     """See `reference.rates`."""
     return _of_rows("rates", i, j, normal, v)
 
 
-def magnitude(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+def magnitude(i: Integers, j: Integers, normal: Array, v: Array, chunks: int) -> Array:
     """See `reference.magnitude`."""
     return _of_rows("magnitude", i, j, normal, v)
 
 
-def norms(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
+def norms(i: Integers, j: Integers, normal: Array, inverse: Array, chunks: int) -> Array:
     """See `reference.norms`."""
     return _of_rows("norms", i, j, normal, inverse)
 

@@ -18,12 +18,12 @@ def pairs_to_dense(i: Integers, j: Integers, normal: Array, bodies: int) -> Arra
     return dense
 
 
-def rates(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+def rates(i: Integers, j: Integers, normal: Array, v: Array, chunks: int) -> Array:
     """(G v)_c, v of shape (bodies, d)."""
     return np.asarray(pairs_to_dense(i, j, normal, len(v)) @ v.ravel())
 
 
-def magnitude(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+def magnitude(i: Integers, j: Integers, normal: Array, v: Array, chunks: int) -> Array:
     """(|G| |v|)_c, v of shape (bodies, d)."""
     return np.asarray(np.abs(pairs_to_dense(i, j, normal, len(v))) @ np.abs(v.ravel()))
 
@@ -33,7 +33,7 @@ def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chun
     return np.asarray((p @ pairs_to_dense(i, j, normal, bodies)).reshape(bodies, -1))
 
 
-def norms(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
+def norms(i: Integers, j: Integers, normal: Array, inverse: Array, chunks: int) -> Array:
     """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
     return np.asarray(np.sqrt(pairs_to_dense(i, j, normal, len(inverse)) ** 2 @ inverse.ravel()))
 
