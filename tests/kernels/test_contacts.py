@@ -64,7 +64,9 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     (order, _), never = order_of(i, j, normal, n), np.full(m, -np.inf)
     for iterations in (0, 1, 2, 25):
         _, p, count = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, 20)
-        q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0].copy(), s0, start, never, 0.0, iterations, 20, 1, None)
+        q, counted = cpu.gauss_seidel(
+            i, j, normal, unit, inverse[:, 0].copy(), s0, start, never, 0.0, iterations, 20, 1, None
+        )
         assert count == counted == iterations
         np.testing.assert_allclose(q[order], p, atol=1e-9)
 

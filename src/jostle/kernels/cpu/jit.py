@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
@@ -79,7 +80,6 @@ class _Kernel(CPUDispatcher):
         self.compile(self.declared)
         return self
 
-
     def share(self, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
         """[kernel(*piece) for piece in pieces], by threads that need no lock of Python's; None if they are at work."""
         from jostle.kernels.cpu.crew import crew
@@ -101,6 +101,9 @@ class _Kernel(CPUDispatcher):
             self.compile(kinds or self.declared)
             self._all_packed[kinds] = Packed(self.overloads[kinds or self.declared])
         return self._all_packed[kinds]
+
+    if sys.platform == "win32":  # where the crew cannot tell Python that it has finished
+        del share, in_step
 
 
 KERNELS: list[_Kernel] = []

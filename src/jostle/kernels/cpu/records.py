@@ -95,7 +95,10 @@ def push(typing: Any, axes: Any, body: Any, v: Any, a: Any, b: Any, e: Any, c: A
     """max(0, before - slack - e . (v_b - v_a)), the new multiplier of row c; v_a and v_b change by its difference."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors, (_, bodies, entry, first, second, normals, row, s0, start) = _Vectors(context, builder, lanes), arguments
+        vectors, (_, bodies, entry, first, second, normals, row, s0, start) = (
+            _Vectors(context, builder, lanes),
+            arguments,
+        )
         one, two = (vectors.place(body, bodies, entry, which) for which in (first, second))
         normal = vectors.load(vectors.place(e, normals, ir.Constant(INDEX, 1), row))
         va, vb = vectors.load(one), vectors.load(two)

@@ -1,0 +1,205 @@
+"""Threads that take pieces of kernels without Python's lock: the same results, and an end in every case."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from jostle.kernels import sharing
+from jostle.kernels.cpu.crew import INSIDE, SEATS, crew
+from jostle.kernels.cpu.jit import KERNELS, jit
+from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
+from jostle.kernels.cpu.signatures import Bools, Floats, Floats2, Ints, OutFloats, OutInts
+from jostle.kernels.sharing import cut, in_step, together
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there Python's threads share the pieces")
+
+
+@jit()
+def smallest(x: Floats2, factor: float, first: int, last: int, skip: bool, out: OutFloats) -> float:
+    found = np.inf
+    for a in range(first, last):
+        out[a] = factor * x[a, 0] + x[a, 1]
+        if not skip:
+            found = min(found, out[a])
+    return found
+
+
+@jit()
+def number(x: Ints, first: int, last: int) -> int:
+    count = 0
+    for a in range(first, last):
+        count += x[a] > 0
+    return count
+
+
+@jit()
+def any_of(x: Bools, first: int, last: int) -> bool:
+    for a in range(first, last):
+        if x[a]:
+            return True
+    return False
+
+
+@jit()
+def ends(x: Ints, first: int, last: int) -> tuple[int, int, int]:
+    return x[first], x[last - 1], last - first
+
+
+@jit()
+def all_meet(meeting: OutInts, member: int, members: int, times: int, came: OutInts) -> int:
+    for k in range(times):
+        came[member] += 1
+        if not meet(meeting, members):
+            return -1
+        for one in range(members):
+            if came[one] < k + 1:
+                return -2
+        if not meet(meeting, members):
+            return -1
+    return member + 10
+
+
+for kernel in (smallest, number, any_of, ends, all_meet):
+    KERNELS.remove(kernel)  # not the library's
+
+
+@pytest.fixture(autouse=True)
+def three_threads(monkeypatch):
+    monkeypatch.setattr(sharing, "threads", lambda: 3)
+    monkeypatch.setattr("jostle.kernels.cpu.crew.threads", lambda: 3)
+
+
+def members(count, times=200):
+    meeting, came = new_meeting(), np.zeros(count, np.int64)
+    pieces = [(meeting, member, count, times, came) for member in range(count)]
+    return all_meet, pieces, lambda: meeting.__setitem__(ABANDONED, 1)
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 7, 40])
+def test_results_are_those_of_single_calls(pieces):
+    random, n = np.random.default_rng(pieces), 1000
+    x, k, yes = random.normal(size=(n, 2)), random.integers(-5, 5, n), np.zeros(n, bool)
+    yes[700] = True
+    one, several = np.zeros(n), np.zeros(n)
+    for _ in range(50):  # threads come early and late
+        parts = cut(n, pieces)
+        expected = [smallest(x, 2.0, *part, part[0] == 0, one) for part in parts]
+        assert together(smallest, [(x, 2.0, *part, part[0] == 0, several) for part in parts]) == expected
+        assert several.tobytes() == one.tobytes()
+        several[:] = 0.0
+        assert together(number, [(k, *part) for part in parts]) == [number(k, *part) for part in parts]
+        assert together(any_of, [(yes, *part) for part in parts]) == [first <= 700 < last for first, last in parts]
+        assert together(ends, [(k, *part) for part in parts]) == [ends(k, *part) for part in parts]
+
+
+def test_threads_did_some_of_the_work():
+    """And not always the caller alone."""
+    for _ in range(1000):
+        crew().share(number._packed(()), [(np.ones(3, np.int64), 0, 3)] * 8)
+        if crew().mail[INSIDE] > 0:
+            return
+    pytest.fail("nobody helped")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [np.zeros((4, 2), np.float32), np.zeros(4), np.zeros((2, 4)).T, np.zeros((4, 2), np.int64)],
+    ids=["float32", "1-D", "not contiguous", "integers"],
+)
+def test_arrays_of_other_types_are_refused(wrong):
+    out = np.zeros(4)
+    with pytest.raises(TypeError, match="smallest"):
+        together(smallest, [(wrong, 1.0, 0, 2, False, out), (wrong, 1.0, 2, 4, False, out)])
+    assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2], "the crew is free again"
+
+
+def test_what_is_written_must_be_writable():
+    out = np.zeros(4)
+    out.flags.writeable = False
+    with pytest.raises(TypeError, match="smallest"):
+        together(smallest, [(np.zeros((4, 2)), 1.0, 0, 2, False, out)] * 2)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_pieces_that_wait_for_each_other_all_run(count):
+    for _ in range(20):
+        assert in_step(*members(count)) == 10
+
+
+def test_ctrl_c_ends_pieces_that_wait(monkeypatch):
+    """One of three never comes: the others wait until the caller is interrupted."""
+    work, pieces, abandon = members(3)
+    pieces = [(*piece[:2], 4, *piece[3:]) for piece in pieces]
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        in_step(work, pieces, abandon)
+    assert time.monotonic() - begin > 0.2
+    assert in_step(*members(3)) == 10, "the crew works again"
+
+
+def test_threads_that_wait_end_if_not_all_can_be_started(monkeypatch):
+    def cannot(self):
+        raise RuntimeError("can't start new thread")
+
+    count = len(crew().threads.all) + 2
+    monkeypatch.setattr("jostle.kernels.workers.Worker.start", cannot)
+    with pytest.raises(RuntimeError, match=f"{count} threads are needed"):
+        in_step(*members(count))
+    monkeypatch.undo()
+    assert in_step(*members(3)) == 10
+
+
+def test_who_has_nothing_to_do_sleeps():
+    in_step(*members(6))
+    assert crew().mail[SEATS] == 2
+    deadline = time.monotonic() + 30.0
+    while crew().mail[INSIDE] > 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.15
+
+
+def test_a_second_caller_works_alone():
+    with crew().at_work:
+        assert number.share([(np.ones(4, np.int64), 0, 2)] * 2) is None
+        assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2]
+
+
+AT_THE_END = """
+import os, sys
+import numpy as np
+from jostle.kernels import sharing
+sharing.threads = lambda: 3
+from jostle.kernels.cpu.contacts import fill_rates
+i, v = np.zeros(10, np.int64), np.ones((2, 3))
+def work():
+    out = np.zeros((3, 10))
+    sharing.together(fill_rates, [(i, i + 1, np.ones((10, 3)), v, out[k]) for k in range(3)])
+work()
+if "fork" in sys.argv:
+    child = os.fork()
+    work()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.parametrize("how", ["alone", "fork"])
+def test_a_process_ends_while_its_threads_wait(how):
+    for _ in range(3):
+        found = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", AT_THE_END, how], capture_output=True, text=True, timeout=60
+        )
+        assert (found.stderr, found.returncode) == ("", 0)
