@@ -16,7 +16,7 @@ from jostle.kernels import sharing
 from jostle.kernels.cpu.crew import INSIDE, SEATS, crew
 from jostle.kernels.cpu.jit import KERNELS, jit
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
-from jostle.kernels.cpu.signatures import Bools, Floats, Floats2, Ints, OutFloats, OutInts
+from jostle.kernels.cpu.signatures import Bools, Floats2, Ints, OutFloats, OutInts
 from jostle.kernels.sharing import cut, in_step, together
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there Python's threads share the pieces")
@@ -42,10 +42,10 @@ def number(x: Ints, first: int, last: int) -> int:
 
 @jit()
 def any_of(x: Bools, first: int, last: int) -> bool:
+    found = False
     for a in range(first, last):
-        if x[a]:
-            return True
-    return False
+        found |= x[a]
+    return found
 
 
 @jit()

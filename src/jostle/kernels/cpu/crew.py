@@ -142,7 +142,7 @@ class Crew:
         return packed.results(words)
 
     def in_step(self, packed: Packed, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
-        """The same for pieces that wait for each other: each of them has a thread, and the caller stays free for Ctrl-C.
+        """The same for pieces that wait for each other: each has a thread of its own, and the caller obeys Ctrl-C.
 
         If the caller is interrupted, or not all threads can be started, `abandon` tells those that wait.
         """
