@@ -34,9 +34,11 @@ def test_kernels_are_named_without_importing_those_of_the_cpu(monkeypatch):
 
 
 def test_every_device_has_the_kernels_of_a_step():
-    of_rows = "rates magnitude adjoint norms residual_pairs by_pair gauss_seidel all_pairs pair_list near near_segments"
+    of_rows = "rates magnitude adjoint norms whitened residual_pairs by_pair gauss_seidel"
+    of_pairs = "all_pairs pair_list near near_segments"
     of_bodies = "speeds outran stayed near_sides"
-    assert {*of_rows.split(), *of_bodies.split()} == interface.CONTACT_KERNELS < interface.ALL_KERNELS
+    names = {*of_rows.split(), *of_pairs.split(), *of_bodies.split()}
+    assert names == interface.CONTACT_KERNELS < interface.ALL_KERNELS
 
 
 # --- one comparison a kernel: its arguments, and what of its result must agree ---
@@ -61,6 +63,14 @@ def rows(random):
 def adjoint(random):
     i, j, normal, _ = rows(random)
     return i, j, normal, random.normal(size=len(i)), 14, 2
+
+
+def whitened(random):
+    i, j, normal, inverse = rows(random)
+    normal = normal.copy()
+    normal[3] = 0.0
+    c, noise, slack = random.normal(size=(3, len(i)))
+    return i, j, normal, inverse, random.normal(size=inverse.shape), c, np.abs(noise), slack, 0.1, 2
 
 
 def answer(random):
@@ -191,6 +201,7 @@ ARGUMENTS = {
     "magnitude": lambda random: (*rows(random)[:3], random.normal(size=(14, 2)), 2),
     "adjoint": adjoint,
     "norms": lambda random: (*rows(random), 2),
+    "whitened": whitened,
     "residual_pairs": answer,
     "residual_dense": dense_answer,
     "by_pair": lambda random: (

@@ -204,6 +204,30 @@ class LinearMap:
         matrix = self.tocsr()
         return np.asarray(np.sqrt(matrix.multiply(matrix) @ M.inverse_diagonal))
 
+    def whitened(self, rows: Offsets, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+        """The lengths of the rows, and the slack at w and its round-off in rows of length one.
+
+        Parameters
+        ----------
+        rows : Offsets
+            c, and the length, round-off and kind of each row.
+        M : Metric
+            The metric.
+        w : array, shape (N,)
+            A point.
+        slack : array, shape (m,)
+            c + G w.
+
+        Returns
+        -------
+        tuple of array
+            The length of each row in the dual norm, its slack and its round-off, which are not divided where the length
+            is zero.
+        """
+        unit = self.norms(M)
+        by = np.where(unit > 0.0, unit, 1.0)
+        return unit, slack / by, (rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(w))) / by
+
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
 

@@ -159,6 +159,33 @@ class Pairs(LinearMap):
             return super().norms(M)
         return kernels_for(self.normal).norms(*self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
 
+    def whitened(self, rows: Offsets, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+        """The lengths of the rows, and the slack at w and its round-off in rows of length one.
+
+        Parameters
+        ----------
+        rows : Offsets
+            c, and the length, round-off and kind of each row.
+        M : Metric
+            The metric.
+        w : array
+            A point.
+        slack : array, shape (m,)
+            c + G w.
+
+        Returns
+        -------
+        tuple of array
+            The length of each row in the dual norm, its slack and its round-off, which are not divided where the length
+            is zero.
+        """
+        if not M.diagonal:
+            return super().whitened(rows, M, w, slack)
+        inverse, w = self._by_body(M.inverse_diagonal), self._by_body(w)
+        return kernels_for(self.normal).whitened(
+            *self._rows, inverse, w, rows.c, rows.noise, slack, ROUND_OFF, chunks_of(len(self.i))
+        )
+
     def toarray(self) -> Array:
         """G as a dense array.
 

@@ -33,6 +33,20 @@ class ContactKernels(Protocol):
 
     def norms(self, i: Integers, j: Integers, normal: Array, inverse: Array, chunks: int) -> Array: ...
 
+    def whitened(
+        self,
+        i: Integers,
+        j: Integers,
+        normal: Array,
+        inverse: Array,
+        w: Array,
+        c: Array,
+        c_noise: Array,
+        slack: Array,
+        noise_level: float,
+        chunks: int,
+    ) -> tuple[Array, Array, Array]: ...
+
     def residual_pairs(
         self,
         i: Integers,

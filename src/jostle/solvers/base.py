@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_fields, explain_wrong_calls
 from jostle.arrays import Array, floats, lowest, place_of
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
-from jostle.convex.linear_map import LinearMap
+from jostle.convex.linear_map import LinearMap, Offsets
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
@@ -254,14 +254,13 @@ class Solver:
         return floats(u), floats(p), int(iterations)
 
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
-        unit = K.G.norms(M)
+        unit, s0, noise = K.G.whitened(Offsets(K.c, K.length, K.noise, K.equal), M, w, slack)
         if not lowest(unit, 1.0) > 0.0:
             flat = np.flatnonzero((unit == 0.0) & (K.margin(slack) < (0.0 if K.equal is None else -K.noise)))
             if len(flat):
                 raise empty_set(K, np.where(np.arange(len(unit)) == int(flat[0]), -np.sign(slack), 0.0))
             unit = np.where(unit > 0.0, unit, 1.0)
-        noise = by_rows(_noise, (K.noise, K.c, K.G.magnitude(w), unit))
-        return Whitened(unit, by_rows(np.divide, (slack, unit)), noise)
+        return Whitened(unit, s0, noise)
 
     def _raise_if_proven(self, p: Array, slack: Array, K: Polyhedron, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
@@ -303,11 +302,6 @@ def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solv
         return plan.send(answer)
     except StopIteration:
         return None
-
-
-def _noise(noise: Array, c: Array, size: Array, unit: Array) -> Array:
-    """The round-off of c + G w, size being |G| |w|, in rows of length one."""
-    return (noise + ROUND_OFF * (np.abs(c) + size)) / unit
 
 
 def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float) -> Array:

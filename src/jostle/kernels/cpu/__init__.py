@@ -12,6 +12,7 @@ from jostle.kernels.cpu.contacts import (
     pairs_to_dense,
     rates,
     residual_pairs,
+    whitened,
 )
 from jostle.kernels.cpu.copies import march
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
@@ -61,4 +62,5 @@ __all__ = [
     "stayed",
     "sweep_rows",
     "turned",
+    "whitened",
 ]

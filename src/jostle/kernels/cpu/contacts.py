@@ -100,6 +100,58 @@ def _fill_norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, out: OutFlo
         out[c] = np.sqrt(square)
 
 
+def whitened(
+    i: Ints,
+    j: Ints,
+    normal: Floats2,
+    inverse: Floats2,
+    w: Floats2,
+    c: Floats,
+    c_noise: Floats,
+    slack: Floats,
+    noise_level: float,
+    chunks: int,
+) -> tuple[Floats, Floats, Floats]:
+    """(unit, s0, noise): see `reference.whitened`."""
+    unit, s0, noise = out = np.empty((3, len(i)))
+    rows = i, j, normal, inverse, w, c, c_noise, slack, noise_level
+    together(_fill_whitened, [(*rows, *part, out) for part in cut(len(i), chunks)])
+    return unit, s0, noise
+
+
+@jit()
+def _fill_whitened(
+    i: Ints,
+    j: Ints,
+    normal: Floats2,
+    inverse: Floats2,
+    w: Floats2,
+    c_: Floats,
+    c_noise: Floats,
+    slack: Floats,
+    noise_level: float,
+    first: int,
+    last: int,
+    out: OutFloats2,
+) -> None:
+    """out_c = (unit, s0, noise) of some rows."""
+    d = normal.shape[1]
+    for c in range(first, last):
+        a, b, square, size = i[c], j[c], 0.0, abs(c_[c])
+        for k in range(d):
+            e = normal[c, k]
+            square += e * e * inverse[a, k]
+            size += abs(e * w[a, k])
+        if b >= 0:
+            for k in range(d):
+                e = normal[c, k]
+                square += e * e * inverse[b, k]
+                size += abs(e * w[b, k])
+        unit = np.sqrt(square)
+        by = unit if unit > 0.0 else 1.0
+        out[0, c], out[1, c], out[2, c] = unit, slack[c] / by, (c_noise[c] + noise_level * size) / by
+
+
 BLOCK = 8192
 """Rows, or bodies, whose residuals are added up together; the sums of the blocks are then added in their order."""
 RELATIVE, VIOLATION, NEGATIVE, PRODUCT, SIZE = range(5)

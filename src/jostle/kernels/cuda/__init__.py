@@ -6,7 +6,7 @@ the same bits each time.
 
 from jostle.kernels.cuda.bodies import near_sides, outran, speeds, stayed
 from jostle.kernels.cuda.cells import all_pairs, near, near_segments, pair_list
-from jostle.kernels.cuda.contacts import adjoint, by_pair, magnitude, norms, rates, residual_pairs
+from jostle.kernels.cuda.contacts import adjoint, by_pair, magnitude, norms, rates, residual_pairs, whitened
 from jostle.kernels.cuda.fused import gauss_seidel
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "residual_pairs",
     "speeds",
     "stayed",
+    "whitened",
 ]

@@ -36,6 +36,24 @@ extern "C" __global__ void norms(
     }
 }
 
+extern "C" __global__ void whitened(
+    i64 m, const i64 *i, const i64 *j, const double *normal, const double *inverse, const double *w, const double *c_,
+    const double *c_noise, const double *slack, double noise_level, double *unit, double *s0, double *noise) {
+    EACH(c, m) {
+        i64 a = i[c], b = j[c];
+        double square = 0.0, size = fabs(c_[c]);
+        for (int k = 0; k < D; k++) {
+            double e = normal[c * D + k];
+            square += e * e * (inverse[a * D + k] + (b >= 0 ? inverse[b * D + k] : 0.0));
+            size += fabs(e * w[a * D + k]) + (b >= 0 ? fabs(e * w[b * D + k]) : 0.0);
+        }
+        double length = sqrt(square), by = length > 0.0 ? length : 1.0;
+        unit[c] = length;
+        s0[c] = slack[c] / by;
+        noise[c] = (c_noise[c] + noise_level * size) / by;
+    }
+}
+
 // (G^T p)_a, the rows of each body in their order.
 extern "C" __global__ void adjoint(
     i64 n, const i64 *start, const int *lists, const double *normal, const double *p, double *out) {

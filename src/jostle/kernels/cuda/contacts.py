@@ -29,6 +29,25 @@ def norms(i: Integers, j: Integers, normal: Array, inverse: Array, chunks: int) 
     return _of_rows("norms", i, j, normal, inverse)
 
 
+def whitened(
+    i: Integers,
+    j: Integers,
+    normal: Array,
+    inverse: Array,
+    w: Array,
+    c: Array,
+    c_noise: Array,
+    slack: Array,
+    noise_level: float,
+    chunks: int,
+) -> tuple[Array, Array, Array]:
+    """See `reference.whitened`."""
+    unit, s0, noise = cupy.empty((3, len(i)))
+    rows = floats(normal, inverse, w, c, c_noise, slack)
+    each("whitened", normal.shape[1], len(i), *whole(i, j), *rows, np.float64(noise_level), unit, s0, noise)
+    return unit, s0, noise
+
+
 def _of_rows(name: str, i: Integers, j: Integers, normal: Array, v: Array) -> Array:
     out: Array = cupy.empty(len(i))
     each(name, normal.shape[1], len(i), *whole(i, j), *floats(normal, v), out)

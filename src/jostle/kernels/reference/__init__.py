@@ -11,6 +11,7 @@ from jostle.kernels.reference.contacts import (
     pairs_to_dense,
     rates,
     residual_pairs,
+    whitened,
 )
 from jostle.kernels.reference.copies import march
 from jostle.kernels.reference.dense import exact, project_dense, residual_dense
@@ -58,4 +59,5 @@ __all__ = [
     "stayed",
     "sweep_rows",
     "turned",
+    "whitened",
 ]

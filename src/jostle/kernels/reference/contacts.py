@@ -38,6 +38,27 @@ def norms(i: Integers, j: Integers, normal: Array, inverse: Array, chunks: int) 
     return np.asarray(np.sqrt(pairs_to_dense(i, j, normal, len(inverse)) ** 2 @ inverse.ravel()))
 
 
+def whitened(
+    i: Integers,
+    j: Integers,
+    normal: Array,
+    inverse: Array,
+    w: Array,
+    c: Array,
+    c_noise: Array,
+    slack: Array,
+    noise_level: float,
+    chunks: int,
+) -> tuple[Array, Array, Array]:
+    """(unit, s0, noise): the lengths of the rows, and the slack at w and its round-off in rows of length one.
+
+    Rows of length zero stay as they are: their unit is zero, but s0 and noise are not divided.
+    """
+    unit, size = norms(i, j, normal, inverse, chunks), magnitude(i, j, normal, w, chunks)
+    by = np.where(unit > 0.0, unit, 1.0)
+    return unit, slack / by, (c_noise + noise_level * (np.abs(c) + size)) / by
+
+
 def residual_pairs(
     i: Integers,
     j: Integers,
