@@ -180,11 +180,11 @@ import os, sys
 import numpy as np
 from jostle.kernels import sharing
 sharing.threads = lambda: 3
-from jostle.kernels.cpu.contacts import fill_rates
+from jostle.kernels.cpu.contacts import _fill_rates
 i, v = np.zeros(10, np.int64), np.ones((2, 3))
 def work():
     out = np.zeros((3, 10))
-    sharing.together(fill_rates, [(i, i + 1, np.ones((10, 3)), v, out[k]) for k in range(3)])
+    sharing.together(_fill_rates, [(i, i + 1, np.ones((10, 3)), v, 0, 10, out[k]) for k in range(3)])
 work()
 if "fork" in sys.argv:
     child = os.fork()

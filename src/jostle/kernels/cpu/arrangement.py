@@ -96,8 +96,7 @@ def arranged(
             one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, parities, strict=True))
             sizes.append(one * two)
         groups = np.cumsum([0, *sizes, 1])
-        rows = (slice(*part) for part in cut(m, chunks))
-        together(_assign, [(i[part], j[part], cell, groups, int(counts[1]), block[part]) for part in rows])
+        together(_assign, [(i, j, cell, groups, int(counts[1]), *part, block) for part in cut(m, chunks)])
         number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]), chunks)[0]
     _, order, ends = _sorted(block, int(groups[-1]), chunks)
     index, e, row = np.empty((6, m), np.uint32), records(2, m, d), np.empty((8, m))
@@ -143,9 +142,9 @@ def _enter(
 
 
 @jit()
-def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: OutInts) -> None:
-    """The block of each row; `columns` is how many cells there are along the second axis."""
-    for c in range(len(i)):
+def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, first: int, last: int, block: OutInts) -> None:
+    """The block of each of some rows; `columns` is how many cells there are along the second axis."""
+    for c in range(first, last):
         a, b = i[c], j[c]
         one, two = cell[a, 0], cell[a, 1]
         if b >= 0:
