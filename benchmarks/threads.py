@@ -84,14 +84,14 @@ def apart(counts: list[int], seconds: float) -> dict[str, float]:
 
 
 def step(problem: jo.Motion, scheme: Any, state: State, h: float, repeats: int) -> tuple[float, int, str]:
-    """(seconds, iterations, digest of the positions) of a step."""
-    best = np.inf
+    """(median of the seconds, iterations, digest of the positions) of a step."""
+    times = []
     for _ in range(repeats):
         begin = time.perf_counter()
         after = scheme.advance(problem, state, h)
-        best = min(best, time.perf_counter() - begin)
+        times.append(time.perf_counter() - begin)
     assert after.projection is not None
-    return best, after.projection.iterations, digest(after.q)
+    return float(np.median(times)), after.projection.iterations, digest(after.q)
 
 
 def colliding(n: int) -> tuple[jo.Motion, Any, State, float]:
@@ -121,7 +121,7 @@ def settled(n: int) -> tuple[jo.Motion, Any, State, float]:
 def measured(n: int, counts: list[int], quick: bool) -> dict[str, Any]:
     """All figures of n spheres, printed as they come."""
     use_threads(counts[-1])
-    sweeping, repeats = sweep(n, 0.3 if quick else 2.0), 2 if quick else 3
+    sweeping, repeats = sweep(n, 0.3 if quick else 2.0), 3 if quick else 5
     scenes = colliding(n), settled(n)
     figures: dict[str, Any] = {}
     for count in counts:
