@@ -25,7 +25,7 @@ settings.register_profile(
 settings.load_profile("jostle")
 
 # as many threads as a test asks for, also if other programs use the cores
-sharing.MOST_WAITING = float("inf")
+sharing.MOST_LOST = float("inf")
 
 # what the command line prints must not depend on the terminal, nor on what its owner likes
 for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS", "BROWSER"):

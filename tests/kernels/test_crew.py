@@ -132,7 +132,7 @@ def test_pieces_that_wait_for_each_other_all_run(count):
         assert in_step(*members(count)) == 10
 
 
-def test_long_waits_are_counted():
+def test_long_waits_are_timed():
     """The second of two comes half a second late."""
     meeting, came = new_meeting(), np.zeros(2, np.int64)
     first = threading.Thread(target=all_meet, args=(meeting, 0, 2, 1, came))
@@ -140,7 +140,7 @@ def test_long_waits_are_counted():
     time.sleep(0.5)
     all_meet(meeting, 1, 2, 1, came)
     first.join()
-    assert meeting[LATE] >= 1
+    assert meeting[LATE] > 0
     assert came.tolist() == [1, 1]
 
 

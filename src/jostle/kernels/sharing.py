@@ -37,10 +37,8 @@ ROWS_A_CHUNK = 20_000
 PIECES, ROWS_A_PIECE = 4, 80_000
 """NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
 them, or into pieces of ROWS_A_PIECE rows."""
-LONG_WAIT = 5e-4
-"""Seconds after which a thread that waits for the others gives up its core; usually it waits for less than 10^-5."""
-MOST_WAITING = 0.03
-"""Part of the time that a team may spend in the beginnings of long waits, which last several times as long."""
+MOST_LOST = 0.5
+"""Part of the time that a team may wait for members without a core."""
 ALONE = 1.0
 """Seconds until a team that had to wait has all of its threads again."""
 NUMBERS_A_CHUNK = 250_000
@@ -108,14 +106,13 @@ class Fewer:
 _fewer = Fewer()
 
 
-def judge(members: int, long_waits: int, seconds: float) -> None:
+def judge(members: int, late: float, whole: float) -> None:
     """Let fewer threads work in step for a while if those of a team waited for cores that other programs use.
 
-    All threads of a team wait if one of them has no core: two threads that share a core with another program need up to
-    four times as long as one thread.
+    All others wait while one of them has no core. `late` is how long they did, added up, and `whole` how long they
+    worked. Half as many threads are faster if more than half of the time was lost.
     """
-    stops = long_waits / max(members - 1, 1)
-    if stops * LONG_WAIT > MOST_WAITING * seconds:
+    if late > MOST_LOST * (members - 1) * whole:
         _fewer.members, _fewer.until = max(1, members // 2), time.monotonic() + ALONE
 
 

@@ -14,7 +14,6 @@ sums.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from itertools import pairwise
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.meeting import ABANDONED, LATE, meet, new_meeting
+from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_meeting
 from jostle.kernels.cpu.records import carry_on, push, records
 from jostle.kernels.cpu.signatures import Floats, Floats2, Indices, Indices2, Ints, OutFloats, OutFloats3
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
@@ -65,9 +64,8 @@ def gauss_seidel(
         tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
         rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
         each = [((0,) * d, member, meeting, *rest) for member in range(members)]
-        begin = time.perf_counter()
         iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
-        judge(members, int(meeting[LATE]), time.perf_counter() - begin)
+        judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
     p = np.empty(len(i))
     together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
     return p, iterations
@@ -217,6 +215,7 @@ def _iterate(axes, member, meeting, index, e, row, body, ends, kept, tasks, n, s
     swept. The sums of a phase are read while others write those of the next one, into the other half.
     """
     groups, members = tasks.shape[0] - 1, tasks.shape[1] - 1
+    begin = clock()
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
     iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
     x, now, half, exact = X, OTHER, 0, False
@@ -253,6 +252,8 @@ def _iterate(axes, member, meeting, index, e, row, body, ends, kept, tasks, n, s
         else:
             passed = two == 0.0 and (tol == np.inf or one <= tol * size)
             if iteration >= max_iterations or (passed and (exact or DRIFT < tol < np.inf)):
+                if member == 0:
+                    meeting[WHOLE] = clock() - begin
                 return iteration
             if passed:  # up to round-off
                 phase, now = CLEAR, X + OTHER - x

@@ -22,9 +22,10 @@ from numba.np.arrayobj import make_array
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Ints, OutInts
 
-ARRIVED, TURN, ABANDONED, LATE, NUMBERS = 0, 16, 32, 33, 48
+ARRIVED, TURN, ABANDONED, LATE, WHOLE, NUMBERS = 0, 16, 32, 33, 34, 48
 """The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived; how
-often all have met; whether a thread will not come, and how often threads have waited long, for half a millisecond."""
+often all have met; whether a thread will not come, how long threads waited beyond half a millisecond, all of them
+together, and how long all lasted (times are ticks of the processor's clock)."""
 RELAX = {
     "x86_64": ("llvm.x86.sse2.pause", ()),
     "amd64": ("llvm.x86.sse2.pause", ()),
@@ -110,6 +111,17 @@ def relax(typing: Any) -> Any:
     return types.none(), generate
 
 
+@intrinsic
+def clock(typing: Any) -> Any:
+    """Ticks of the processor's clock; zero if it has none."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.readcyclecounter"), [])
+
+    return types.int64(), generate
+
+
 @jit(helper=True)
 def count_up(counts: OutInts, at: int) -> None:
     """counts[at] += 1, seen by `wait_for` together with all that was written before."""
@@ -119,20 +131,22 @@ def count_up(counts: OutInts, at: int) -> None:
 @jit(helper=True)
 def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
     """Wait until counts[at] >= least; False if a member of the meeting will not come."""
-    looks = 0
+    looks, since = 0, 0
     while look(counts, at) < least:
         looks += 1
         if looks <= LOOKS:
             relax()
             continue
         if looks == LOOKS + 1:
-            add(meeting, LATE, 1)
+            since = clock()
         if look(meeting, ABANDONED) != 0:
             return False
         if looks <= LOOKS + OFFERS:
             offer_core()
         else:
             sleep(PAUSE)
+    if looks > LOOKS:
+        add(meeting, LATE, clock() - since)
     return True
 
 
