@@ -1,10 +1,11 @@
 """The order in which `fused` sweeps: blocks of space, and in a block rows by colour.
 
-Space is cut into cells along its two longest axes. A row between two neighbouring cells belongs to the block of the
-componentwise smaller one, and so touches bodies of that cell and of the next ones only: blocks whose cells agree in the
-parity of both indices share no body, and form one of four groups. The groups are swept one after the other, the blocks
-of a group at the same time. Rows between cells that are not neighbours (large balls, periodic boxes) are a last group,
-of one block. The order depends on the problem alone, not on the number of threads, and so do the bits.
+Space is cut into cells along its two longest axes. The rows within a cell, those with walls included, are the block of
+that cell; these blocks form the first group. A row between two neighbouring cells belongs to a block of the
+componentwise smaller index, and so touches bodies of that cell and of the next ones only: those blocks whose indices
+agree in both parities share no body, and form one of four groups. Rows between cells that are not neighbours (large
+balls, periodic boxes) are the last group, of one block. The groups are swept one after the other, the blocks of a group
+at the same time. The order depends on the problem alone, not on the number of threads, and so do the bits.
 
 Rows that follow each other in a block share no body (they are sorted by colour), so that none waits for the one before.
 That order also needs the fewest iterations on crystals.
@@ -47,7 +48,7 @@ LEAST_ROWS_A_BLOCK, ROWS_A_BLOCK, BLOCKS = 250, 1000, 64
 """Blocks have about ROWS_A_BLOCK rows. If this gives fewer than BLOCKS blocks, they have fewer rows, unless the cells
 would become too narrow."""
 GROUPS = 6
-"""Number of groups: four groups of blocks, and the group of the rows between cells that are not neighbours."""
+"""Number of groups: one of rows within cells, four of rows between neighbouring cells, and one of all other rows."""
 FIRST, SECOND, ROW = 0, 1, 2
 """Entries of `index`: the two bodies of a row, and the number of the row before the arrangement. From NEAR on, the same
 entries of the selected rows."""
