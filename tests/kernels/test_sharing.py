@@ -367,10 +367,10 @@ def test_pieces_that_threads_take_one_after_the_other_keep_their_order_and_their
 
 def test_short_jobs_do_not_start_a_thread_each():
     """A worker that has not run again since its last job does not sleep yet: callers started more and more of them."""
-    before = len(workers.workers.all)
+    before = len(workers.workers)
     for _ in range(500):
         assert workers.Job(abs, [(-1,), (-2,)]).run(1) == [1, 2]
-    assert len(workers.workers.all) <= max(before, 2)
+    assert len(workers.workers) <= max(before, 2)
 
 
 def test_nothing_is_begun_after_an_interruption():

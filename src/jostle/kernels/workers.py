@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from itertools import count
 from threading import Lock, Thread
-from typing import Any, Protocol
+from typing import Any
 
 from jostle.kernels.threads import MAX_THREADS
 
@@ -41,14 +41,10 @@ class Job:
             if next(self.finished) == len(self.pieces):
                 self.all_done.release()
 
-    def needed(self) -> bool:
-        """No: the caller does what nobody has begun."""
-        return False
-
     def run(self, helpers: int) -> list[Any]:
         """Do the pieces with some helpers, and return the results; raises the error of the first piece that failed."""
         for _ in range(helpers):
-            if not workers.wake(self, 2 * helpers):
+            if not wake(self, 2 * helpers):
                 break
         try:
             self.help(self.context)
@@ -61,87 +57,59 @@ class Job:
         return self.results
 
 
-class Duty(Protocol):
-    """What a worker is woken for."""
-
-    context: Context
-
-    def help(self, context: Context) -> None:
-        """Do what is to be done, in a copy of the context."""
-
-    def needed(self) -> bool:
-        """Whether there is more to do, for a worker that is about to sleep."""
-
-
 class Worker(Thread):
-    """A thread that sleeps until it is given something to do."""
+    """A thread that sleeps until it is given a job."""
 
-    def __init__(self, idle: deque[Worker]) -> None:
+    def __init__(self) -> None:
         super().__init__(name="jostle", daemon=True)
-        self.idle, self.given, self.duty = idle, Lock(), None
+        self.given, self.job = Lock(), None
         self.given.acquire()
 
-    duty: Duty | None
+    job: Job | None
 
     def run(self) -> None:
         while True:
             self.given.acquire()
-            duty, self.duty = self.duty, None
-            if duty is not None:
-                duty.help(duty.context.copy())
-            self.idle.append(self)  # whoever has more to do wakes it from now on; who had before, did not
-            if duty is not None and duty.needed() and self in self.idle:
-                self.idle.remove(self)
-                self.duty = duty
-                self.given.release()
-            del duty  # its arrays are not kept while the thread sleeps
+            job, self.job = self.job, None
+            if job is not None:
+                job.help(job.context.copy())
+            del job  # its arrays are not kept while the thread sleeps
+            idle.append(self)
 
 
-class Workers:
-    """Some workers. They never end."""
+idle: deque[Worker] = deque()
+"""The workers that sleep."""
+workers: list[Worker] = []
+"""All workers. They never end."""
 
-    def __init__(self) -> None:
-        self.idle: deque[Worker] = deque()
-        self.all: list[Worker] = []
 
-    def wake(self, duty: Duty, most: int) -> bool:
-        """Give something to do to a worker that sleeps, or to a new one if there are fewer than `most`; False if nobody
-        helps.
+def wake(job: Job, most: int) -> bool:
+    """Give a job to a worker that sleeps, or to a new one if there are fewer than `most`; False if nobody helps.
 
-        A worker that has ended its job sleeps only when the system has let it run again. So a few more than the helpers
-        of a job may be needed, but not a new one for each job that the caller has done alone.
-        """
+    A worker that has ended its job sleeps only when the system has let it run again. So a few more than the helpers of
+    a job may be needed, but not a new one for each job that the caller has done alone.
+    """
+    try:
+        worker = idle.pop()
+    except IndexError:
+        if len(workers) >= min(most, MAX_THREADS):
+            return False
+        worker = Worker()
         try:
-            worker = self.idle.pop()
-        except IndexError:
-            if len(self.all) >= min(most, MAX_THREADS):
-                return False
-            worker = Worker(self.idle)
-            try:
-                worker.start()
-            except RuntimeError:  # the interpreter is about to end, or there are too many threads
-                return False
-            self.all.append(worker)
-        worker.duty = duty
-        worker.given.release()
-        return True
-
-    def rouse(self, duty: Duty, count: int) -> bool:
-        """See that so many are awake, those for this duty who sleep; False if there are not so many."""
-        while len(self.all) - len(self.idle) < count:
-            if not self.wake(duty, count):
-                return False
-        return True
-
-    def forget(self) -> None:
-        """The threads stay with the parent of a forked process."""
-        self.idle.clear()
-        self.all.clear()
+            worker.start()
+        except RuntimeError:  # the interpreter is about to end, or there are too many threads
+            return False
+        workers.append(worker)
+    worker.job = job
+    worker.given.release()
+    return True
 
 
-workers = Workers()
-"""Those who help with jobs."""
+def _forget() -> None:
+    """The threads stay with the parent of a forked process."""
+    idle.clear()
+    workers.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=workers.forget)
+    os.register_at_fork(after_in_child=_forget)

@@ -1,8 +1,8 @@
 """Threads that wait in compiled code for pieces of kernels, and do them without Python's lock.
 
 Handing a piece to a thread of Python's takes 50 to 100 microseconds, since it needs Python's lock to begin and to end.
-A thread of the crew takes one within a microsecond. It waits for about a millisecond after the last piece, and then
-returns to Python, where it sleeps (see `workers`) until it is called up again.
+A thread of the crew takes one within a microsecond, or within about 50 if it sleeps, which it does after a tenth of a
+millisecond without work. It never returns to Python before the process ends.
 
 There is one job at a time, which `mail` describes. NEXT holds its number of pieces and the next one of them, so that a
 thread takes a piece by adding one, and knows whether there was any; what it needs for the piece is then in place,
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
-from contextvars import Context
 from functools import cache
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,27 @@ from numba import types
 from numba.extending import intrinsic
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.meeting import LOOKS, OFFERS, add, exchange, look, offer_core, relax, system_call, wait_for
+from jostle.kernels.cpu.meeting import LOOKS, add, exchange, look, relax, system_call, wait_for
 from jostle.kernels.cpu.packed import Packed
 from jostle.kernels.cpu.signatures import OutInts
-from jostle.kernels.threads import threads
-from jostle.kernels.workers import Workers
+from jostle.kernels.threads import MAX_THREADS
 
-NEXT, DONE, INSIDE, ADDRESS, WORDS, STRIDE, BELL, SEATS, NUMBERS = 0, 16, 48, 64, 65, 66, 67, 68, 80
-"""The entries of `mail`: the next piece; how many are done; how many threads wait for pieces or do them; the function
-to call, where the arguments of the first piece are, and how far apart those of two pieces; the file to which a byte is
-written when all are done, or -1; how many threads may wait for the next job. What threads write is 128 bytes apart;
-entry 32 is that of a meeting that nobody abandons."""
+NEXT, DONE, TURN, SLEEPING, INSIDE = 0, 16, 48, 64, 80
+"""Entries of `mail` that threads write, 128 bytes apart: the next piece; how many are done; how many jobs there were;
+how many threads sleep; how many threads there are. Entry 32 is that of a meeting that nobody abandons."""
+ADDRESS, WORDS, STRIDE, BELL, STOP, NUMBERS = 96, 97, 98, 99, 100, 112
+"""Entries that only the caller writes: the function to call; where the arguments of the first piece are, and how far
+apart those of two pieces; the file to which a byte is written when all are done, or -1; whether all threads shall
+end."""
 PIECES = 1 << 32
 """The factor of the number of pieces in NEXT."""
+SPIN = LOOKS // 5
+"""Number of looks before a thread sleeps: a tenth of a millisecond."""
+FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine()) if sys.platform == "linux" else None
+"""The number of Linux's system call by which threads sleep until a number changes; None elsewhere: there is no crew."""
+SLEEP, WAKE = 128, 129
+"""What that system call shall do, for threads of one process."""
+_system = system_call("syscall", "jostle_syscall", *[types.int64] * 7, result=types.int64)
 _write = system_call("write", "jostle_write", types.int32, types.voidptr, types.uint64, result=types.int64)
 
 
@@ -62,43 +71,50 @@ def _do_one(mail: OutInts) -> bool:
     if state % PIECES >= state // PIECES:
         return False
     state = add(mail, NEXT, 1)
-    number = state % PIECES
-    if number >= state // PIECES:
+    number, pieces = state % PIECES, state // PIECES
+    if number >= pieces:
         return False
     _call(look(mail, ADDRESS), look(mail, WORDS) + number * look(mail, STRIDE))
-    bell, pieces = look(mail, BELL), state // PIECES
+    bell = look(mail, BELL)
     if add(mail, DONE, 1) == pieces - 1 and bell >= 0:
         _write(np.int32(bell), mail.ctypes, np.uint64(1))
     return True
 
 
 @jit()
-def serve(mail: OutInts) -> None:
-    """Do pieces, until there have been none for some time, or there are more threads than may wait."""
+def serve(mail: OutInts, turn_at: int) -> None:
+    """Do pieces, and sleep if there are none; turn_at is the address of TURN."""
     add(mail, INSIDE, 1)
     looks = 0
-    while looks < LOOKS + OFFERS:
+    while look(mail, STOP) == 0:
+        turn = look(mail, TURN)
         if _do_one(mail):
             looks = 0
-            continue
-        if look(mail, INSIDE) > look(mail, SEATS):
-            if add(mail, INSIDE, -1) > look(mail, SEATS):
-                return
-            add(mail, INSIDE, 1)
-        looks += 1
-        if looks < LOOKS:
+        elif looks < SPIN:
+            looks += 1
             relax()
         else:
-            offer_core()
+            add(mail, SLEEPING, 1)
+            _system(FUTEX, turn_at, SLEEP, turn % PIECES, 0, 0, 0)
+            add(mail, SLEEPING, -1)
+            looks = 0
     add(mail, INSIDE, -1)
 
 
 @jit()
-def post(mail: OutInts, address: int, words: int, stride: int, pieces: int, bell: int, seats: int) -> None:
-    """Offer the pieces of a job; those of the one before are all done."""
-    mail[ADDRESS], mail[WORDS], mail[STRIDE], mail[DONE] = address, words, stride, 0
-    mail[BELL], mail[SEATS] = bell, seats
+def post(mail: OutInts, turn_at: int, address: int, words: int, stride: int, pieces: int, bell: int, wake: int) -> None:
+    """Offer the pieces of a job, and wake some threads; the pieces of the job before are all done."""
+    mail[ADDRESS], mail[WORDS], mail[STRIDE], mail[DONE], mail[BELL] = address, words, stride, 0, bell
     exchange(mail, NEXT, pieces * PIECES)
+    _wake(mail, turn_at, wake)
+
+
+@jit(helper=True)
+def _wake(mail: OutInts, turn_at: int, count: int) -> None:
+    """Wake some of the threads that sleep, or are about to."""
+    add(mail, TURN, 1)
+    if look(mail, SLEEPING) > 0:
+        _system(FUTEX, turn_at, WAKE, count, 0, 0, 0)
 
 
 @jit()
@@ -109,22 +125,22 @@ def finish(mail: OutInts) -> None:
     wait_for(mail, DONE, look(mail, NEXT) // PIECES, mail)
 
 
+@jit()
+def dismiss(mail: OutInts, turn_at: int) -> None:
+    """Tell all threads to end."""
+    exchange(mail, STOP, 1)
+    _wake(mail, turn_at, PIECES // 2 - 1)
+
+
 class Crew:
     """The threads, and what they are told."""
 
     def __init__(self) -> None:
-        self.mail, self.at_work = np.zeros(NUMBERS, np.int64), Lock()
-        self.threads, self.context, self.process = Workers(), Context(), os.getpid()
+        self.mail, self.at_work, self.process = np.zeros(NUMBERS, np.int64), Lock(), os.getpid()
+        self.turn_at = self.mail[TURN:].ctypes.data
         self.listen, self.bell = os.pipe()
+        self.threads: list[Thread] = []
         atexit.register(self.dismiss)
-
-    def help(self, context: Context) -> None:
-        """What a thread does that is woken."""
-        serve(self.mail)
-
-    def needed(self) -> bool:
-        """Whether there are pieces that nobody has begun."""
-        return bool(self.mail[NEXT] % PIECES < self.mail[NEXT] // PIECES)
 
     def share(self, packed: Packed, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
         """What a kernel returns for each piece: the caller works too. None if the crew is at work elsewhere."""
@@ -132,9 +148,9 @@ class Crew:
             return None
         try:
             words = packed.pack(pieces)
+            self._start(len(pieces) - 1)
             try:
-                self._post(packed, words, -1)
-                self.threads.rouse(self, len(pieces) - 1)
+                self._post(packed, words, -1, len(pieces) - 1)
             finally:
                 finish(self.mail)
         finally:
@@ -144,14 +160,14 @@ class Crew:
     def in_step(self, packed: Packed, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
         """The same for pieces that wait for each other: each has a thread of its own, and the caller obeys Ctrl-C.
 
-        If the caller is interrupted, or not all threads can be started, `abandon` tells those that wait.
+        If the caller is interrupted, `abandon` tells those that wait.
         """
         with self.at_work:
             words = packed.pack(pieces)
+            if not self._start(len(pieces)):
+                raise RuntimeError(f"{len(pieces)} threads are needed, and not all of them can be started")
             try:
-                self._post(packed, words, self.bell)
-                if not self.threads.rouse(self, len(pieces)):
-                    raise RuntimeError(f"{len(pieces)} threads are needed, and not all of them can be started")
+                self._post(packed, words, self.bell, len(pieces))
                 os.read(self.listen, 1)
             except BaseException:
                 abandon()
@@ -162,15 +178,28 @@ class Crew:
                 finish(self.mail)
         return packed.results(words)
 
-    def _post(self, packed: Packed, words: Any, bell: int) -> None:
-        """Offer a job. While it lasts, the caller and those who may wait afterwards have a core each."""
-        post(self.mail, packed.address, words.ctypes.data, words.strides[0], len(words), bell, threads() - 1)
+    def _start(self, count: int) -> bool:
+        """See that there are so many threads; False if they cannot be started."""
+        while len(self.threads) < min(count, MAX_THREADS):
+            thread = Thread(target=serve, args=(self.mail, self.turn_at), name="jostle", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter is about to end, or there are too many threads
+                break
+            self.threads.append(thread)
+        return len(self.threads) >= count
+
+    def _post(self, packed: Packed, words: Any, bell: int, wake: int) -> None:
+        post(
+            self.mail, self.turn_at, packed.address, words.ctypes.data, words.strides[0], len(words), bell, wake
+        )  # fmt: skip
 
     def dismiss(self) -> None:
         """Let all threads leave compiled code, which is about to be removed."""
-        self.mail[SEATS] = 0
-        while self.mail[INSIDE] > 0 and os.getpid() == self.process:
-            time.sleep(1e-4)
+        if os.getpid() == self.process:
+            dismiss(self.mail, self.turn_at)
+            while self.mail[INSIDE] > 0:
+                time.sleep(1e-4)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -102,7 +103,7 @@ class _Kernel(CPUDispatcher):
             self._all_packed[kinds] = Packed(self.overloads[kinds or self.declared])
         return self._all_packed[kinds]
 
-    if sys.platform == "win32":  # where the crew cannot tell Python that it has finished
+    if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):  # there is no crew: see `crew.FUTEX`
         del share, in_step
 
 
