@@ -67,7 +67,7 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
         return [work(*piece) for piece in pieces]
     if not hasattr(work, "share"):
         return Job(work, pieces).run(helpers)
-    results: list[Result] | None = work.share(pieces)
+    results: list[Result] | None = work.share(pieces, helpers)
     return [work(*piece) for piece in pieces] if results is None else results
 
 
@@ -75,13 +75,11 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
 def team(chunks: int) -> Iterator[int]:
     """How many threads may work in step: `chunks`, or one while another team is at work, or as the process ends."""
     lock = _at_work()
-    if chunks == 1 or not _ready() or not lock.acquire(blocking=False):
+    if chunks == 1 or not _ready() or lock.locked():
         yield 1
         return
-    try:
+    with lock:  # Ctrl-C never leaves it locked, unlike after acquire()
         yield chunks
-    finally:
-        lock.release()
 
 
 def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> Result:
