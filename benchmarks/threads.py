@@ -6,9 +6,10 @@ sweep      nanoseconds a row and sweep of `GaussSeidel` on a shaken lattice
 colliding  seconds of one step of `Maury` at 1e-4 on a shaken lattice that is pressed together, far from rest
 settled    seconds of one step, at 1e-4 or 400 iterations, of a lattice that has been pressed together by its weight
 
-for 1, 2, 4 ... threads. "one block" is the sweep and the settled step on one thread with all rows in one block, as
-small problems are swept. The script fails if a result depends on the number of threads. The last line holds all
-figures as JSON.
+for 1, 2, 4 ... threads. Before that it prints how many times as many rows as one thread several threads sweep if each
+has a problem of its own and they share nothing: the machine allows no more. "one block" is the sweep and the settled
+step on one thread with all rows in one block, as small problems are swept. The script fails if a result depends on the
+number of threads. The last line holds all figures as JSON.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
 
@@ -34,6 +36,8 @@ MOST_ITERATIONS = 400
 """Of a settled step: a million spheres would take thousands, each like the others."""
 SETTLING_STEPS = 5
 TIMES = "sweep", "colliding", "settled"
+SPHERES_APART = 5000
+"""Number of spheres of each thread that shares nothing with the others."""
 
 
 def digest(array: np.ndarray) -> str:
@@ -67,6 +71,16 @@ def sweep(n: int, seconds: float) -> Callable[[int], tuple[float, str]]:
         return 1e9 * (many - few) / 40.0 / m, digest(p)
 
     return measured
+
+
+def apart(counts: list[int], seconds: float) -> dict[str, float]:
+    """How many times as many rows as one thread several threads sweep, each those of a problem of its own."""
+    own = [sweep(SPHERES_APART, seconds) for _ in range(counts[-1])]
+    times: dict[str, float] = {}
+    for count in counts:
+        with ThreadPoolExecutor(count) as pool:
+            times[str(count)] = max(ns for ns, _ in pool.map(lambda one: one(1), own[:count]))
+    return {count: int(count) * times[str(counts[0])] / ns for count, ns in times.items()}
 
 
 def step(problem: jo.Motion, scheme: Any, state: State, h: float, repeats: int) -> tuple[float, int, str]:
@@ -148,11 +162,13 @@ def main() -> None:
     chosen = parser.parse_args()
     sizes = chosen.sizes or ([10_000, 30_000] if chosen.quick else [10_000, 100_000, 1_000_000])
     counts = [count for count in chosen.threads if count <= most_threads()]
+    figures: dict[str, Any] = {"apart": apart(counts, 0.3 if chosen.quick else 1.0)}
+    gains = ", ".join(f"{gain:.1f}" for gain in figures["apart"].values())
+    print(f"threads that share nothing sweep {gains} times as many rows as one")
     print(
         f"{'spheres':>9} {'threads':>9} {'ns a row':>9} {'gain':>6} {'colliding':>9} {'gain':>6} {'settled':>9} "
         f"{'gain':>6}   iterations; bits"
     )
-    figures: dict[str, Any] = {}
     for n in sizes:
         figures[str(n)] = measured(n, counts, chosen.quick)
         if n <= 10_000:

@@ -132,6 +132,12 @@ def test_arrays_of_other_types_are_refused(wrong):
     assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2], "the crew is free again"
 
 
+def test_what_counts_as_true_is_true():
+    x, out = np.ones((4, 2)), np.zeros(4)
+    for yes in (True, np.True_, 2):
+        assert together(smallest, [(x, 1.0, 0, 2, yes, out), (x, 1.0, 2, 4, yes, out)]) == [np.inf] * 2
+
+
 def test_what_is_written_must_be_writable():
     out = np.zeros(4)
     out.flags.writeable = False
@@ -297,11 +303,11 @@ import numpy as np
 from jostle.kernels import sharing
 sharing.threads = lambda: 3
 import test_crew
-from jostle.kernels.cpu.contacts import fill_rates
+from jostle.kernels.cpu.contacts import _fill_rates
 i, v = np.zeros(10, np.int64), np.ones((2, 3))
 def work():
     out = np.zeros((3, 10))
-    sharing.together(fill_rates, [(i, i + 1, np.ones((10, 3)), v, out[k]) for k in range(3)])
+    sharing.together(_fill_rates, [(i, i + 1, np.ones((10, 3)), v, 0, 10, out[k]) for k in range(3)])
 def endless():
     while True:
         work()

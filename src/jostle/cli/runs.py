@@ -15,6 +15,7 @@ from jostle.cli.crowds import answers
 from jostle.cli.show import in_words, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
+from jostle.kernels.freed_memory import keep_freed_memory
 from jostle.statuses import BLOCKED, NOT_CONVERGED
 from jostle.terminal import Watch, progress_bar
 
@@ -175,6 +176,8 @@ def checkpoint_of(trajectory: Path) -> Path:
 
 
 def _use(threads: int | None) -> None:
+    """Set the number of threads, and keep freed memory: the process does nothing but the run."""
+    keep_freed_memory()
     if threads is not None:
         from jostle.kernels.threads import most_threads, use_threads
 

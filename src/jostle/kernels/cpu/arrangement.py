@@ -1,11 +1,12 @@
 """The order in which `fused` sweeps: blocks of space, and in a block rows by colour.
 
-Space is cut into cells along its two longest axes. The rows within a cell, those with walls included, are the block of
-that cell; these blocks form the first group. A row between two neighbouring cells belongs to a block of the
-componentwise smaller index, and so touches bodies of that cell and of the next ones only: those blocks whose indices
-agree in both parities share no body, and form one of four groups. Rows between cells that are not neighbours (large
-balls, periodic boxes) are the last group, of one block. The groups are swept one after the other, the blocks of a group
-at the same time. The order depends on the problem alone, not on the number of threads, and so do the bits.
+Space is cut into cells along its two longest axes. The rows within a cell are a block, and these blocks are the first
+group: they share no body, and have most of the rows, so that most bodies stay with one thread. A row between two
+neighbouring cells belongs to a second block of the componentwise smaller one, and so touches bodies of that cell and of
+the next ones only: blocks whose cells agree in the parity of both indices share no body, and form one of four more
+groups. Rows between cells that are not neighbours (large balls, periodic boxes) are a last group, of one block. The
+groups are swept one after the other, the blocks of a group at the same time. The order depends on the problem alone,
+not on the number of threads, and so do the bits.
 
 Rows that follow each other in a block share no body (they are sorted by colour), so that none waits for the one before.
 That order also needs the fewest iterations on crystals.
@@ -13,7 +14,7 @@ That order also needs the fewest iterations on crystals.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ LEAST_ROWS_A_BLOCK, ROWS_A_BLOCK, BLOCKS = 250, 1000, 64
 """Blocks have about ROWS_A_BLOCK rows. If this gives fewer than BLOCKS blocks, they have fewer rows, unless the cells
 would become too narrow."""
 GROUPS = 6
-"""Number of groups: one of rows within cells, four of rows between neighbouring cells, and one of all other rows."""
+"""Number of groups: the rows within cells, four groups of rows between neighbouring cells, and those between others."""
 FIRST, SECOND, ROW = 0, 1, 2
 """Entries of `index`: the two bodies of a row, and the number of the row before the arrangement. From NEAR on, the same
 entries of the selected rows."""
@@ -92,13 +93,9 @@ def arranged(
     block, groups, number = np.zeros(m, np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
         cell, counts = _cells(places, i, j, chunks)
-        sizes = [counts[0] * counts[1]]
-        for parities in divmod(0, 2), divmod(1, 2), divmod(2, 2), divmod(3, 2):
-            one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, parities, strict=True))
-            sizes.append(one * two)
-        groups = np.cumsum([0, *sizes, 1])
-        rows = (slice(*part) for part in cut(m, chunks))
-        together(_assign, [(i[part], j[part], cell, groups, int(counts[1]), block[part]) for part in rows])
+        even_and_odd = [((count + 1) // 2, count // 2) for count in counts]
+        groups = np.cumsum([0, counts.prod(), *(one * two for one, two in product(*even_and_odd)), 1])
+        together(_assign, [(i, j, cell, groups, int(counts[1]), *part, block) for part in cut(m, chunks)])
         number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]), chunks)[0]
     _, order, ends = _sorted(block, int(groups[-1]), chunks)
     index, e, row = np.empty((6, m), np.uint32), records(2, m, d), np.empty((8, m))
@@ -144,9 +141,9 @@ def _enter(
 
 
 @jit()
-def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: OutInts) -> None:
-    """The block of each row; `columns` is how many cells there are along the second axis."""
-    for c in range(len(i)):
+def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, first: int, last: int, block: OutInts) -> None:
+    """The block of each of some rows; `columns` is how many cells there are along the second axis."""
+    for c in range(first, last):
         a, b = i[c], j[c]
         one, two = cell[a, 0], cell[a, 1]
         if b >= 0:

@@ -17,22 +17,21 @@ from jostle.kernels.sharing import cut, together
 
 def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
     """(G v)_c, v of shape (bodies, d)."""
-    return _of_rows(fill_rates, i, j, normal, v, chunks)
+    return _of_rows(_fill_rates, i, j, normal, v, chunks)
 
 
 def _of_rows(fill: Callable[..., None], i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
     """One number for each row, the chunks being parts of the rows."""
     out = np.empty(len(i))
-    parts = (slice(*part) for part in cut(len(i), chunks))
-    together(fill, [(i[part], j[part], normal[part], v, out[part]) for part in parts])
+    together(fill, [(i, j, normal, v, *part, out) for part in cut(len(i), chunks)])
     return out
 
 
 @jit()
-def fill_rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats) -> None:
+def _fill_rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, first: int, last: int, out: OutFloats) -> None:
     """out_c = (G v)_c."""
-    m, d = normal.shape
-    for c in range(m):
+    d = normal.shape[1]
+    for c in range(first, last):
         a, b, rate = i[c], j[c], 0.0
         for k in range(d):
             rate -= normal[c, k] * v[a, k]
@@ -44,14 +43,14 @@ def fill_rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats) ->
 
 def magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
     """(|G| |v|)_c."""
-    return _of_rows(fill_magnitude, i, j, normal, v, chunks)
+    return _of_rows(_fill_magnitude, i, j, normal, v, chunks)
 
 
 @jit()
-def fill_magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats) -> None:
+def _fill_magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, first: int, last: int, out: OutFloats) -> None:
     """out_c = (|G| |v|)_c."""
-    m, d = normal.shape
-    for c in range(m):
+    d = normal.shape[1]
+    for c in range(first, last):
         a, b, size = i[c], j[c], 0.0
         for k in range(d):
             size += abs(normal[c, k] * v[a, k])
@@ -88,9 +87,9 @@ def norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, chunks: int) -> F
 
 
 @jit()
-def _fill_norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, out: OutFloats) -> None:
-    m, d = normal.shape
-    for c in range(m):
+def _fill_norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, first: int, last: int, out: OutFloats) -> None:
+    d = normal.shape[1]
+    for c in range(first, last):
         a, b, square = i[c], j[c], 0.0
         for k in range(d):
             square += normal[c, k] ** 2 * inverse[a, k]

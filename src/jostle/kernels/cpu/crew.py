@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import platform
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -26,7 +24,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.jit import FUTEX, jit
 from jostle.kernels.cpu.meeting import LOOKS, add, exchange, look, relax, system_call, wait_for
 from jostle.kernels.cpu.packed import Packed
 from jostle.kernels.cpu.signatures import OutInts
@@ -44,10 +42,8 @@ PIECES = 1 << 32
 """The factor of the number of pieces in NEXT."""
 SPIN = LOOKS // 5
 """Number of looks before a thread sleeps: a tenth of a millisecond."""
-FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine()) if sys.platform == "linux" else None
-"""The number of Linux's system call by which threads sleep until a number changes; None elsewhere: there is no crew."""
 SLEEP, WAKE = 128, 129
-"""What that system call shall do, for threads of one process."""
+"""What the system call FUTEX shall do, for threads of one process."""
 _system = system_call("syscall", "jostle_syscall", *[types.int64] * 7, result=types.int64)
 _write = system_call("write", "jostle_write", types.int32, types.voidptr, types.uint64, result=types.int64)
 

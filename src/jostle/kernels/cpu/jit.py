@@ -20,6 +20,10 @@ from jostle.kernels.cpu.signatures import declared
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine()) if sys.platform == "linux" else None
+"""The number of Linux's system call by which threads sleep until a number changes. Where it is not known, threads of
+Python share pieces of kernels, instead of a `crew`."""
+
 
 def jit(*, helper: bool = False, allocates: bool = False, **options: Any) -> Callable[[Function], Function]:
     """A decorator that compiles a kernel with numba when it is first called, and caches it on disk.
@@ -105,7 +109,7 @@ class _Kernel(CPUDispatcher):
             self._all_packed[kinds] = Packed(self.overloads[kinds or self.declared])
         return self._all_packed[kinds]
 
-    if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):  # there is no crew: see `crew.FUTEX`
+    if FUTEX is None:
         del share, in_step
 
 

@@ -32,48 +32,54 @@ class Packed:
     """
 
     def __init__(self, compiled: Any):
-        self.name, arguments, result = compiled.fndesc.qualname, compiled.fndesc.argtypes, compiled.fndesc.restype
-        self.flatten = [_flattening(self.name, kind) for kind in arguments]
-        codes = "".join(_codes(kind) for kind in arguments)
-        self.layout = Struct(f"={8 * RESULT_WORDS}x{codes}")
-        several = isinstance(result, types.UniTuple)
-        self.several, one = several, result.dtype if several else result
-        assert one is types.none or OF_RESULT[one]
-        self.result = None if one is types.none else Struct("=" + OF_RESULT[one] * (result.count if several else 1))
+        kernel = compiled.fndesc
+        self.name, arguments, result = kernel.qualname, kernel.argtypes, kernel.restype
+        places = [RESULT_WORDS]
+        for kind in arguments:
+            places.append(places[-1] + len(_codes(kind)))
+        self.arguments = [
+            (_flattening(self.name, kind), Struct("=" + _codes(kind)), 8 * place)
+            for kind, place in zip(arguments, places, strict=False)
+        ]
+        self.words = places[-1]
+        self.several = isinstance(result, types.UniTuple)
+        one, count = (result.dtype, result.count) if self.several else (result, 1)
+        self.result = None if one is types.none else Struct("=" + OF_RESULT[one] * count)
         assert self.result is None or self.result.size <= 8 * RESULT_WORDS
         self.address, self._engine = _entry(compiled)
 
     def pack(self, pieces: Sequence[tuple[Any, ...]]) -> Any:
         """(pieces, words) the arguments of each piece, with room for its result."""
-        words = np.zeros((len(pieces), self.layout.size // 8), np.int64)
-        known: dict[tuple[int, int], tuple[Any, ...]] = {}
-        memory, size = memoryview(words).cast("B"), self.layout.size
+        words = np.zeros((len(pieces), self.words), np.int64)
+        memory, first = memoryview(words).cast("B"), pieces[0]
+        self._write(memory, 0, first, (self,) * len(first))
+        words[1:] = words[0]
         for number, piece in enumerate(pieces):
-            values: list[Any] = []
-            for place, (flatten, argument) in enumerate(zip(self.flatten, piece, strict=True)):
-                flat = known.get((place, id(argument)))
-                if flat is None:
-                    flat = known[place, id(argument)] = flatten(argument)
-                values += flat
-            self.layout.pack_into(memory, number * size, *values)
+            self._write(memory, 8 * self.words * number, piece, first)
         return words
+
+    def _write(self, memory: memoryview, start: int, piece: tuple[Any, ...], but: tuple[Any, ...]) -> None:
+        """Write the arguments of a piece, but for those that are in place."""
+        for argument, known, (flatten, layout, place) in zip(piece, but, self.arguments, strict=True):
+            if argument is not known:
+                layout.pack_into(memory, start + place, *flatten(argument))
 
     def results(self, words: Any) -> list[Any]:
         """What the kernel returned for each piece."""
         if self.result is None:
             return [None] * len(words)
-        memory, size = memoryview(words).cast("B"), self.layout.size
+        memory, size = memoryview(words).cast("B"), 8 * self.words
         found = [self.result.unpack_from(memory, number * size) for number in range(len(words))]
         return found if self.several else [one for (one,) in found]
 
 
 def _codes(kind: Any) -> str:
-    """The codes of `struct` for an argument, each of eight bytes."""
+    """The codes of `struct` for an argument, one for each word."""
     if isinstance(kind, types.Array):
         return "q" * (5 + 2 * kind.ndim)
     if isinstance(kind, types.UniTuple):
         return _codes(kind.dtype) * int(kind.count)
-    return {types.float64: "d", types.int64: "q", types.boolean: "?7x"}[kind]
+    return "d" if kind is types.float64 else "q"
 
 
 def _flattening(name: str, kind: Any) -> Callable[[Any], tuple[Any, ...]]:
@@ -97,7 +103,7 @@ def _flattening(name: str, kind: Any) -> Callable[[Any], tuple[Any, ...]]:
         return flatten
     if isinstance(kind, types.UniTuple):
         return tuple
-    return lambda number: (number,)
+    return (lambda yes: (bool(yes),)) if kind is types.boolean else (lambda number: (number,))
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]

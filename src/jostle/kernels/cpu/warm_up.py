@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from jostle.kernels.cpu.fused import gauss_seidel
-from jostle.kernels.cpu.jit import KERNELS
+from jostle.kernels.cpu.jit import FUTEX, KERNELS
+
+if FUTEX is not None:
+    import jostle.kernels.cpu.crew  # noqa: F401 - its kernels are compiled too
 
 LONG = ("barrier", "copies", "flights", "fused", "multigrid", "cells", "dense")
 """The modules whose kernels take longest to compile: they are begun first."""
