@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,11 @@ def lattice(n: int, spacing: float) -> np.ndarray:
     return spacing * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3)[:n]
 
 
-def sweep(n: int, seconds: float) -> Callable[[int], tuple[float, str]]:
-    """A function of the number of threads: (nanoseconds a row and sweep, digest of the multipliers)."""
-    G, inverse, s0 = dense_rows(n)
+Sweeps = Callable[[int, int], tuple[float, np.ndarray]]
+
+
+def sweeps(G: Any, inverse: np.ndarray, s0: np.ndarray) -> Sweeps:
+    """A function of the numbers of threads and of iterations: (seconds, multipliers)."""
     m = len(s0)
     start, never, unit = np.ones(m), np.full(m, -np.inf), np.full(m, np.sqrt(2.0))
 
@@ -62,6 +65,14 @@ def sweep(n: int, seconds: float) -> Callable[[int], tuple[float, str]]:
             G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, threads, G.places
         )
         return time.perf_counter() - begin, p
+
+    return run
+
+
+def sweep(n: int, seconds: float) -> Callable[[int], tuple[float, str]]:
+    """A function of the number of threads: (nanoseconds a row and sweep, digest of the multipliers)."""
+    rows = dense_rows(n)
+    run, m = sweeps(*rows), len(rows[-1])
 
     def measured(threads: int) -> tuple[float, str]:
         _, p = run(threads, 12)
@@ -73,25 +84,37 @@ def sweep(n: int, seconds: float) -> Callable[[int], tuple[float, str]]:
     return measured
 
 
-def apart(counts: list[int], seconds: float) -> dict[str, float]:
-    """How many times as many rows as one thread several threads sweep, each those of a problem of its own."""
-    own = [sweep(SPHERES_APART, seconds) for _ in range(counts[-1])]
-    times: dict[str, float] = {}
+def apart(counts: list[int], rounds: int) -> dict[str, float]:
+    """How many times as many rows as one thread several threads sweep, each those of a problem of its own.
+
+    In each round all begin at the same time, and the last one counts, as it does where threads wait for each other.
+    """
+    own = [sweeps(*dense_rows(SPHERES_APART)) for _ in range(counts[-1])]
+    times: dict[int, float] = {}
     for count in counts:
+        meeting = Barrier(count)
+
+        def together(run: Sweeps, meeting: Barrier = meeting) -> list[float]:
+            found = []
+            for _ in range(rounds):
+                meeting.wait()
+                found.append(run(1, 100)[0])
+            return found
+
         with ThreadPoolExecutor(count) as pool:
-            times[str(count)] = max(ns for ns, _ in pool.map(lambda one: one(1), own[:count]))
-    return {count: int(count) * times[str(counts[0])] / ns for count, ns in times.items()}
+            times[count] = float(np.median(np.max(list(pool.map(together, own[:count])), axis=0)))
+    return {str(count): count * times[counts[0]] / seconds for count, seconds in times.items()}
 
 
 def step(problem: jo.Motion, scheme: Any, state: State, h: float, repeats: int) -> tuple[float, int, str]:
-    """(seconds, iterations, digest of the positions) of a step."""
-    best = np.inf
+    """(median of the seconds, iterations, digest of the positions) of a step."""
+    times = []
     for _ in range(repeats):
         begin = time.perf_counter()
         after = scheme.advance(problem, state, h)
-        best = min(best, time.perf_counter() - begin)
+        times.append(time.perf_counter() - begin)
     assert after.projection is not None
-    return best, after.projection.iterations, digest(after.q)
+    return float(np.median(times)), after.projection.iterations, digest(after.q)
 
 
 def colliding(n: int) -> tuple[jo.Motion, Any, State, float]:
@@ -121,7 +144,7 @@ def settled(n: int) -> tuple[jo.Motion, Any, State, float]:
 def measured(n: int, counts: list[int], quick: bool) -> dict[str, Any]:
     """All figures of n spheres, printed as they come."""
     use_threads(counts[-1])
-    sweeping, repeats = sweep(n, 0.3 if quick else 2.0), 2 if quick else 3
+    sweeping, repeats = sweep(n, 0.3 if quick else 2.0), 3 if quick else 5
     scenes = colliding(n), settled(n)
     figures: dict[str, Any] = {}
     for count in counts:
@@ -162,7 +185,7 @@ def main() -> None:
     chosen = parser.parse_args()
     sizes = chosen.sizes or ([10_000, 30_000] if chosen.quick else [10_000, 100_000, 1_000_000])
     counts = [count for count in chosen.threads if count <= most_threads()]
-    figures: dict[str, Any] = {"apart": apart(counts, 0.3 if chosen.quick else 1.0)}
+    figures: dict[str, Any] = {"apart": apart(counts, 10 if chosen.quick else 40)}
     gains = ", ".join(f"{gain:.1f}" for gain in figures["apart"].values())
     print(f"threads that share nothing sweep {gains} times as many rows as one")
     print(
