@@ -328,7 +328,7 @@ if "daemon" in sys.argv:
 
 @pytest.mark.parametrize("how", ["alone", "fork", "daemon", "atexit"])
 def test_a_process_ends_while_its_threads_wait(how):
-    for _ in range(5):
+    for _ in range(3):
         found = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", AT_THE_END, how, os.path.dirname(__file__)],
             capture_output=True,

@@ -5,7 +5,7 @@ A thread of the crew takes one within a microsecond, or within about 50 if it sl
 millisecond without work. It never returns to Python before the process ends.
 
 There is one job at a time, which `mail` describes. NEXT holds its number of pieces and the next one of them, so that a
-thread takes a piece by adding one, and knows whether there was any; what it needs for the piece is then in place,
+thread takes a piece by adding one, and knows whether there was any. The arguments of that piece are then in place,
 since a job is not replaced before all of its pieces are done.
 """
 
@@ -36,16 +36,17 @@ how many threads sleep; how many threads there are; whether a piece failed. Entr
 abandons."""
 ADDRESS, WORDS, STRIDE, BELL, STOP, NUMBERS = 112, 113, 114, 115, 116, 128
 """Entries that only the caller writes: the function to call; where the arguments of the first piece are, and how far
-apart those of two pieces; the file to which a byte is written when all are done, or -1; whether all threads shall
-end."""
+apart those of two pieces; the file to which a byte is written when all are done or one fails, or -1; whether all
+threads shall end."""
 PIECES = 1 << 32
 """The factor of the number of pieces in NEXT."""
 SPIN = LOOKS // 5
 """Number of looks before a thread sleeps: a tenth of a millisecond."""
 SLEEP, WAKE = 128, 129
 """What the system call FUTEX shall do, for threads of one process."""
-_system = system_call("syscall", "jostle_syscall", *[types.int64] * 7, result=types.int64)
-_write = system_call("write", "jostle_write", types.int32, types.voidptr, types.uint64, result=types.int64)
+if FUTEX is not None:  # elsewhere the module can be imported, but not used
+    _system = system_call("syscall", "jostle_syscall", *[types.int64] * 7, result=types.int64)
+    _write = system_call("write", "jostle_write", types.int32, types.voidptr, types.uint64, result=types.int64)
 
 
 @intrinsic
@@ -159,14 +160,17 @@ class Crew:
         with self.at_work:
             words = packed.pack(pieces)
             if not self._start(len(pieces)):
-                raise RuntimeError(f"{len(pieces)} threads are needed, and not all of them can be started")
+                raise RuntimeError(
+                    f"{len(pieces)} threads are needed, and only {len(self.threads)} can be started; "
+                    "set the environment variable NUMBA_NUM_THREADS to a smaller number"
+                )
             try:
                 self._post(packed, words, self.bell, len(pieces))
-                while True:
+                done = 0
+                while done < len(pieces):
                     os.read(self.listen, 1024)  # may also find the byte of an earlier job that was interrupted
+                    done = int(self.mail[DONE])
                     self._check(packed)
-                    if self.mail[DONE] >= len(pieces):
-                        break
             except BaseException:
                 abandon()
                 raise
@@ -175,7 +179,7 @@ class Crew:
         return packed.results(words)
 
     def _start(self, count: int) -> bool:
-        """See that there are so many threads; False if they cannot be started."""
+        """Start threads until there are `count`; False if not all of them can be started."""
         while len(self.threads) < min(count, MAX_THREADS):
             thread = Thread(target=serve, args=(self.mail, self.turn_at), name="jostle", daemon=True)
             try:
@@ -191,6 +195,7 @@ class Crew:
         )  # fmt: skip
 
     def _check(self, packed: Packed) -> None:
+        """Raise an error if a piece of the job has failed."""
         if self.mail[FAILED]:
             raise RuntimeError(f"{packed.name} failed in a thread, probably because memory ran out")
 
