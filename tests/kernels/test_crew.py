@@ -15,7 +15,7 @@ import pytest
 from jostle.kernels import sharing
 from jostle.kernels.cpu.crew import SLEEPING, Crew, crew
 from jostle.kernels.cpu.jit import KERNELS, _Kernel, jit
-from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, meet, new_meeting
+from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, LATE, meet, new_meeting
 from jostle.kernels.cpu.signatures import Bools, Floats2, Ints, OutFloats, OutInts
 from jostle.kernels.sharing import cut, in_step, together
 
@@ -149,6 +149,18 @@ def test_what_is_written_must_be_writable():
 def test_pieces_that_wait_for_each_other_all_run(count):
     for _ in range(20):
         assert in_step(*members(count)) == 10
+
+
+def test_long_waits_are_counted():
+    """The second of two comes half a second late."""
+    meeting, came = new_meeting(), np.zeros(2, np.int64)
+    first = threading.Thread(target=all_meet, args=(meeting, 0, 2, 1, came))
+    first.start()
+    time.sleep(0.5)
+    all_meet(meeting, 1, 2, 1, came)
+    first.join()
+    assert meeting[LATE] >= 1
+    assert came.tolist() == [1, 1]
 
 
 def test_ctrl_c_ends_pieces_that_wait(monkeypatch):

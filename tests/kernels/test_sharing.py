@@ -202,6 +202,28 @@ def test_two_callers_at_the_same_time_get_the_same_bits(small_blocks):
         assert members == 2
 
 
+def test_a_team_that_waited_for_cores_is_smaller_for_a_while(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(sharing, "_fewer", sharing.Fewer())
+    monkeypatch.setattr(sharing, "MOST_WAITING", 0.03)
+    monkeypatch.setattr(sharing.time, "monotonic", lambda: now[0])
+
+    def members():
+        with sharing.team(8) as found:
+            return found
+
+    sharing.judge(8, 7, 0.1)  # all others waited once in a tenth of a second
+    assert members() == 8
+    sharing.judge(8, 7 * 20, 0.1)
+    assert members() == 4
+    sharing.judge(4, 3 * 20, 0.1)
+    assert members() == 2
+    sharing.judge(2, 20, 0.1)
+    assert members() == 1
+    now[0] += sharing.ALONE
+    assert members() == 8
+
+
 def test_threads_that_wait_end_if_one_of_them_cannot_start(small_blocks, monkeypatch):
     pool, started = sharing._pool(), []
 

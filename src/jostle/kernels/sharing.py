@@ -11,9 +11,11 @@ of the crew, or of an executor. The caller waits for them and stays free for Ctr
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from threading import Lock, main_thread
@@ -35,6 +37,12 @@ ROWS_A_CHUNK = 20_000
 PIECES, ROWS_A_PIECE = 4, 80_000
 """NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
 them, or into pieces of ROWS_A_PIECE rows."""
+LONG_WAIT = 5e-4
+"""Seconds after which a thread that waits for the others gives up its core; usually it waits for less than 10^-5."""
+MOST_WAITING = 0.03
+"""Part of the time that a team may spend in the beginnings of long waits, which last several times as long."""
+ALONE = 1.0
+"""Seconds until a team that had to wait has all of its threads again."""
 NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
 
@@ -73,13 +81,40 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
 
 @contextmanager
 def team(chunks: int) -> Iterator[int]:
-    """Yield how many threads may work in step: `chunks`, or one while another team is at work or the process ends."""
+    """Yield how many threads may work in step: `chunks`, or one while another team is at work or the process ends.
+
+    They are fewer for some time after a team has waited for cores, see `judge`.
+    """
     lock = _at_work()
+    if time.monotonic() < _fewer.until:
+        chunks = min(chunks, _fewer.members)
     if chunks == 1 or not _ready() or lock.locked():
         yield 1
         return
     with lock:  # Ctrl-C never leaves it locked, unlike after acquire()
         yield chunks
+
+
+@dataclass
+class Fewer:
+    """How many threads may work in step until some time."""
+
+    members: int = 1
+    until: float = 0.0
+
+
+_fewer = Fewer()
+
+
+def judge(members: int, long_waits: int, seconds: float) -> None:
+    """Let fewer threads work in step for a while if those of a team waited for cores that other programs use.
+
+    All threads of a team wait if one of them has no core: two threads that share a core with another program need up to
+    four times as long as one thread.
+    """
+    stops = long_waits / max(members - 1, 1)
+    if stops * LONG_WAIT > MOST_WAITING * seconds:
+        _fewer.members, _fewer.until = max(1, members // 2), time.monotonic() + ALONE
 
 
 def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> Result:

@@ -14,6 +14,7 @@ sums.
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from itertools import pairwise
 
@@ -21,11 +22,11 @@ import numpy as np
 
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
+from jostle.kernels.cpu.meeting import ABANDONED, LATE, meet, new_meeting
 from jostle.kernels.cpu.records import carry_on, push, records
 from jostle.kernels.cpu.signatures import Floats, Floats2, Indices, Indices2, Ints, OutFloats, OutFloats3
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
-from jostle.kernels.sharing import cut, in_step, team, together
+from jostle.kernels.sharing import cut, in_step, judge, team, together
 
 SUMS = {"reassoc", "contract"}
 V, X, OTHER = 0, 1, 2
@@ -64,7 +65,9 @@ def gauss_seidel(
         tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
         rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
         each = [((0,) * d, member, meeting, *rest) for member in range(members)]
+        begin = time.perf_counter()
         iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
+        judge(members, int(meeting[LATE]), time.perf_counter() - begin)
     p = np.empty(len(i))
     together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
     return p, iterations

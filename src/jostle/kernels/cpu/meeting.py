@@ -22,9 +22,9 @@ from numba.np.arrayobj import make_array
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Ints, OutInts
 
-ARRIVED, TURN, ABANDONED, NUMBERS = 0, 16, 32, 48
-"""The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived, how
-often all have met, and whether a thread will not come."""
+ARRIVED, TURN, ABANDONED, LATE, NUMBERS = 0, 16, 32, 33, 48
+"""The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived; how
+often all have met; whether a thread will not come, and how often threads have waited long, for half a millisecond."""
 RELAX = {
     "x86_64": ("llvm.x86.sse2.pause", ()),
     "amd64": ("llvm.x86.sse2.pause", ()),
@@ -125,6 +125,8 @@ def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
         if looks <= LOOKS:
             relax()
             continue
+        if looks == LOOKS + 1:
+            add(meeting, LATE, 1)
         if look(meeting, ABANDONED) != 0:
             return False
         if looks <= LOOKS + OFFERS:
