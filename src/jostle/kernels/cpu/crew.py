@@ -32,8 +32,8 @@ from jostle.kernels.threads import MAX_THREADS
 
 NEXT, DONE, TURN, SLEEPING, INSIDE, FAILED = 0, 16, 48, 64, 80, 96
 """Entries of `mail` that threads write, 128 bytes apart: the next piece; how many are done; how many jobs there were;
-how many threads sleep; how many threads there are; whether a piece failed. Entries 32 and 33 are those of a meeting that
-nobody abandons."""
+how many threads sleep; how many threads there are; whether a piece failed. Entries 32 and 33 are those of a meeting
+that nobody abandons."""
 ADDRESS, WORDS, STRIDE, BELL, STOP, NUMBERS = 112, 113, 114, 115, 116, 128
 """Entries that only the caller writes: the function to call; where the arguments of the first piece are, and how far
 apart those of two pieces; the file to which a byte is written when all are done or one fails, or -1; whether all
