@@ -26,7 +26,7 @@ def contacts(m, n, d, seed):
     return i, j, normal, np.repeat(random.uniform(0.2, 5.0, n), d).reshape(n, d), random
 
 
-SIZES = [(1, 2, 1), (7, 3, 2), (40, 12, 2), (60, 15, 3), (30, 9, 4)]
+SIZES = [(1, 2, 1), (7, 3, 2), (40, 12, 2), (60, 15, 3), (30, 9, 4), (30, 9, 9)]
 
 
 @pytest.mark.parametrize(("m", "n", "d"), SIZES)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from jostle.kernels import sharing
-from jostle.kernels.cpu.crew import SLEEPING, crew
+from jostle.kernels.cpu.crew import SLEEPING, Crew, crew
 from jostle.kernels.cpu.jit import KERNELS, _Kernel, jit
-from jostle.kernels.cpu.meeting import ABANDONED, LATE, meet, new_meeting
+from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, LATE, meet, new_meeting
 from jostle.kernels.cpu.signatures import Bools, Floats2, Ints, OutFloats, OutInts
 from jostle.kernels.sharing import cut, in_step, together
 
@@ -67,7 +67,14 @@ def all_meet(meeting: OutInts, member: int, members: int, times: int, came: OutI
     return member + 10
 
 
-for kernel in (smallest, number, any_of, ends, all_meet):
+@jit()
+def fails(meeting: OutInts, member: int, members: int) -> int:
+    if member == 1:
+        raise ValueError
+    return 0 if meet(meeting, members) else -1
+
+
+for kernel in (smallest, number, any_of, ends, all_meet, fails):
     KERNELS.remove(kernel)  # not the library's
 
 
@@ -109,14 +116,26 @@ def test_threads_did_some_of_the_work():
 
 @pytest.mark.parametrize(
     "wrong",
-    [np.zeros((4, 2), np.float32), np.zeros(4), np.zeros((2, 4)).T, np.zeros((4, 2), np.int64)],
-    ids=["float32", "1-D", "not contiguous", "integers"],
+    [
+        np.zeros((4, 2), np.float32),
+        np.zeros(4),
+        np.zeros((2, 4)).T,
+        np.zeros((4, 2), np.int64),
+        np.zeros(65, np.uint8)[1:].view(np.float64).reshape(4, 2),
+    ],
+    ids=["float32", "1-D", "not contiguous", "integers", "not aligned"],
 )
 def test_arrays_of_other_types_are_refused(wrong):
     out = np.zeros(4)
     with pytest.raises(TypeError, match="smallest"):
         together(smallest, [(wrong, 1.0, 0, 2, False, out), (wrong, 1.0, 2, 4, False, out)])
     assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2], "the crew is free again"
+
+
+def test_what_counts_as_true_is_true():
+    x, out = np.ones((4, 2)), np.zeros(4)
+    for yes in (True, np.True_, 2):
+        assert together(smallest, [(x, 1.0, 0, 2, yes, out), (x, 1.0, 2, 4, yes, out)]) == [np.inf] * 2
 
 
 def test_what_is_written_must_be_writable():
@@ -157,6 +176,108 @@ def test_ctrl_c_ends_pieces_that_wait(monkeypatch):
     assert in_step(*members(3)) == 10, "the crew works again"
 
 
+@pytest.fixture
+def no_hang():
+    """A test that waits forever in the system fails after some time."""
+
+    def end(*_):
+        raise AssertionError("it waits for something that never comes")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("when", ["before the job", "before the byte", "after the byte"])
+def test_ctrl_c_may_come_at_any_moment(monkeypatch, no_hang, when):
+    read, waited = os.read, []
+
+    def interrupted(*arguments):
+        if waited or when == "after the byte":
+            read(*arguments)
+        waited.append(True)
+        if len(waited) == 1:
+            raise KeyboardInterrupt
+
+    def not_posted(self, *arguments):
+        raise KeyboardInterrupt
+
+    for _ in range(3):
+        waited.clear()
+        with monkeypatch.context() as patch:
+            if when == "before the job":
+                patch.setattr(Crew, "_post", not_posted)
+            else:
+                patch.setattr("jostle.kernels.cpu.crew.os.read", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                in_step(*members(3))
+    for _ in range(5):  # bytes of jobs that were interrupted end none
+        work, pieces, abandon = members(3)
+        assert in_step(work, pieces, abandon) == 10
+        assert pieces[0][-1].tolist() == [200] * 3
+
+
+AT_ANY_MOMENT = """
+import random, signal, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import test_crew
+from jostle.kernels import sharing
+sharing.threads = lambda: 3
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+ones, interrupted = np.ones(4, np.int64), 0
+signal.signal(signal.SIGALRM, interrupt)
+for k in range(600):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.Random(k).uniform(1e-5, 2e-3))
+        while True:
+            assert sharing.together(test_crew.number, [(ones, 0, 2)] * 3) == [2] * 3
+            assert sharing.in_step(*test_crew.members(3, 2)) == 10
+    except KeyboardInterrupt:
+        interrupted += 1
+assert sharing.together(test_crew.number, [(ones, 0, 2)] * 3) == [2] * 3
+assert test_crew.number.share([(ones, 0, 2)] * 3, 2) == [2] * 3, "the crew is free"
+with sharing.team(3) as members:
+    print(interrupted, members)
+"""
+
+
+def test_many_interruptions_end_neither_the_crew_nor_the_process():
+    found = subprocess.run(
+        [sys.executable, "-c", AT_ANY_MOMENT, os.path.dirname(__file__)], capture_output=True, text=True, timeout=120
+    )
+    assert (found.stderr, found.returncode) == ("", 0)
+    assert found.stdout == "600 3\n"
+
+
+def test_who_never_waits_for_long_sees_that_a_meeting_is_abandoned():
+    meeting, came = new_meeting(), np.zeros(2, np.int64)
+    meeting[ARRIVED], meeting[ABANDONED] = 1, 1  # the other one is already here
+    assert all_meet(meeting, 0, 2, 1, came) == -1
+
+
+def test_a_piece_that_fails_is_an_error_and_nobody_waits_for_it(no_hang):
+    meeting = new_meeting()
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="fails failed"):
+            in_step(fails, [(meeting, k, 3) for k in range(3)], lambda: meeting.__setitem__(ABANDONED, 1))
+        with pytest.raises(RuntimeError, match="fails failed"):
+            together(fails, [(meeting, k, 1) for k in range(3)])
+    assert in_step(*members(3)) == 10
+    assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2]
+
+
+def test_no_more_threads_than_asked_for_share_many_pieces():
+    before = len(crew().threads)
+    assert together(number, [(np.ones(4, np.int64), 0, 2)] * 100) == [2] * 100
+    assert len(crew().threads) == max(before, 2)
+
+
 def test_threads_that_cannot_be_started_are_missed(monkeypatch):
     def cannot(self):
         raise RuntimeError("can't start new thread")
@@ -183,33 +304,47 @@ def test_who_has_nothing_to_do_sleeps():
 
 def test_a_second_caller_works_alone():
     with crew().at_work:
-        assert number.share([(np.ones(4, np.int64), 0, 2)] * 2) is None
+        assert number.share([(np.ones(4, np.int64), 0, 2)] * 2, 1) is None
         assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2]
 
 
 AT_THE_END = """
-import os, sys
+import atexit, os, sys, threading, time
+sys.path.insert(0, sys.argv[2])
 import numpy as np
 from jostle.kernels import sharing
 sharing.threads = lambda: 3
+import test_crew
 from jostle.kernels.cpu.contacts import _fill_rates
 i, v = np.zeros(10, np.int64), np.ones((2, 3))
 def work():
     out = np.zeros((3, 10))
     sharing.together(_fill_rates, [(i, i + 1, np.ones((10, 3)), v, 0, 10, out[k]) for k in range(3)])
+def endless():
+    while True:
+        work()
+        assert sharing.in_step(*test_crew.members(3, 5)) == 10
+if "atexit" in sys.argv:
+    atexit.register(work)  # before the crew: runs after its end
 work()
 if "fork" in sys.argv:
     child = os.fork()
     work()
     if child:
         assert os.waitpid(child, 0)[1] == 0
+if "daemon" in sys.argv:
+    threading.Thread(target=endless, daemon=True).start()
+    time.sleep(0.05)
 """
 
 
-@pytest.mark.parametrize("how", ["alone", "fork"])
+@pytest.mark.parametrize("how", ["alone", "fork", "daemon", "atexit"])
 def test_a_process_ends_while_its_threads_wait(how):
     for _ in range(3):
         found = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", AT_THE_END, how], capture_output=True, text=True, timeout=60
+            [sys.executable, "-W", "ignore", "-c", AT_THE_END, how, os.path.dirname(__file__)],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert (found.stderr, found.returncode) == ("", 0)

@@ -1,11 +1,11 @@
 """Work that several threads do at the same time: pieces of rows or of bodies, each of which writes its own results.
 
-Serial kernels run without Python's global lock, so that Python's threads can share their rows: nothing is compiled
-twice. Results do not depend on the number of pieces, as long as a piece
-computes each of its rows as if it were alone.
+Kernels run without Python's global lock, so that threads can share their rows, and nothing is compiled twice. Results
+do not depend on the number of pieces, as long as a piece computes each of its rows as if it were alone.
 
-Pieces that wait for each other (`in_step`) have threads of their own, those of an executor: all of them must run at the
-same time, while the pieces of a `Job` may also be done by fewer threads, and the caller must stay free for Ctrl-C.
+Pieces of kernels are done by a `crew`, where there is one; pieces of other functions are done by Python's threads (see
+`workers`). Pieces that wait for each other (`in_step`) must all run at the same time, each on a thread of its own: one
+of the crew, or of an executor. The caller waits for them and stays free for Ctrl-C.
 """
 
 from __future__ import annotations
@@ -73,26 +73,24 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
         return [work(*piece) for piece in pieces]
     if not hasattr(work, "share"):
         return Job(work, pieces).run(helpers)
-    results: list[Result] | None = work.share(pieces)
+    results: list[Result] | None = work.share(pieces, helpers)
     return [work(*piece) for piece in pieces] if results is None else results
 
 
 @contextmanager
 def team(chunks: int) -> Iterator[int]:
-    """How many threads may work in step: `chunks`, or one while another team is at work, or as the process ends.
+    """Yield how many threads may work in step: `chunks`, or one while another team is at work or the process ends.
 
     They are fewer for some time after a team has waited for cores, see `judge`.
     """
     lock = _at_work()
     if time.monotonic() < _fewer.until:
         chunks = min(chunks, _fewer.members)
-    if chunks == 1 or not _ready() or not lock.acquire(blocking=False):
+    if chunks == 1 or not _ready() or lock.locked():
         yield 1
         return
-    try:
+    with lock:  # Ctrl-C never leaves it locked, unlike after acquire()
         yield chunks
-    finally:
-        lock.release()
 
 
 @dataclass

@@ -5,7 +5,7 @@ A thread of the crew takes one within a microsecond, or within about 50 if it sl
 millisecond without work. It never returns to Python before the process ends.
 
 There is one job at a time, which `mail` describes. NEXT holds its number of pieces and the next one of them, so that a
-thread takes a piece by adding one, and knows whether there was any; what it needs for the piece is then in place,
+thread takes a piece by adding one, and knows whether there was any. The arguments of that piece are then in place,
 since a job is not replaced before all of its pieces are done.
 """
 
@@ -30,34 +30,35 @@ from jostle.kernels.cpu.packed import Packed
 from jostle.kernels.cpu.signatures import OutInts
 from jostle.kernels.threads import MAX_THREADS
 
-NEXT, DONE, TURN, SLEEPING, INSIDE = 0, 16, 48, 64, 80
+NEXT, DONE, TURN, SLEEPING, INSIDE, FAILED = 0, 16, 48, 64, 80, 96
 """Entries of `mail` that threads write, 128 bytes apart: the next piece; how many are done; how many jobs there were;
-how many threads sleep; how many threads there are. Entries 32 and 33 are those of a meeting that nobody abandons."""
-ADDRESS, WORDS, STRIDE, BELL, STOP, NUMBERS = 96, 97, 98, 99, 100, 112
+how many threads sleep; how many threads there are; whether a piece failed. Entries 32 and 33 are those of a meeting
+that nobody abandons."""
+ADDRESS, WORDS, STRIDE, BELL, STOP, NUMBERS = 112, 113, 114, 115, 116, 128
 """Entries that only the caller writes: the function to call; where the arguments of the first piece are, and how far
-apart those of two pieces; the file to which a byte is written when all are done, or -1; whether all threads shall
-end."""
+apart those of two pieces; the file to which a byte is written when all are done or one fails, or -1; whether all
+threads shall end."""
 PIECES = 1 << 32
 """The factor of the number of pieces in NEXT."""
 SPIN = LOOKS // 5
 """Number of looks before a thread sleeps: a tenth of a millisecond."""
 SLEEP, WAKE = 128, 129
 """What the system call FUTEX shall do, for threads of one process."""
-_system = system_call("syscall", "jostle_syscall", *[types.int64] * 7, result=types.int64)
-_write = system_call("write", "jostle_write", types.int32, types.voidptr, types.uint64, result=types.int64)
+if FUTEX is not None:  # elsewhere the module can be imported, but not used
+    _system = system_call("syscall", "jostle_syscall", *[types.int64] * 7, result=types.int64)
+    _write = system_call("write", "jostle_write", types.int32, types.voidptr, types.uint64, result=types.int64)
 
 
 @intrinsic
 def _call(typing: Any, address: Any, words: Any) -> Any:
-    """Call the function at an address with an address."""
+    """Call the function at an address with an address, and return its result."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words_type = ir.IntType(64).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [words_type]).as_pointer()
-        builder.call(builder.inttoptr(arguments[0], kind), [builder.inttoptr(arguments[1], words_type)])
-        return context.get_dummy_value()
+        kind = ir.FunctionType(ir.IntType(64), [words_type]).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], kind), [builder.inttoptr(arguments[1], words_type)])
 
-    return types.none(types.int64, types.int64), generate
+    return types.int64(types.int64, types.int64), generate
 
 
 @jit(helper=True)
@@ -70,9 +71,10 @@ def _do_one(mail: OutInts) -> bool:
     number, pieces = state % PIECES, state // PIECES
     if number >= pieces:
         return False
-    _call(look(mail, ADDRESS), look(mail, WORDS) + number * look(mail, STRIDE))
-    bell = look(mail, BELL)
-    if add(mail, DONE, 1) == pieces - 1 and bell >= 0:
+    bell, failed = look(mail, BELL), _call(look(mail, ADDRESS), look(mail, WORDS) + number * look(mail, STRIDE)) != 0
+    if failed:
+        exchange(mail, FAILED, 1)
+    if (add(mail, DONE, 1) == pieces - 1 or failed) and bell >= 0:
         _write(np.int32(bell), mail.ctypes, np.uint64(1))
     return True
 
@@ -100,7 +102,8 @@ def serve(mail: OutInts, turn_at: int) -> None:
 @jit()
 def post(mail: OutInts, turn_at: int, address: int, words: int, stride: int, pieces: int, bell: int, wake: int) -> None:
     """Offer the pieces of a job, and wake some threads; the pieces of the job before are all done."""
-    mail[ADDRESS], mail[WORDS], mail[STRIDE], mail[DONE], mail[BELL] = address, words, stride, 0, bell
+    mail[ADDRESS], mail[WORDS], mail[STRIDE], mail[BELL] = address, words, stride, bell
+    mail[DONE] = mail[FAILED] = 0
     exchange(mail, NEXT, pieces * PIECES)
     _wake(mail, turn_at, wake)
 
@@ -121,13 +124,6 @@ def finish(mail: OutInts) -> None:
     wait_for(mail, DONE, look(mail, NEXT) // PIECES, mail)
 
 
-@jit()
-def dismiss(mail: OutInts, turn_at: int) -> None:
-    """Tell all threads to end."""
-    exchange(mail, STOP, 1)
-    _wake(mail, turn_at, PIECES // 2 - 1)
-
-
 class Crew:
     """The threads, and what they are told."""
 
@@ -136,46 +132,54 @@ class Crew:
         self.turn_at = self.mail[TURN:].ctypes.data
         self.listen, self.bell = os.pipe()
         self.threads: list[Thread] = []
+        self.mail[STOP] = 1
+        serve(self.mail, self.turn_at)  # compiled here: not while a job is at work, nor as the process ends
+        finish(self.mail)
+        self.mail[STOP] = 0
         atexit.register(self.dismiss)
 
-    def share(self, packed: Packed, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
-        """What a kernel returns for each piece: the caller works too. None if the crew is at work elsewhere."""
-        if not self.at_work.acquire(blocking=False):
+    def share(self, packed: Packed, pieces: Sequence[tuple[Any, ...]], helpers: int) -> list[Any] | None:
+        """What a kernel returns for each piece; the caller works as well. None if the crew is at work elsewhere."""
+        if self.at_work.locked():
             return None
-        try:
+        with self.at_work:  # Ctrl-C never leaves it locked, unlike after acquire()
             words = packed.pack(pieces)
-            self._start(len(pieces) - 1)
+            self._start(helpers)
             try:
-                self._post(packed, words, -1, len(pieces) - 1)
+                self._post(packed, words, -1, helpers)
             finally:
                 finish(self.mail)
-        finally:
-            self.at_work.release()
+            self._check(packed)
         return packed.results(words)
 
     def in_step(self, packed: Packed, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
         """The same for pieces that wait for each other: each has a thread of its own, and the caller obeys Ctrl-C.
 
-        If the caller is interrupted, `abandon` tells those that wait.
+        If the caller is interrupted, or a piece fails, `abandon` tells those that wait.
         """
         with self.at_work:
             words = packed.pack(pieces)
             if not self._start(len(pieces)):
-                raise RuntimeError(f"{len(pieces)} threads are needed, and not all of them can be started")
+                raise RuntimeError(
+                    f"{len(pieces)} threads are needed, and only {len(self.threads)} can be started; "
+                    "set the environment variable NUMBA_NUM_THREADS to a smaller number"
+                )
             try:
                 self._post(packed, words, self.bell, len(pieces))
-                os.read(self.listen, 1)
+                done = 0
+                while done < len(pieces):
+                    os.read(self.listen, 1024)  # may also find the byte of an earlier job that was interrupted
+                    done = int(self.mail[DONE])
+                    self._check(packed)
             except BaseException:
                 abandon()
-                finish(self.mail)
-                os.read(self.listen, 1)
                 raise
             finally:
                 finish(self.mail)
         return packed.results(words)
 
     def _start(self, count: int) -> bool:
-        """See that there are so many threads; False if they cannot be started."""
+        """Start threads until there are `count`; False if not all of them can be started."""
         while len(self.threads) < min(count, MAX_THREADS):
             thread = Thread(target=serve, args=(self.mail, self.turn_at), name="jostle", daemon=True)
             try:
@@ -190,10 +194,17 @@ class Crew:
             self.mail, self.turn_at, packed.address, words.ctypes.data, words.strides[0], len(words), bell, wake
         )  # fmt: skip
 
+    def _check(self, packed: Packed) -> None:
+        """Raise an error if a piece of the job has failed."""
+        if self.mail[FAILED]:
+            raise RuntimeError(f"{packed.name} failed in a thread, probably because memory ran out")
+
     def dismiss(self) -> None:
-        """Let all threads leave compiled code, which is about to be removed."""
+        """Let all threads leave compiled code, which is about to be removed. From now on nobody works with the crew."""
         if os.getpid() == self.process:
-            dismiss(self.mail, self.turn_at)
+            self.at_work.acquire()  # the last job, of a daemon thread, has ended; those who come later work alone
+            self.mail[STOP] = 1
+            post(self.mail, self.turn_at, 0, 0, 0, 0, -1, PIECES // 2 - 1)
             while self.mail[INSIDE] > 0:
                 time.sleep(1e-4)
 

@@ -85,11 +85,13 @@ class _Kernel(CPUDispatcher):
         self.compile(self.declared)
         return self
 
-    def share(self, pieces: Sequence[tuple[Any, ...]]) -> list[Any] | None:
-        """[kernel(*piece) for piece in pieces], by threads that need no lock of Python's; None if they are at work."""
+    def share(self, pieces: Sequence[tuple[Any, ...]], helpers: int) -> list[Any] | None:
+        """[kernel(*piece) for piece in pieces], by the caller and threads that need no lock of Python's; None if they
+        are at work.
+        """
         from jostle.kernels.cpu.crew import crew
 
-        return crew().share(self._packed(pieces[0]), pieces)
+        return crew().share(self._packed(pieces[0]), pieces, helpers)
 
     def in_step(self, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
         """The same for pieces that wait for each other; see `sharing.in_step`."""

@@ -155,6 +155,8 @@ def meet(meeting: OutInts, members: int) -> bool:
     """Wait until all members are here; False if one of them will not come."""
     if members == 1:
         return True
+    if look(meeting, ABANDONED) != 0:  # who never waits for long would not see it otherwise
+        return False
     turn = look(meeting, TURN)
     if add(meeting, ARRIVED, 1) == members - 1:
         add(meeting, ARRIVED, -members)

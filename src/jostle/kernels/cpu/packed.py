@@ -45,6 +45,7 @@ class Packed:
         self.several = isinstance(result, types.UniTuple)
         one, count = (result.dtype, result.count) if self.several else (result, 1)
         self.result = None if one is types.none else Struct("=" + OF_RESULT[one] * count)
+        assert self.result is None or self.result.size <= 8 * RESULT_WORDS
         self.address, self._engine = _entry(compiled)
 
     def pack(self, pieces: Sequence[tuple[Any, ...]]) -> Any:
@@ -92,6 +93,7 @@ def _flattening(name: str, kind: Any) -> Callable[[Any], tuple[Any, ...]]:
                 array.dtype != dtype
                 or array.ndim != ndim
                 or not flags.c_contiguous
+                or not flags.aligned
                 or (written and not flags.writeable)
             ):
                 raise TypeError(f"{name} takes {kind} here, not {array.dtype} of shape {array.shape}, {flags}")
@@ -101,17 +103,20 @@ def _flattening(name: str, kind: Any) -> Callable[[Any], tuple[Any, ...]]:
         return flatten
     if isinstance(kind, types.UniTuple):
         return tuple
-    return lambda number: (number,)
+    return (lambda yes: (bool(yes),)) if kind is types.boolean else (lambda number: (number,))
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]
 def _entry(compiled: Any) -> tuple[int, Any]:
-    """The address of a function of the packed arguments that calls a compiled kernel; and what keeps it alive."""
+    """The address of a function of the packed arguments that calls a compiled kernel; and what keeps it alive.
+
+    The function returns zero, or the number of an error if the kernel raised one.
+    """
     kernel, context = compiled.fndesc, compiled.target_context
     called = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
     module = ir.Module()
     module.triple = binding.get_process_triple()
-    entry = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORD.as_pointer()]), "entry")
+    entry = ir.Function(module, ir.FunctionType(WORD, [WORD.as_pointer()]), "entry")
     (words,), builder = entry.args, ir.IRBuilder(entry.append_basic_block())
     result, problem, *arguments = called.args
     values = [builder.bitcast(words, result), builder.alloca(problem.pointee)]
@@ -119,8 +124,8 @@ def _entry(compiled: Any) -> tuple[int, Any]:
         word = builder.load(builder.gep(words, [ir.Constant(WORD, place)]))
         values.append(_converted(builder, word, kind))
     address = compiled.library.get_pointer_to_function(kernel.llvm_func_name)
-    builder.call(builder.inttoptr(ir.Constant(WORD, address), called.as_pointer()), values)
-    builder.ret_void()
+    status = builder.call(builder.inttoptr(ir.Constant(WORD, address), called.as_pointer()), values)
+    builder.ret(builder.zext(status, WORD))
     machine = binding.Target.from_default_triple().create_target_machine(opt=0, jit=True)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
     engine.finalize_object()

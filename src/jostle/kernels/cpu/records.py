@@ -1,9 +1,9 @@
 """Bodies and rows of `fused` as records that fill whole vector registers, and what a sweep does with them.
 
-A record has the coordinates of a vector, zeros up to a multiple of four numbers, and one number more at its end: the
-inverse mass of a body beside its velocities v, its mass beside other velocities, zero beside the normal of a row. So a
-body is read and written at once. The compiler does not find that out from a loop over the coordinates (1.3 to 2 times
-slower), therefore the instructions are written here.
+A record holds the coordinates of a vector, zeros, and one more number at its end: the inverse mass of a body beside its
+velocities v, its mass beside its other velocities, zero beside the normal of a row. So a body is read and written at
+once. The compiler does not find that out from a loop over the coordinates (1.3 to 2 times slower), therefore the
+instructions are written here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from jostle.kernels.cpu.signatures import OutFloats3
 
 FREE_ORDER = ("reassoc", "contract")
 LINE = 8
-"""Numbers in a line of a cache: a record that lies in two lines takes longer to read."""
+"""Numbers in a cache line: a record that lies in two lines takes longer to read."""
 DOUBLE, INDEX, LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
 
 def width(d: int) -> int:
-    """Length of the records of vectors with d coordinates.
+    """Length of the records of vectors with d coordinates: a power of two, so that `_Vectors.sum` can halve it.
 
-    >>> [width(d) for d in (1, 2, 3, 4)]
-    [4, 4, 4, 8]
+    >>> [width(d) for d in (1, 2, 3, 4, 7, 8)]
+    [4, 4, 4, 8, 8, 16]
     """
-    return 4 * (d // 4 + 1)
+    return max(4, 1 << d.bit_length())
 
 
 def records(kinds: int, count: int, d: int) -> OutFloats3:
