@@ -212,14 +212,12 @@ def test_a_team_that_waited_for_cores_is_smaller_for_a_while(monkeypatch):
         with sharing.team(8) as found:
             return found
 
-    sharing.judge(8, 7 * 0.4, 1.0)  # the other seven waited for 0.4 s of one second
-    assert members() == 8
-    sharing.judge(8, 7 * 0.6, 1.0)
-    assert members() == 4
-    sharing.judge(4, 3 * 0.6, 1.0)
-    assert members() == 2
-    sharing.judge(2, 0.6, 1.0)
-    assert members() == 1
+    for lost in (0.4, 0.6, 0.4, 0.6):  # the other seven waited for so many seconds of one
+        sharing.judge(8, 7 * lost, 1.0)
+        assert members() == 8
+    for one, lost, left in ((8, 0.6, 4), (4, 0.6, 2), (2, 0.6, 1)):
+        sharing.judge(one, (one - 1) * lost, 1.0)
+        assert members() == left
     now[0] += sharing.ALONE
     assert members() == 8
 

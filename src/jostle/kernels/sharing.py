@@ -4,8 +4,8 @@ Kernels run without Python's global lock, so that threads can share their rows, 
 do not depend on the number of pieces, as long as a piece computes each of its rows as if it were alone.
 
 Pieces of kernels are done by a `crew`, where there is one; pieces of other functions are done by Python's threads (see
-`workers`). Pieces that wait for each other (`in_step`) must all run at the same time, each on a thread of its own: one
-of the crew, or of an executor. The caller waits for them and stays free for Ctrl-C.
+`workers`). Pieces that wait for each other (`in_step`) must all run at the same time, each on a thread of its own, of
+an executor. The caller waits for them and stays free for Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from threading import Lock, main_thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -37,7 +37,7 @@ ROWS_A_CHUNK = 20_000
 PIECES, ROWS_A_PIECE = 4, 80_000
 """NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
 them, or into pieces of ROWS_A_PIECE rows."""
-MOST_LOST = 0.5
+MOST_LOST = 0.6
 """Part of the time that a team may wait for members without a core."""
 ALONE = 1.0
 """Seconds until a team that had to wait has all of its threads again."""
@@ -99,6 +99,7 @@ class Fewer:
 
     members: int = 1
     until: float = 0.0
+    late_before: bool = False
 
 
 _fewer = Fewer()
@@ -108,10 +109,13 @@ def judge(members: int, late: float, whole: float) -> None:
     """Let fewer threads work in step for a while if those of a team waited for cores that other programs use.
 
     All others wait while one of them has no core. `late` is how long they did, added up, and `whole` how long they
-    worked. Half as many threads are faster if more than half of the time was lost.
+    worked. Half as many threads are faster if more than half of the time was lost. Once may be chance, or the time to
+    start the threads: it must happen twice in a row.
     """
-    if late > MOST_LOST * (members - 1) * whole:
+    too_late = late > MOST_LOST * (members - 1) * whole
+    if too_late and _fewer.late_before:
         _fewer.members, _fewer.until = max(1, members // 2), time.monotonic() + ALONE
+    _fewer.late_before = too_late
 
 
 def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> Result:
@@ -121,15 +125,12 @@ def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], aban
     """
     if len(pieces) == 1:
         return work(*pieces[0])
-    if hasattr(work, "in_step"):
-        first: Result = work.in_step(pieces, abandon)[0]
-        return first
     from concurrent.futures import FIRST_EXCEPTION, wait
 
-    waiting = []
+    waiting, cores = [], _cores_for(len(pieces))
     try:
-        for piece in pieces:
-            waiting.append(_pool().submit(copy_context().run, work, *piece))
+        for core, piece in zip(cores, pieces, strict=True):
+            waiting.append(_pool().submit(copy_context().run, _on_core, core, work, *piece))
         for one in wait(waiting, return_when=FIRST_EXCEPTION).done:
             one.result()
         return waiting[0].result()
@@ -138,6 +139,30 @@ def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], aban
         raise
     finally:
         wait(waiting)
+
+
+def _cores_for(members: int) -> list[int | None]:
+    """A core for each member of a team that needs all cores; else None for each: the system chooses."""
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return [*cores] if len(cores) == members else [None] * members
+
+
+def _on_core(core: int | None, work: Callable[..., Result], *piece: Any) -> Result:
+    """work(*piece), on a certain core.
+
+    Otherwise the system may let two threads begin on the same core, and separate them only after ten milliseconds, if
+    the core of their caller was not free yet when they were woken.
+    """
+    if core is None:
+        return work(*piece)
+    allowed = os.sched_getaffinity(0)
+    with suppress(OSError):  # the cores that may be used have just changed
+        os.sched_setaffinity(0, {core})
+    try:
+        return work(*piece)
+    finally:
+        with suppress(OSError):
+            os.sched_setaffinity(0, allowed)
 
 
 def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -> Array:
@@ -214,8 +239,12 @@ def concatenated(arrays: Sequence[Any]) -> Any:
 
 
 def _ready() -> bool:
-    """Can threads still be given work? Not when the interpreter is about to end."""
-    return main_thread().is_alive()
+    """Can threads still be given work? Not when the interpreter is about to end, nor where no thread can be started."""
+    try:
+        _pool().submit(int)
+    except RuntimeError:
+        return False
+    return True
 
 
 @cache

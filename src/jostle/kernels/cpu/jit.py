@@ -7,9 +7,10 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from numba import config, typeof, types
+from numba import config, types
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -56,7 +57,6 @@ class _Kernel(CPUDispatcher):
         KERNELS.append(self)
         self.declared = declared(py_func)
         self._cache = KernelCache(py_func, alone=not self.targetoptions["_nrt"])
-        self._all_packed: dict[tuple[Any, ...] | None, Any] = {}
 
     def compile(self, sig: Any) -> Any:
         """Compile for the declared types, whatever types are asked for; numba then converts arguments or refuses.
@@ -91,26 +91,18 @@ class _Kernel(CPUDispatcher):
         """
         from jostle.kernels.cpu.crew import crew
 
-        return crew().share(self._packed(pieces[0]), pieces, helpers)
+        return crew().share(self._packed, pieces, helpers)
 
-    def in_step(self, pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> list[Any]:
-        """The same for pieces that wait for each other; see `sharing.in_step`."""
-        from jostle.kernels.cpu.crew import crew
-
-        return crew().in_step(self._packed(pieces[0]), pieces, abandon)
-
-    def _packed(self, piece: tuple[Any, ...]) -> Any:
-        """The version of the kernel for such arguments, as a function of packed arguments."""
+    @cached_property
+    def _packed(self) -> Any:
+        """The kernel, which declares its types, as a function of packed arguments."""
         from jostle.kernels.cpu.packed import Packed
 
-        kinds = None if self.declared else tuple(types.unliteral(typeof(argument)) for argument in piece)
-        if kinds not in self._all_packed:
-            self.compile(kinds or self.declared)
-            self._all_packed[kinds] = Packed(self.overloads[kinds or self.declared])
-        return self._all_packed[kinds]
+        self.compile(self.declared)
+        return Packed(self.overloads[self.declared])
 
     if FUTEX is None:
-        del share, in_step
+        del share
 
 
 KERNELS: list[_Kernel] = []

@@ -77,8 +77,6 @@ def _codes(kind: Any) -> str:
     """The codes of `struct` for an argument, one for each word."""
     if isinstance(kind, types.Array):
         return "q" * (5 + 2 * kind.ndim)
-    if isinstance(kind, types.UniTuple):
-        return _codes(kind.dtype) * int(kind.count)
     return "d" if kind is types.float64 else "q"
 
 
@@ -101,8 +99,6 @@ def _flattening(name: str, kind: Any) -> Callable[[Any], tuple[Any, ...]]:
             return 0, 0, array.size, array.itemsize, address, *array.shape, *array.strides
 
         return flatten
-    if isinstance(kind, types.UniTuple):
-        return tuple
     return (lambda yes: (bool(yes),)) if kind is types.boolean else (lambda number: (number,))
 
 
