@@ -7,9 +7,9 @@ colliding  seconds of one step of `Maury` at 1e-4 on a shaken lattice that is pr
 settled    seconds of one step, at 1e-4 or 400 iterations, of a lattice that has been pressed together by its weight
 
 for 1, 2, 4 ... threads. Before that it prints how many times as many rows as one thread several threads sweep if each
-has a problem of its own and they share nothing: the machine allows no more. "one block" is the sweep and the settled
-step on one thread with all rows in one block, as small problems are swept. The script fails if a result depends on the
-number of threads. The last line holds all figures as JSON.
+has a problem of its own and they share nothing: the machine allows hardly more. "one block" is the sweep and the
+settled step on one thread with all rows in one block, as small problems are swept. The script fails if a result depends
+on the number of threads. The last line holds all figures as JSON.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def apart(counts: list[int], rounds: int) -> dict[str, float]:
 
         with ThreadPoolExecutor(count) as pool:
             times[count] = float(np.median(np.max(list(pool.map(together, own[:count])), axis=0)))
-    return {str(count): count * times[counts[0]] / seconds for count, seconds in times.items()}
+    return {str(count): count / counts[0] * times[counts[0]] / seconds for count, seconds in times.items()}
 
 
 def step(problem: jo.Motion, scheme: Any, state: State, h: float, repeats: int) -> tuple[float, int, str]:

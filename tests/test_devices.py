@@ -67,7 +67,7 @@ def test_scenes_are_worth_the_name():
         sol, kernels = run_there(name)
         touching[name] = int(sol.stats["active"].max()), int(sol.stats["rows"].max())
         called |= kernels
-    assert called == CONTACT_KERNELS
+    assert called == CONTACT_KERNELS - {"norms"}  # which are needed for the proof that a set is empty
     assert min(active for name, (active, _) in touching.items() if name not in ("free", "one ball")) >= 2, touching
     assert max(rows for _, rows in touching.values()) > 100
 

@@ -83,6 +83,7 @@ def test_kernels_are_reached_through_their_interface_alone():
     assert outside == {
         ("jostle.kernels.interface", "jostle.kernels.cpu"),
         ("jostle.kernels.functions", "jostle.kernels.cpu.signatures"),  # types only
+        ("jostle.kernels.sharing", "jostle.kernels.cpu.crew"),  # threads, no loop
         ("jostle.cli.machine", "jostle.kernels.cpu.warm_up"),
     }
     served = reached(graph, "jostle.kernels.cpu") | reached(graph, "jostle.kernels.cuda")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, LATE, meet, new_meeti
 from jostle.kernels.cpu.signatures import Bools, Floats2, Ints, OutFloats, OutInts
 from jostle.kernels.sharing import cut, in_step, together
 
-pytestmark = pytest.mark.skipif(not hasattr(_Kernel, "share"), reason="Python's threads share the pieces here")
+pytestmark = pytest.mark.skipif(not hasattr(_Kernel, "packed"), reason="Python's threads share the pieces here")
 
 
 @jit()
@@ -76,6 +77,14 @@ def fails(meeting: OutInts, member: int, members: int) -> int:
 
 for kernel in (smallest, number, any_of, ends, all_meet, fails):
     KERNELS.remove(kernel)  # not the library's
+
+
+@pytest.fixture(autouse=True)
+def no_hang():
+    """A test that waits forever in compiled code ends the process, and says where."""
+    faulthandler.dump_traceback_later(100, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +172,7 @@ def test_long_waits_are_timed():
     assert came.tolist() == [1, 1]
 
 
-def test_ctrl_c_ends_pieces_that_wait(monkeypatch):
+def test_ctrl_c_ends_pieces_that_wait():
     """One of three never comes: the others wait until the caller is interrupted."""
     work, pieces, abandon = members(3)
     pieces = [(*piece[:2], 4, *piece[3:]) for piece in pieces]
@@ -176,26 +185,13 @@ def test_ctrl_c_ends_pieces_that_wait(monkeypatch):
     assert in_step(*members(3)) == 10, "threads work again"
 
 
-@pytest.fixture
-def no_hang():
-    """A test that waits forever in the system fails after some time."""
-
-    def end(*_):
-        raise AssertionError("it waits for something that never comes")
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(30)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
 AT_ANY_MOMENT = """
 import random, signal, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 import test_crew
 from jostle.kernels import sharing
+from jostle.kernels.cpu.crew import crew
 sharing.threads = lambda: 3
 
 def interrupt(*_):
@@ -212,7 +208,7 @@ for k in range(600):
     except KeyboardInterrupt:
         interrupted += 1
 assert sharing.together(test_crew.number, [(ones, 0, 2)] * 3) == [2] * 3
-assert test_crew.number.share([(ones, 0, 2)] * 3, 2) == [2] * 3, "the crew is free"
+assert crew().share(test_crew.number.packed, [(ones, 0, 2)] * 3, 2) == [2] * 3, "the crew is free"
 with sharing.team(3) as members:
     print(interrupted, members)
 """
@@ -232,7 +228,7 @@ def test_who_never_waits_for_long_sees_that_a_meeting_is_abandoned():
     assert all_meet(meeting, 0, 2, 1, came) == -1
 
 
-def test_a_piece_that_fails_is_an_error_and_nobody_waits_for_it(no_hang):
+def test_a_piece_that_fails_is_an_error_and_nobody_waits_for_it():
     meeting = new_meeting()
     for _ in range(3):
         with pytest.raises(RuntimeError, match="fails failed"):
@@ -253,6 +249,7 @@ def test_threads_that_cannot_be_started_are_missed(monkeypatch):
     count = len(crew().threads) + 2
     with monkeypatch.context() as patch:
         patch.setattr("threading.Thread.start", cannot)
+        patch.setattr(sharing, "threads", lambda: count)
         assert together(number, [(np.ones(4, np.int64), 0, 2)] * count) == [2] * count
 
 
@@ -269,7 +266,7 @@ def test_who_has_nothing_to_do_sleeps():
 
 def test_a_second_caller_works_alone():
     with crew().at_work:
-        assert number.share([(np.ones(4, np.int64), 0, 2)] * 2, 1) is None
+        assert crew().share(number.packed, [(np.ones(4, np.int64), 0, 2)] * 2, 1) is None
         assert together(number, [(np.ones(4, np.int64), 0, 2)] * 2) == [2, 2]
 
 

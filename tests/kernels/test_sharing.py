@@ -1,6 +1,7 @@
 """Pieces of the work on several threads: what they compute, to the bit, does not depend on how many there are."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import pytest
 import jostle as jo
 from jostle.kernels import cpu, reference, sharing, workers
 from jostle.kernels.cpu.contacts import BLOCK
-from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
+from jostle.kernels.cpu.meeting import ABANDONED, HAS_CLOCK, meet, new_meeting
 from jostle.kernels.sharing import by_rows, chunks_of, cut, together
 from jostle.kernels.threads import threads, use_threads
 
@@ -212,14 +213,34 @@ def test_a_team_that_waited_for_cores_is_smaller_for_a_while(monkeypatch):
         with sharing.team(8) as found:
             return found
 
-    for lost in (0.4, 0.6, 0.4, 0.6):  # the other seven waited for so many seconds of one
+    for lost in (0.4, 0.6, 0.4, 0.6):  # the part of the time for which the other seven waited
         sharing.judge(8, 7 * lost, 1.0)
         assert members() == 8
     for one, lost, left in ((8, 0.6, 4), (4, 0.6, 2), (2, 0.6, 1)):
         sharing.judge(one, (one - 1) * lost, 1.0)
         assert members() == left
-    now[0] += sharing.ALONE
+    now[0] += sharing.FEWER_FOR
     assert members() == 8
+
+
+def test_threads_in_step_begin_on_a_core_each_and_may_leave_it():
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("cores cannot be chosen here")
+    cores = sorted(os.sched_getaffinity(0))
+    assert sharing._cores_for(len(cores)) == cores
+    assert sharing._cores_for(len(cores) + 1) == [None] * (len(cores) + 1)
+    assert sharing._on_core(cores[-1], os.sched_getaffinity, 0) == set(cores)
+    assert sharing._on_core(10**5, pow, 2, 3) == 8, "there is no such core"
+
+
+def test_sweeps_tell_how_long_their_threads_waited(small_blocks, monkeypatch):
+    told = []
+    monkeypatch.setattr("jostle.kernels.cpu.fused.judge", lambda *times: told.append(times))
+    sweeps(3)
+    ((members, late, whole),) = told
+    assert members == 3
+    assert late >= 0.0
+    assert (whole > 0.0) == HAS_CLOCK
 
 
 def test_threads_that_wait_end_if_one_of_them_cannot_start(small_blocks, monkeypatch):

@@ -10,17 +10,18 @@ import ctypes
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Settings of glibc: the free memory above which it returns memory, and the size of blocks that it always returns."""
-KEPT = 2**30
-"""Bytes, for both settings."""
+KEPT, LARGEST_IN_OLD_VERSIONS = 2**30, 2**25
+"""Bytes: the value of both settings, and the largest size of blocks that old versions of glibc accept."""
 
 
 def keep_freed_memory() -> bool:
     """Keep freed memory in this process until it ends; False if the C library has no such setting.
 
-    It is meant for programs that do nothing else, as the command line: the setting holds for the whole process.
+    It is meant for programs that do nothing else, such as the command line: the setting holds for the whole process.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # not glibc
         return False
-    return bool(mallopt(MMAP_THRESHOLD, KEPT) and mallopt(TRIM_THRESHOLD, KEPT))
+    blocks = mallopt(MMAP_THRESHOLD, KEPT) or mallopt(MMAP_THRESHOLD, LARGEST_IN_OLD_VERSIONS)
+    return bool(mallopt(TRIM_THRESHOLD, KEPT) and blocks)

@@ -38,8 +38,8 @@ PIECES, ROWS_A_PIECE = 4, 80_000
 """NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
 them, or into pieces of ROWS_A_PIECE rows."""
 MOST_LOST = 0.6
-"""Part of the time that a team may wait for members without a core."""
-ALONE = 1.0
+"""Part of the time that the others may wait for a member of a team."""
+FEWER_FOR = 1.0
 """Seconds until a team that had to wait has all of its threads again."""
 NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
@@ -71,9 +71,11 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
     helpers = min(threads(), len(pieces)) - 1
     if helpers < 1:
         return [work(*piece) for piece in pieces]
-    if not hasattr(work, "share"):
+    if not hasattr(type(work), "packed"):
         return Job(work, pieces).run(helpers)
-    results: list[Result] | None = work.share(pieces, helpers)
+    from jostle.kernels.cpu.crew import crew
+
+    results: list[Result] | None = crew().share(work.packed, pieces, helpers)  # type: ignore[attr-defined]
     return [work(*piece) for piece in pieces] if results is None else results
 
 
@@ -106,15 +108,17 @@ _fewer = Fewer()
 
 
 def judge(members: int, late: float, whole: float) -> None:
-    """Let fewer threads work in step for a while if those of a team waited for cores that other programs use.
+    """Let fewer threads work in step for a while if those of a team waited for each other for most of the time.
 
-    All others wait while one of them has no core. `late` is how long they did, added up, and `whole` how long they
-    worked. Half as many threads are faster if more than half of the time was lost. Once may be chance, or the time to
-    start the threads: it must happen twice in a row.
+    All others wait while one of them has no core, since other programs use it, or while it alone has work. `late` is
+    how long they did, added up, and `whole` how long they worked. Half as many threads are faster then. Once may be
+    chance, or the time to start the threads: it must happen twice in a row.
     """
+    if members == 1:
+        return
     too_late = late > MOST_LOST * (members - 1) * whole
     if too_late and _fewer.late_before:
-        _fewer.members, _fewer.until = max(1, members // 2), time.monotonic() + ALONE
+        _fewer.members, _fewer.until = max(1, members // 2), time.monotonic() + FEWER_FOR
     _fewer.late_before = too_late
 
 
@@ -148,21 +152,17 @@ def _cores_for(members: int) -> list[int | None]:
 
 
 def _on_core(core: int | None, work: Callable[..., Result], *piece: Any) -> Result:
-    """work(*piece), on a certain core.
+    """work(*piece), begun on a certain core.
 
     Otherwise the system may let two threads begin on the same core, and separate them only after ten milliseconds, if
     the core of their caller was not free yet when they were woken.
     """
-    if core is None:
-        return work(*piece)
-    allowed = os.sched_getaffinity(0)
-    with suppress(OSError):  # the cores that may be used have just changed
-        os.sched_setaffinity(0, {core})
-    try:
-        return work(*piece)
-    finally:
-        with suppress(OSError):
+    if core is not None:
+        allowed = os.sched_getaffinity(0)
+        with suppress(OSError):  # the cores that may be used have just changed
+            os.sched_setaffinity(0, {core})
             os.sched_setaffinity(0, allowed)
+    return work(*piece)
 
 
 def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -> Array:

@@ -91,8 +91,10 @@ def serve(mail: OutInts) -> None:
     """Do pieces, and sleep if there are none."""
     add(mail, INSIDE, 1)
     looks = 0
-    while look(mail, STOP) == 0:
-        turn = look(mail, TURN)
+    while True:
+        turn = look(mail, TURN)  # before STOP, which `dismiss` writes first: who sees the last turn also sees it
+        if look(mail, STOP) != 0:
+            break
         if _do_one(mail):
             looks = 0
         elif looks < SPIN:

@@ -6,7 +6,7 @@ import gc
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -85,24 +85,16 @@ class _Kernel(CPUDispatcher):
         self.compile(self.declared)
         return self
 
-    def share(self, pieces: Sequence[tuple[Any, ...]], helpers: int) -> list[Any] | None:
-        """[kernel(*piece) for piece in pieces], by the caller and threads that need no lock of Python's; None if they
-        are at work.
-        """
-        from jostle.kernels.cpu.crew import crew
-
-        return crew().share(self._packed, pieces, helpers)
-
     @cached_property
-    def _packed(self) -> Any:
-        """The kernel, which declares its types, as a function of packed arguments."""
+    def packed(self) -> Any:
+        """The kernel, which declares its types, as a function of packed arguments, for a `crew`."""
         from jostle.kernels.cpu.packed import Packed
 
         self.compile(self.declared)
         return Packed(self.overloads[self.declared])
 
     if FUTEX is None:
-        del share
+        del packed
 
 
 KERNELS: list[_Kernel] = []

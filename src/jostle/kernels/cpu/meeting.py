@@ -33,6 +33,8 @@ RELAX = {
     "arm64": ("llvm.aarch64.hint", (1,)),
 }.get(platform.machine().lower())
 """The instruction that tells a processor that a thread waits, and its arguments."""
+HAS_CLOCK = platform.machine().lower() in ("x86_64", "amd64") or binding.llvm_version_info[0] >= 20
+"""Whether LLVM reads a clock that programs may read. Older versions read another one on ARM, which ends the program."""
 LOOKS = 10_000 if platform.machine().lower() in ("x86_64", "amd64") else 250_000
 """Number of looks before a thread offers its core: about half a millisecond."""
 OFFERS = 2000
@@ -113,9 +115,11 @@ def relax(typing: Any) -> Any:
 
 @intrinsic
 def clock(typing: Any) -> Any:
-    """Ticks of the processor's clock; zero if it has none."""
+    """Ticks of the processor's clock; zero if programs may not read it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if not HAS_CLOCK:
+            return ir.Constant(ir.IntType(64), 0)
         kind = ir.FunctionType(ir.IntType(64), [])
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.readcyclecounter"), [])
 

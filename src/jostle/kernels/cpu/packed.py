@@ -87,14 +87,12 @@ def _flattening(name: str, kind: Any) -> Callable[[Any], tuple[Any, ...]]:
 
         def flatten(array: Any) -> tuple[Any, ...]:
             flags = array.flags
-            if (
-                array.dtype != dtype
-                or array.ndim != ndim
-                or not flags.c_contiguous
-                or not flags.aligned
-                or (written and not flags.writeable)
-            ):
-                raise TypeError(f"{name} takes {kind} here, not {array.dtype} of shape {array.shape}, {flags}")
+            fits = array.dtype == dtype and array.ndim == ndim and flags.c_contiguous and flags.aligned
+            if not fits or (written and not flags.writeable):
+                raise TypeError(
+                    f"{name} takes {kind} here, not {array.dtype} of shape {array.shape} with strides {array.strides}, "
+                    f"aligned: {flags.aligned}, writable: {flags.writeable}"
+                )
             address = array.__array_interface__["data"][0]
             return 0, 0, array.size, array.itemsize, address, *array.shape, *array.strides
 

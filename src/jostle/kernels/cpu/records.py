@@ -22,6 +22,8 @@ from jostle.kernels.cpu.signatures import OutFloats3
 FREE_ORDER = ("reassoc", "contract")
 LINE = 8
 """Numbers in a cache line: a record that lies in two lines takes longer to read."""
+ALIGNMENT = 8
+"""Bytes: that of one number."""
 DOUBLE, INDEX, LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
 
@@ -58,10 +60,10 @@ class _Vectors:
         return builder.bitcast(cgutils.gep(builder, found.data, number), self.kind.as_pointer())
 
     def load(self, place: Any) -> Any:
-        return self.builder.load(place, align=LINE)
+        return self.builder.load(place, align=ALIGNMENT)
 
     def store(self, value: Any, place: Any) -> None:
-        self.builder.store(value, place, align=LINE)
+        self.builder.store(value, place, align=ALIGNMENT)
 
     def end(self, vector: Any) -> Any:
         """The last number of a record."""
