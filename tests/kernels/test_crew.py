@@ -156,7 +156,7 @@ def test_what_is_written_must_be_writable():
 
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_pieces_that_wait_for_each_other_all_run(count):
-    for _ in range(20):
+    for _ in range(5):
         assert in_step(*members(count)) == 10
 
 
@@ -299,7 +299,7 @@ if "daemon" in sys.argv:
 
 @pytest.mark.parametrize("how", ["alone", "fork", "daemon", "atexit"])
 def test_a_process_ends_while_its_threads_wait(how):
-    for _ in range(3):
+    for _ in range(2):
         found = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", AT_THE_END, how],
             capture_output=True,
