@@ -55,8 +55,8 @@ def system_call(name: str, symbol: str, *arguments: Any, result: Any = types.int
     return types.ExternalFunction(symbol, result(*arguments))
 
 
-offer_core = system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
-sleep = system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
+_offer_core = system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
+_sleep = system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -146,9 +146,9 @@ def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
         if look(meeting, ABANDONED) != 0:
             return False
         if looks <= LOOKS + OFFERS:
-            offer_core()
+            _offer_core()
         else:
-            sleep(PAUSE)
+            _sleep(PAUSE)
     if looks > LOOKS:
         add(meeting, LATE, clock() - since)
     return True
