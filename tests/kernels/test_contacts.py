@@ -11,6 +11,7 @@ from rows_in_space import rows_in_space
 from jostle.kernels import cpu, reference, space
 from jostle.kernels.cpu import arrangement
 from jostle.kernels.cpu.arrangement import ROW, arranged
+from jostle.kernels.cpu.working_memory import WorkingMemory
 from jostle.kernels.reference.sweeps import accelerated_sweeps
 
 AGREE = 1e-12
@@ -52,7 +53,7 @@ def whitened(i, j, normal, inverse):
 def order_of(i, j, normal, n, places=None, chunks=1):
     """The rows in the order of a sweep, and how they are arranged."""
     m = len(i)
-    found = arranged(i, j, normal, np.ones(m), *np.zeros((3, m)), n, places, chunks)
+    found = arranged(i, j, normal, np.ones(m), *np.zeros((3, m)), n, places, chunks, WorkingMemory())
     return found.index[ROW].astype(int), found
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.records import records
+from jostle.kernels.cpu.records import width
 from jostle.kernels.cpu.signatures import (
     Floats,
     Floats2,
@@ -38,6 +38,7 @@ from jostle.kernels.cpu.signatures import (
     OutShorts2,
     Shorts2,
 )
+from jostle.kernels.cpu.working_memory import WorkingMemory
 from jostle.kernels.sharing import cut, together
 from jostle.kernels.space import SAMPLE, cut_space
 
@@ -87,21 +88,29 @@ def arranged(
     n: int,
     places: Floats2 | None,
     chunks: int,
+    memory: WorkingMemory,
 ) -> Arranged:
-    """The rows of n bodies, whose places (n, d) may be known, arranged by `chunks` threads."""
+    """The rows of n bodies, whose places (n, d) may be known, arranged by `chunks` threads in some memory."""
     m, d = normal.shape
-    block, groups, number = np.zeros(m, np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
+    block, groups, number = memory.array((m,), np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
         cell, counts = _cells(places, i, j, chunks)
         even_and_odd = [((count + 1) // 2, count // 2) for count in counts]
         groups = np.cumsum([0, counts.prod(), *(one * two for one, two in product(*even_and_odd)), 1])
         together(_assign, [(i, j, cell, groups, int(counts[1]), *part, block) for part in cut(m, chunks)])
         number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]), chunks)[0]
+    else:
+        block[:] = 0
     _, order, ends = _sorted(block, int(groups[-1]), chunks)
-    index, e, row = np.empty((6, m), np.uint32), records(2, m, d), np.empty((8, m))
-    used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
+    index, e = memory.array((6, m), np.uint32), memory.array((2, m, width(d)), np.float64)
+    row, colour = memory.array((8, m), np.float64), memory.array((m,), np.int64)
+    used, group = (
+        memory.array((n * (len(groups) - 1),), np.uint64),
+        np.repeat(np.arange(len(groups) - 1), np.diff(groups)),
+    )
+    used[:] = 0
     rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
-    room = np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
+    room = colour, np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
     together(_arrange, [(*part, *rest, *room) for part in pairwise(cuts(ends, chunks).tolist())])
     return Arranged(number, index, e, row, ends, groups)
 
@@ -258,6 +267,8 @@ def _write(
         index[SECOND, to] = number[b] if b >= 0 else wall
         for x in range(d):
             e[0, to, x] = normal[c, x] / unit[c]
+        for x in range(d, e.shape[2]):
+            e[0, to, x] = 0.0
         row[S0, to], row[P, to], row[Y, to] = s0[c], start[c], start[c]
         row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
 

@@ -22,8 +22,9 @@ import numpy as np
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_meeting
-from jostle.kernels.cpu.records import carry_on, push, records
+from jostle.kernels.cpu.records import carry_on, push, width
 from jostle.kernels.cpu.signatures import Floats, Floats2, Indices, Indices2, Ints, OutFloats, OutFloats3
+from jostle.kernels.cpu.working_memory import working_memory
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
 from jostle.kernels.sharing import cut, in_step, judge, team, together
 
@@ -53,30 +54,36 @@ def gauss_seidel(
 ) -> tuple[Floats, int]:
     """See `reference.gauss_seidel`."""
     n, d = len(inverse), normal.shape[1]
-    number, index, e, row, ends, groups = arranged(i, j, normal, unit, s0, start, violation, n, places, chunks)
-    blocks, pieces = len(ends) - 1, -(-n // PIECE)
-    body = records(3, n + blocks, d)
-    together(_weigh, [(number, inverse, *part, body) for part in cut(n, chunks)])
-    sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
-    with team(chunks) as members:
-        meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
-        of_pieces = pieces * np.arange(members + 1) // members
-        tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
-        rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
-        each = [((0,) * d, member, meeting, *rest) for member in range(members)]
-        iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
-        judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
-    p = np.empty(len(i))
-    together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
+    with working_memory() as memory:
+        number, index, e, row, ends, groups = arranged(
+            i, j, normal, unit, s0, start, violation, n, places, chunks, memory
+        )
+        blocks, pieces = len(ends) - 1, -(-n // PIECE)
+        body = memory.array((3, n + blocks, width(d)), np.float64)
+        body[:, n:] = 0.0
+        together(_weigh, [(number, inverse, *part, body) for part in cut(n, chunks)])
+        sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
+        with team(chunks) as members:
+            meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
+            of_pieces = pieces * np.arange(members + 1) // members
+            tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
+            rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
+            each = [((0,) * d, member, meeting, *rest) for member in range(members)]
+            iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
+            judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
+        p = np.empty(len(i))
+        together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
     return p, iterations
 
 
 @jit()
 def _weigh(number: Indices, inverse: Floats, first: int, last: int, body: OutFloats3) -> None:
-    """Write the masses of some bodies into their records, which are zero."""
+    """Write the records of some bodies at rest: their masses, and zeros."""
     end = body.shape[2] - 1
     for a in range(first, last):
         k = number[a]
+        for x in range(end):
+            body[V, k, x] = body[X, k, x] = body[OTHER, k, x] = 0.0
         body[V, k, end] = inverse[a]
         body[X, k, end] = body[OTHER, k, end] = 1.0 / inverse[a]
 
@@ -150,6 +157,8 @@ def _test(axes, first, last, kept, index, e, row, body, x):
             row[NEAR + S0, to], row[NEAR + P, to], row[NEAR + Y, to] = s0, p, y
             for k in range(len(axes)):
                 e[1, to, k] = e[0, c, k]
+            for k in range(len(axes), e.shape[2]):
+                e[1, to, k] = 0.0
             to += 1
         row[BEFORE, c] = s
     return product, violated, to - first
@@ -208,7 +217,9 @@ def _work(axes, phase, unit, n, index, e, row, body, ends, kept, sums, half, x, 
 
 @jit(fastmath=SUMS)
 def _iterate(axes, member, meeting, index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every):
-    """What a thread, `member`, does of the iteration; returns how many iterations there were. `body`, `kept` are zero.
+    """What a thread, `member`, does of the iteration; returns how many iterations there were.
+
+    All bodies are at rest, and `kept` is zero.
 
     tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. `sums`
     holds those of the blocks and then those of the pieces, at first zero: blocks of a group without rows are never

@@ -10,18 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from jostle.kernels.cpu.signatures import OutFloats3
-
 FREE_ORDER = ("reassoc", "contract")
-LINE = 8
-"""Numbers in a cache line: a record that lies in two lines takes longer to read."""
 ALIGNMENT = 8
 """Bytes: that of one number."""
 DOUBLE, INDEX, LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
@@ -34,14 +29,6 @@ def width(d: int) -> int:
     [4, 4, 4, 8, 8, 16]
     """
     return max(4, 1 << d.bit_length())
-
-
-def records(kinds: int, count: int, d: int) -> OutFloats3:
-    """(kinds, count, width) zeros."""
-    size = kinds * count * width(d)
-    room = np.zeros(size + LINE)
-    start = -(room.ctypes.data // room.itemsize) % LINE
-    return room[start : start + size].reshape(kinds, count, width(d))
 
 
 class _Vectors:

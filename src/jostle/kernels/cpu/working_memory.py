@@ -1,0 +1,58 @@
+"""Working memory of a kernel, kept from one call to the next.
+
+The system clears and maps each page of new memory when it is first written, and threads that do so wait for each other:
+for the arrays of a sweep this takes longer than filling them. So one block of memory is kept, from which a call takes
+its arrays. While a call has it, others get new memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+
+MOST_KEPT = 2**27
+"""Bytes: a larger block is not kept."""
+LINE = 64
+"""Bytes in a cache line, at which each array begins."""
+
+
+class WorkingMemory:
+    """A block of memory, and how much of it is taken; arrays that do not fit get memory of their own."""
+
+    def __init__(self) -> None:
+        self.block, self.taken = np.empty(0, np.uint8), 0
+
+    def array(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array of any numbers: whoever takes it writes all of it."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        first = self.taken + -(self.block.ctypes.data + self.taken) % LINE
+        self.taken = first + size
+        if self.taken > len(self.block):
+            own = np.empty(size + LINE, np.uint8)
+            start = -own.ctypes.data % LINE
+            return own[start : start + size].view(dtype).reshape(shape)
+        return self.block[first : self.taken].view(dtype).reshape(shape)
+
+
+_kept: list[WorkingMemory] = []
+
+
+@contextmanager
+def working_memory() -> Iterator[WorkingMemory]:
+    """Yield memory that nobody else has; its arrays must not be used afterwards.
+
+    >>> with working_memory() as memory:
+    ...     memory.array((2, 3), np.float64).shape
+    (2, 3)
+    """
+    memory = _kept.pop() if _kept else WorkingMemory()
+    memory.taken = 0
+    yield memory
+    if LINE + memory.taken > len(memory.block):
+        memory.block = np.empty(min(LINE + memory.taken, MOST_KEPT), np.uint8)
+    if LINE + memory.taken <= MOST_KEPT:
+        _kept[:] = [memory]
