@@ -1,29 +1,21 @@
 """Pieces of the work on several threads: what they compute, to the bit, does not depend on how many there are."""
 
 import multiprocessing
-import os
 import subprocess
 import sys
 import threading
-from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.kernels import cpu, reference, sharing, workers
 from jostle.kernels.cpu.contacts import BLOCK
-from jostle.kernels.cpu.meeting import ABANDONED, HAS_CLOCK, meet, new_meeting
+from jostle.kernels.cpu.meeting import HAS_CLOCK
 from jostle.kernels.sharing import by_rows, chunks_of, cut, together
 from jostle.kernels.threads import threads, use_threads
 
 CHUNKS = [2, 3, 7]
-
-
-@numba.njit(nogil=True)
-def wait_for_all(meeting, members):
-    return meet(meeting, members)
 
 
 def bits(result):
@@ -191,46 +183,9 @@ def test_threads_that_sweep_in_step_lose_nothing_of_each_other(small_blocks, chu
 
 
 def test_two_callers_at_the_same_time_get_the_same_bits(small_blocks):
-    """One of them works in step on several threads, the other one meanwhile alone."""
+    """One of them works in step on several threads, the others meanwhile alone."""
     expected = sweeps(1)[0].tobytes()
-    with sharing.team(3) as members:
-        assert members == 3
-        with sharing.team(3) as others:
-            assert others == 1
-        assert sweeps(3)[0].tobytes() == expected
     assert [p.tobytes() for p, _ in together(sweeps, [(3,)] * 4)] == [expected] * 4
-    with sharing.team(2) as members:
-        assert members == 2
-
-
-def test_a_team_that_waited_for_cores_is_smaller_for_a_while(monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(sharing, "_fewer", sharing.Fewer())
-    monkeypatch.setattr(sharing, "MOST_LOST", 0.5)
-    monkeypatch.setattr(sharing.time, "monotonic", lambda: now[0])
-
-    def members():
-        with sharing.team(8) as found:
-            return found
-
-    for lost in (0.4, 0.6, 0.4, 0.6):  # the part of the time for which the other seven waited
-        sharing.judge(8, 7 * lost, 1.0)
-        assert members() == 8
-    for one, lost, left in ((8, 0.6, 4), (4, 0.6, 2), (2, 0.6, 1)):
-        sharing.judge(one, (one - 1) * lost, 1.0)
-        assert members() == left
-    now[0] += sharing.FEWER_FOR
-    assert members() == 8
-
-
-def test_threads_in_step_begin_on_a_core_each_and_may_leave_it():
-    if not hasattr(os, "sched_getaffinity"):
-        pytest.skip("cores cannot be chosen here")
-    cores = sorted(os.sched_getaffinity(0))
-    assert sharing._cores_for(len(cores)) == cores
-    assert sharing._cores_for(len(cores) + 1) == [None] * (len(cores) + 1)
-    assert sharing._on_core(cores[-1], os.sched_getaffinity, 0) == set(cores)
-    assert sharing._on_core(10**5, pow, 2, 3) == 8, "there is no such core"
 
 
 def test_sweeps_tell_how_long_their_threads_waited(small_blocks, monkeypatch):
@@ -241,29 +196,6 @@ def test_sweeps_tell_how_long_their_threads_waited(small_blocks, monkeypatch):
     assert members == 3
     assert late >= 0.0
     assert (whole > 0.0) == HAS_CLOCK
-
-
-def test_threads_that_wait_end_if_one_of_them_cannot_start(small_blocks, monkeypatch):
-    pool, started = sharing._pool(), []
-
-    def submit(work, *piece):
-        if len(started) == 2:
-            raise RuntimeError("can't start new thread")
-        started.append(pool.submit(work, *piece))
-        return started[-1]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sharing, "_pool", lambda: SimpleNamespace(submit=submit))
-        with pytest.raises(RuntimeError, match="new thread"):
-            sharing.in_step(*never_complete(3))
-    assert [one.result(timeout=60) for one in started] == [False, False]
-
-
-def never_complete(members):
-    """The arguments of `in_step` for threads that only meet."""
-    meeting = new_meeting()
-    pieces = [(meeting, members)] * members
-    return wait_for_all, pieces, lambda: meeting.__setitem__(ABANDONED, 1)
 
 
 def _in_a_child(queue):
@@ -349,20 +281,6 @@ def test_after_an_error_the_pieces_that_nobody_has_begun_are_left_out():
     assert len(done) < 999
 
 
-def test_a_member_that_fails_lets_the_others_go():
-    """Also if it is not the first, which all results wait for."""
-    called = threading.Event()
-
-    def work(member):
-        if member == 2:
-            raise MemoryError("of the third")
-        assert called.wait(30.0), "nobody said that one failed"
-        return member
-
-    with pytest.raises(MemoryError, match="of the third"):
-        sharing.in_step(work, [(member,) for member in range(3)], called.set)
-
-
 AT_THE_END = """
 import atexit, threading, time
 from jostle.kernels import sharing
@@ -371,20 +289,19 @@ if {early}:
 def late(name):
     if name == "thread":
         threading.main_thread().join()
-    with sharing.team(4) as members:
-        print(name, sharing.together(pow, [(2, 3), (3, 2)]), members, flush=True)
+    print(name, sharing.together(pow, [(2, 3), (3, 2)]), flush=True)
 atexit.register(late, "atexit")
 threading.Thread(target=late, args=("thread",)).start()
 """
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_work_goes_on_in_one_thread_when_the_interpreter_is_about_to_end(early):
+def test_work_goes_on_when_the_interpreter_is_about_to_end(early):
     found = subprocess.run(
         [sys.executable, "-c", AT_THE_END.format(early=early)], capture_output=True, text=True, timeout=60
     )
     assert (found.stderr, found.returncode) == ("", 0)
-    assert found.stdout.splitlines() == ["thread [8, 9] 1", "atexit [8, 9] 1"]
+    assert found.stdout.splitlines() == ["thread [8, 9]", "atexit [8, 9]"]
 
 
 def test_pieces_obey_what_numpy_shall_do_about_errors(monkeypatch):

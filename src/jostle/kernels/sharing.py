@@ -4,31 +4,20 @@ Kernels run without Python's global lock, so that threads can share their rows, 
 do not depend on the number of pieces, as long as a piece computes each of its rows as if it were alone.
 
 Pieces of kernels are done by a `crew`, where there is one; pieces of other functions are done by Python's threads (see
-`workers`). Pieces that wait for each other (`in_step`) must all run at the same time, each on a thread of its own, of
-an executor. The caller waits for them and stays free for Ctrl-C.
+`workers`). Pieces that wait for each other need a team, see `teams`.
 """
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import copy_context
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.kernels.threads import MAX_THREADS, threads
+from jostle.kernels.threads import threads
 from jostle.kernels.workers import Job
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 
@@ -37,10 +26,6 @@ ROWS_A_CHUNK = 20_000
 PIECES, ROWS_A_PIECE = 4, 80_000
 """NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
 them, or into pieces of ROWS_A_PIECE rows."""
-MOST_LOST = 0.6
-"""Part of the time that the others may wait for a member of a team."""
-FEWER_FOR = 1.0
-"""Seconds until a team that had to wait has all of its threads again."""
 NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
 
@@ -77,92 +62,6 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
 
     results: list[Result] | None = crew().share(work.packed, pieces, helpers)  # type: ignore[attr-defined]
     return [work(*piece) for piece in pieces] if results is None else results
-
-
-@contextmanager
-def team(chunks: int) -> Iterator[int]:
-    """Yield how many threads may work in step: `chunks`, or one while another team is at work or the process ends.
-
-    They are fewer for some time after a team has waited for cores, see `judge`.
-    """
-    lock = _at_work()
-    if time.monotonic() < _fewer.until:
-        chunks = min(chunks, _fewer.members)
-    if chunks == 1 or not _ready() or lock.locked():
-        yield 1
-        return
-    with lock:  # Ctrl-C never leaves it locked, unlike after acquire()
-        yield chunks
-
-
-@dataclass
-class Fewer:
-    """How many threads may work in step until some time."""
-
-    members: int = 1
-    until: float = 0.0
-    late_before: bool = False
-
-
-_fewer = Fewer()
-
-
-def judge(members: int, late: float, whole: float) -> None:
-    """Let fewer threads work in step for a while if those of a team waited for each other for most of the time.
-
-    All others wait while one of them has no core, since other programs use it, or while it alone has work. `late` is
-    how long they did, added up, and `whole` how long they worked. Half as many threads are faster then. Once may be
-    chance, or the time to start the threads: it must happen twice in a row.
-    """
-    if members == 1:
-        return
-    too_late = late > MOST_LOST * (members - 1) * whole
-    if too_late and _fewer.late_before:
-        _fewer.members, _fewer.until = max(1, members // 2), time.monotonic() + FEWER_FOR
-    _fewer.late_before = too_late
-
-
-def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> Result:
-    """work(*piece) for each of the pieces, which wait for each other, on threads of a `team`; what the first returns.
-
-    If not all of them can be started, one of them fails, or the caller is interrupted, `abandon` tells those that wait.
-    """
-    if len(pieces) == 1:
-        return work(*pieces[0])
-    from concurrent.futures import FIRST_EXCEPTION, wait
-
-    waiting, cores = [], _cores_for(len(pieces))
-    try:
-        for core, piece in zip(cores, pieces, strict=True):
-            waiting.append(_pool().submit(copy_context().run, _on_core, core, work, *piece))
-        for one in wait(waiting, return_when=FIRST_EXCEPTION).done:
-            one.result()
-        return waiting[0].result()
-    except BaseException:
-        abandon()
-        raise
-    finally:
-        wait(waiting)
-
-
-def _cores_for(members: int) -> list[int | None]:
-    """A core for each member of a team that needs all cores; else None for each: the system chooses."""
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return [*cores] if len(cores) == members else [None] * members
-
-
-def _on_core(core: int | None, work: Callable[..., Result], *piece: Any) -> Result:
-    """work(*piece), begun on a certain core.
-
-    Otherwise the system may let two threads begin on the same core, and separate them only after ten milliseconds, if
-    the core of their caller was not free yet when they were woken.
-    """
-    if core is not None:
-        allowed = os.sched_getaffinity(0)
-        with suppress(OSError):  # the cores that may be used have just changed
-            os.sched_setaffinity(0, {core})
-            os.sched_setaffinity(0, allowed)
-    return work(*piece)
 
 
 def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -> Array:
@@ -236,31 +135,3 @@ def concatenated(arrays: Sequence[Any]) -> Any:
     out = np.empty((ends[-1], *arrays[0].shape[1:]), np.result_type(*arrays))
     copy_all([(out[end - len(array) : end], array) for end, array in zip(ends, arrays, strict=True)])
     return out
-
-
-def _ready() -> bool:
-    """Can threads still be given work? Not when the interpreter is about to end, nor where no thread can be started."""
-    try:
-        _pool().submit(int)
-    except RuntimeError:
-        return False
-    return True
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    """The threads, which are started when they are first needed."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="jostle")
-
-
-@cache
-def _at_work() -> Lock:
-    """Held by the team that is at work: threads of two teams would wait for each other's cores."""
-    return Lock()
-
-
-if hasattr(os, "register_at_fork"):  # the threads stay with the parent
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-    os.register_at_fork(after_in_child=_at_work.cache_clear)

@@ -68,7 +68,7 @@ class Arranged(NamedTuple):
     index: Indices2
     """(6, m): see `FIRST`. A wall is one more body, one for each block, behind all others."""
     e: Floats3
-    """(2, m, width) the normals of rows of length one, and room for a selection of them: see `records`."""
+    """(2, m, width) the normals of rows of length one, and room for records of a selection of them: see `records`."""
     row: Floats2
     """(8, m): see `S0`."""
     ends: Ints
@@ -267,8 +267,6 @@ def _write(
         index[SECOND, to] = number[b] if b >= 0 else wall
         for x in range(d):
             e[0, to, x] = normal[c, x] / unit[c]
-        for x in range(d, e.shape[2]):
-            e[0, to, x] = 0.0
         row[S0, to], row[P, to], row[Y, to] = s0[c], start[c], start[c]
         row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
 

@@ -59,7 +59,7 @@ from jostle.kernels.cpu.passes import (
 )
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutFloats3, OutInts
 from jostle.kernels.cpu.subtrees import SHARED_WORK, owners, work_of
-from jostle.kernels.sharing import in_step, team
+from jostle.kernels.teams import in_step
 
 CLOSE = 0.995
 """Length of a step, as a fraction of the distance to the boundary."""
@@ -115,8 +115,18 @@ def interior_point(
     row[S0], row[VIOLATION] = s0[by], violation[by]
     large = d * int((last - first).max()) > LARGE
     L, stack, rest, v, carry = sizes
-    with team(min(chunks, MOST_MEMBERS) if work_of(tree, d).sum() >= SHARED_WORK else 1) as members:
-        meeting, shared = new_meeting(), (owners(tree, d, members), np.zeros(len(first), np.int64))
+    meeting, masses = new_meeting(), mass[order].ravel()
+
+    def divided(members: int) -> Any:
+        shared, failed = (owners(tree, d, members), np.zeros(len(first), np.int64)), np.zeros(members, np.int64)
+        room = (
+            np.empty(L),
+            np.empty(stack),
+            np.empty((members, rest)),
+            np.empty(v),
+            np.empty(carry),
+            np.empty((n, d, d)),
+        )
 
         def work(member: int) -> tuple[int, float]:
             found: tuple[int, float] = (_iterate_with_products if large else _iterate)(
@@ -126,18 +136,10 @@ def interior_point(
             meeting[ABANDONED] = 1  # the others wait for the next factorisation
             return found
 
-        failed, masses = np.zeros(members, np.int64), mass[order].ravel()
-        room = (
-            np.empty(L),
-            np.empty(stack),
-            np.empty((members, rest)),
-            np.empty(v),
-            np.empty(carry),
-            np.empty((n, d, d)),
-        )
-        iterations, found = in_step(
-            work, [(member,) for member in range(members)], partial(meeting.__setitem__, ABANDONED, 1)
-        )
+        return work, [(member,) for member in range(members)]
+
+    most = min(chunks, MOST_MEMBERS) if work_of(tree, d).sum() >= SHARED_WORK else 1
+    (iterations, found), _ = in_step(most, divided, partial(meeting.__setitem__, ABANDONED, 1))
     p = np.empty(m)
     p[by] = row[BEST]
     return p, iterations, found, sum(sizes)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from jostle.kernels.cpu.records import carry_on, push, width
 from jostle.kernels.cpu.signatures import Floats, Floats2, Indices, Indices2, Ints, OutFloats, OutFloats3
 from jostle.kernels.cpu.working_memory import working_memory
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
-from jostle.kernels.sharing import cut, in_step, judge, team, together
+from jostle.kernels.sharing import cut, together
+from jostle.kernels.teams import in_step, judge
 
 SUMS = {"reassoc", "contract"}
 V, X, OTHER = 0, 1, 2
@@ -63,14 +65,16 @@ def gauss_seidel(
         body[:, n:] = 0.0
         together(_weigh, [(number, inverse, *part, body) for part in cut(n, chunks)])
         sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
-        with team(chunks) as members:
-            meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
+        meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
+
+        def divided(members: int) -> Any:
             of_pieces = pieces * np.arange(members + 1) // members
             tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
             rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
-            each = [((0,) * d, member, meeting, *rest) for member in range(members)]
-            iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
-            judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
+            return _iterate, [((0,) * d, member, meeting, *rest) for member in range(members)]
+
+        iterations, members = in_step(chunks, divided, partial(meeting.__setitem__, ABANDONED, 1))
+        judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
         p = np.empty(len(i))
         together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
     return p, iterations

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 MOST_KEPT = 2**27
-"""Bytes: a larger block is not kept."""
+"""Bytes: the block does not become larger."""
 LINE = 64
 """Bytes in a cache line, at which each array begins."""
 
@@ -52,7 +52,6 @@ def working_memory() -> Iterator[WorkingMemory]:
     memory = _kept.pop() if _kept else WorkingMemory()
     memory.taken = 0
     yield memory
-    if LINE + memory.taken > len(memory.block):
-        memory.block = np.empty(min(LINE + memory.taken, MOST_KEPT), np.uint8)
-    if LINE + memory.taken <= MOST_KEPT:
-        _kept[:] = [memory]
+    if len(memory.block) < memory.taken <= MOST_KEPT - LINE:
+        memory.block = np.empty(memory.taken + LINE, np.uint8)
+    _kept[:] = [memory]
