@@ -91,7 +91,7 @@ $(VENV)/demo-ready: $(VENV)/bin/uv pyproject.toml constraints.txt
 
 $(VENV)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' -c constraints.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --only-binary jupedsim jupedsim -c constraints.txt 2>/dev/null \
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --only-binary jupedsim jupedsim deprecated wrapt -c constraints.txt 2>/dev/null \
 		|| echo "JuPedSim has no wheel for this machine: two tests with it will be skipped"  # without its Qt viewer
 	@touch $@
 
