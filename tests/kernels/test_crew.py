@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import signal
 import subprocess
@@ -21,7 +20,10 @@ from jostle.kernels.cpu.signatures import Bools, Floats2, Ints, OutFloats, OutIn
 from jostle.kernels.sharing import cut, together
 from jostle.kernels.teams import in_step
 
-pytestmark = pytest.mark.skipif(not hasattr(_Kernel, "packed"), reason="Python's threads share the pieces here")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(_Kernel, "packed"), reason="Python's threads share the pieces here"),
+    pytest.mark.usefixtures("no_hang"),
+]
 
 
 @jit()
@@ -78,14 +80,6 @@ def fails(meeting: OutInts, member: int, members: int) -> int:
 
 for kernel in (smallest, number, any_of, ends, all_meet, fails):
     KERNELS.remove(kernel)  # not the library's
-
-
-@pytest.fixture(autouse=True)
-def no_hang():
-    """A test that waits forever in compiled code ends the process, and says where."""
-    faulthandler.dump_traceback_later(100, exit=True)
-    yield
-    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)
@@ -194,10 +188,11 @@ import random, signal, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 import test_crew
-from jostle.kernels import sharing
+from jostle.kernels import cpu, sharing, teams
 from jostle.kernels.cpu.crew import crew
 from jostle.kernels.teams import in_step
-sharing.threads = lambda: 3
+from rows_in_space import sweeping
+sharing.threads, teams.MOST_LOST = lambda: 3, np.inf
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -205,8 +200,10 @@ def interrupt(*_):
 def work():
     assert sharing.together(test_crew.number, [(ones, 0, 2)] * 3) == [2] * 3
     assert in_step(*test_crew.members(3, 2)) == (10, 3)
+    assert cpu.gauss_seidel(*problem)[0].tobytes() == expected
 
-ones, interrupted = np.ones(4, np.int64), 0
+ones, interrupted, problem = np.ones(4, np.int64), 0, sweeping(3, chunks=3)
+expected = cpu.gauss_seidel(*problem)[0].tobytes()
 work()  # imports: Python loses an interrupt that comes while it removes the lock of a module
 signal.signal(signal.SIGALRM, interrupt)
 for k in range(600):

@@ -14,8 +14,10 @@ import pytest
 from jostle.kernels import teams
 from jostle.kernels.teams import in_step
 
+pytestmark = pytest.mark.usefixtures("no_hang")
 
-def alone(members):
+
+def count_members(members):
     """What in_step divides: the number of its threads."""
     return (lambda _: members), [(member,) for member in range(members)]
 
@@ -42,25 +44,69 @@ def test_while_a_team_is_at_work_others_work_alone():
     inner = []
 
     def divided(members):
-        inner.append(in_step(3, alone, nothing))
-        return alone(members)
+        inner.append(in_step(3, count_members, nothing))
+        return count_members(members)
 
     assert in_step(3, divided, nothing) == (3, 3)
     assert inner == [(1, 1)]
-    assert in_step(2, alone, nothing) == (2, 2)
+    assert in_step(2, count_members, nothing) == (2, 2)
 
 
-def test_callers_on_many_threads_do_not_wait_for_each_other():
+def test_callers_on_other_threads_do_not_wait_for_the_team():
+    at_work, end, found = threading.Event(), threading.Event(), []
+
+    def long(member):
+        at_work.set()
+        return end.wait(60.0)
+
+    def call():
+        found.append(in_step(3, lambda members: (long, [(k,) for k in range(members)]), nothing))
+
+    caller = threading.Thread(target=call, daemon=True)
+    caller.start()
+    assert at_work.wait(60.0)
+    assert in_step(3, count_members, nothing) == (1, 1)
+    end.set()
+    caller.join(60.0)
+    assert found == [(True, 3)]
+
+
+def test_first_calls_at_the_same_time_share_no_thread(monkeypatch):
+    """Threads of two teams would wait for each other."""
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
     found = []
-    callers = [
-        threading.Thread(target=lambda: found.extend(in_step(3, alone, nothing) for _ in range(200))) for _ in range(4)
-    ]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join(60.0)
-    assert len(found) == 800
-    assert set(found) <= {(1, 1), (3, 3)}
+    try:
+        for _ in range(100):
+            monkeypatch.setattr(teams, "_members", [])
+            start = threading.Barrier(3)
+
+            def call(start=start):
+                start.wait(30.0)
+                found.append(in_step(3, lambda members: in_time(threading.Barrier(members))(members), nothing))
+
+            callers = [threading.Thread(target=call, daemon=True) for _ in range(3)]
+            for caller in callers:
+                caller.start()
+            for caller in callers:
+                caller.join(60.0)
+    finally:
+        sys.setswitchinterval(switch)
+    assert len(found) == 300
+    assert set(found) <= {(10, 1), (10, 3)}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_died_is_replaced():
+    def fail(member):
+        raise ValueError("of a piece")
+
+    with pytest.raises(ValueError, match="of a piece"):
+        in_step(2, lambda members: (fail, [(k,) for k in range(members)]), nothing)
+    for thread in teams._members[:2]:
+        thread.join(30.0)  # `nothing` has raised an error in it
+        assert not thread.is_alive()
+    assert in_step(2, count_members, nothing) == (2, 2)
 
 
 def test_a_member_that_fails_lets_the_others_go():
@@ -75,7 +121,7 @@ def test_a_member_that_fails_lets_the_others_go():
 
     with pytest.raises(MemoryError, match="of the third"):
         in_step(3, lambda members: (work, [(member,) for member in range(members)]), called.set)
-    assert in_step(3, alone, nothing) == (3, 3), "they work again"
+    assert in_step(3, count_members, nothing) == (3, 3), "they work again"
 
 
 def test_the_lock_is_free_again_if_the_work_cannot_be_divided():
@@ -84,7 +130,7 @@ def test_the_lock_is_free_again_if_the_work_cannot_be_divided():
 
     with pytest.raises(MemoryError):
         in_step(3, divided, nothing)
-    assert in_step(3, alone, nothing) == (3, 3)
+    assert in_step(3, count_members, nothing) == (3, 3)
 
 
 @pytest.mark.parametrize(("more", "left"), [(0, 1), (1, 1), (2, 2)])
@@ -99,7 +145,7 @@ def test_fewer_work_if_threads_cannot_be_started(monkeypatch, more, left):
 
     monkeypatch.setattr(teams, "_members", [])
     monkeypatch.setattr("threading.Thread.start", limited)
-    assert in_step(4, alone, nothing) == (left, left)
+    assert in_step(4, count_members, nothing) == (left, left)
 
 
 def test_pieces_obey_what_numpy_shall_do_about_errors():
@@ -137,7 +183,7 @@ def test_a_team_that_waited_for_cores_is_smaller_for_a_while(monkeypatch):
     monkeypatch.setattr(teams.time, "monotonic", lambda: now[0])
 
     def members():
-        return in_step(8, alone, nothing)[0]
+        return in_step(8, count_members, nothing)[0]
 
     for lost in (0.4, 0.6, 0.4, 0.6):  # the part of the time for which the other seven waited
         teams.judge(8, 7 * lost, 1.0)
@@ -175,16 +221,23 @@ def endless():
         work()
 
 if "atexit" in sys.argv:
-    atexit.register(lambda: print(work()[0]))  # before the threads: runs after their end
+    atexit.register(lambda: print(*work()))  # before the threads: runs after their end
 assert work() == (True, 3)
 if "fork" in sys.argv:
     child = os.fork()
     assert work()[0]
     if child:
         assert os.waitpid(child, 0)[1] == 0
-if "daemon" in sys.argv:
+if "endless" in sys.argv:
     threading.Thread(target=endless, daemon=True).start()
     time.sleep(0.05)
+if "daemon" in sys.argv:
+    def slow(k):
+        time.sleep(0.5)
+        if k == 0:
+            print("done")
+    threading.Thread(target=in_step, args=(3, lambda n: (slow, [(k,) for k in range(n)]), int), daemon=True).start()
+    time.sleep(0.1)
 if "thread" in sys.argv:
     def late():
         threading.main_thread().join()
@@ -193,8 +246,11 @@ if "thread" in sys.argv:
 """
 
 
-@pytest.mark.parametrize("how", ["alone", "fork", "daemon", "atexit", "thread"])
-def test_a_process_ends_while_its_threads_wait(how):
+SAID = {"alone": "", "fork": "", "endless": "", "daemon": "done\n", "atexit": "True 1\n", "thread": "True\n"}
+
+
+@pytest.mark.parametrize("how", SAID)
+def test_a_process_ends_after_the_team_at_work(how):
     if how == "fork" and not hasattr(os, "fork"):
         pytest.skip("no fork")
     for _ in range(2):
@@ -202,4 +258,4 @@ def test_a_process_ends_while_its_threads_wait(how):
             [sys.executable, "-W", "ignore", "-c", AT_THE_END, how], capture_output=True, text=True, timeout=60
         )
         assert (found.stderr, found.returncode) == ("", 0)
-        assert found.stdout == ("True\n" if how in ("atexit", "thread") else "")
+        assert found.stdout == SAID[how]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rows_in_space import sweeping
 
 from jostle.kernels import cpu
 from jostle.kernels.cpu import working_memory as kept
@@ -67,19 +68,32 @@ def test_nothing_is_kept_of_a_call_that_failed():
     assert kept._kept == []
 
 
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("blocks", ["one block", "many blocks"])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 9])
-def test_sweeps_do_not_read_what_others_left(d):
+def test_sweeps_do_not_read_what_others_left(d, blocks, chunks, monkeypatch):
     """The records of d coordinates have more than d numbers: those behind must be zero, whatever was there."""
-    random, n, m = np.random.default_rng(d), 30, 60
-    i = random.integers(0, n - 1, m)
-    j = np.where(random.uniform(size=m) < 0.2, -1, i + 1)
-    normal = random.normal(size=(m, d))
-    unit = np.sqrt((normal**2).sum(axis=1) * np.where(j < 0, 1.0, 2.0))
-    s0, start = random.normal(size=m), random.uniform(size=m)
-    problem = i, j, normal, unit, np.ones(n), s0, start, np.full(m, 1e-9), 1e-12, 500, 20, 1, None
+    if blocks == "many blocks":
+        monkeypatch.setattr("jostle.kernels.cpu.arrangement.BLOCKED_ROWS", 10)
+        monkeypatch.setattr("jostle.kernels.cpu.arrangement.ROWS_A_BLOCK", 4)
+        monkeypatch.setattr("jostle.kernels.cpu.arrangement.LEAST_ROWS_A_BLOCK", 4)
+    problem = sweeping(d, chunks)
     p, iterations = cpu.gauss_seidel(*problem)
+    assert p.any()
     for _ in range(2):
         take((100_000,))
         again, count = cpu.gauss_seidel(*problem)
         assert kept._kept[0].block.size >= 800_000, "it used that memory"
         assert (again.tobytes(), count) == (p.tobytes(), iterations)
+
+
+def test_a_result_is_not_lost_where_memory_for_the_next_call_is_missing(monkeypatch):
+    def missing(*_):
+        raise MemoryError
+
+    with working_memory() as memory:
+        array = memory.array((10,), np.float64)
+        monkeypatch.setattr(kept.np, "empty", missing)
+    monkeypatch.undo()
+    array[:] = 1.0
+    assert array.sum() == 10.0

@@ -1,9 +1,10 @@
 """Threads in step: pieces of work that wait for each other, so that each needs a thread of its own.
 
-The caller waits for them and stays free for Ctrl-C, which may come at any moment. So all that is done under Python's
-lock is a single call in C, which no interrupt divides: Python's executors, and its conditions, can keep a lock forever
-if they are interrupted. While a team is at work, others work alone: threads of two teams would wait for each other's
-cores.
+The caller waits for them and stays free for Ctrl-C, which may come at any moment. What an interrupt must not divide is
+therefore a single call in C, such as that by which a thread is given its piece. Python's executors and conditions can
+keep a lock forever if they are interrupted.
+
+While a team is at work, others work alone: threads of two teams would wait for each other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import cache
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -31,15 +31,16 @@ FEWER_FOR = 1.0
 
 
 class Piece:
-    """What one thread does: its result or its error, and a lock that is free when it is done."""
+    """What one thread does, and its result or its error."""
 
-    __slots__ = ("arguments", "context", "done", "error", "result")
+    __slots__ = ("arguments", "context", "done", "error", "lock", "result")
 
     def __init__(self, *arguments: Any):
-        self.arguments, self.context, self.done = arguments, copy_context(), Lock()
+        self.arguments, self.context = arguments, copy_context()
         self.result: Any = None
         self.error: BaseException | None = None
-        self.done.acquire()
+        self.done, self.lock = False, Lock()
+        self.lock.acquire()
 
     def do(self, abandon: Callable[[], object]) -> None:
         try:
@@ -48,7 +49,13 @@ class Piece:
             self.error = error
             abandon()
         finally:
-            self.done.release()
+            self.done = True
+            self.lock.release()
+
+    def wait(self) -> None:
+        """Wait until it is done; once more, if the first time was interrupted."""
+        if not self.done:
+            self.lock.acquire()
 
 
 class Member(Thread):
@@ -80,11 +87,10 @@ def in_step(most: int, divided: Divided[Result], abandon: Callable[[], object]) 
     >>> in_step(1, lambda members: (pow, [(2, 3), (3, 2)][:members]), print)
     (8, 1)
     """
-    lock = _at_work()
     if time.monotonic() < _fewer.until:
         most = min(most, _fewer.members)
-    if most > 1 and not lock.locked():
-        with lock:  # Ctrl-C never leaves it locked, unlike after acquire()
+    if most > 1 and not (_end_is_near or _at_work.locked()):
+        with _at_work:  # up to Python 3.13, an interrupt never leaves it locked, unlike after acquire()
             threads = _started(most)
             if len(threads) > 1:
                 return _by_members(threads, *divided(len(threads)), abandon), len(threads)
@@ -105,22 +111,18 @@ def _by_members(
             piece = Piece(_on_core, core, work, *arguments)
             thread.given.put((piece, abandon))
             given.append(piece)  # afterwards: nobody waits for a piece that was not given away
-        _wait_for(given)
+        for piece in given:
+            piece.wait()
     except BaseException:
         abandon()
-        _wait_for(given)
+        for piece in given:
+            piece.wait()
         raise
     for piece in given:
         if piece.error is not None:
             raise piece.error
     result: Result = given[0].result
     return result
-
-
-def _wait_for(pieces: list[Piece]) -> None:
-    for piece in pieces:
-        with piece.done:
-            pass
 
 
 @dataclass
@@ -170,21 +172,18 @@ def _on_core(core: int | None, work: Callable[..., Result], *arguments: Any) -> 
     return work(*arguments)
 
 
-@cache
-def _at_work() -> Lock:
-    """Held by the team that is at work."""
-    return Lock()
-
-
 _members: list[Member] = []
 """All threads of teams."""
+_at_work, _end_is_near = Lock(), False
+"""Held by the team that is at work; and whether there will be no more teams."""
 
 
 def _started(count: int) -> list[Member]:
     """The first threads, which are started when they are first needed; fewer if no more can be started."""
     if not _members:
-        atexit.unregister(_end)  # a forked child may have it from its parent: it must run once
+        atexit.unregister(_end)  # a forked child may have it from its parent
         atexit.register(_end)
+    _members[:] = [thread for thread in _members if thread.is_alive()]
     while len(_members) < min(count, MAX_THREADS):
         thread = Member()
         try:
@@ -196,14 +195,22 @@ def _started(count: int) -> list[Member]:
 
 
 def _end() -> None:
-    """The process ends: wait for the team at work, whose code is about to be removed. The next ones work alone."""
-    _at_work().acquire()
+    """The process ends: wait until no thread is in compiled code, which is about to be removed. The next work alone."""
+    global _end_is_near
+    _end_is_near = True
+    _at_work.acquire()
+    last = [(thread, Piece(int)) for thread in _members if thread.is_alive()]
+    for thread, piece in last:
+        thread.given.put((piece, int))
+    for _, piece in last:
+        piece.wait()
 
 
 def _forget() -> None:
     """The threads stay with the parent of a forked process."""
+    global _at_work, _end_is_near
     _members.clear()
-    _at_work.cache_clear()
+    _at_work, _end_is_near = Lock(), False
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,9 +1,9 @@
 """Bodies and rows of `fused` as records that fill whole vector registers, and what a sweep does with them.
 
 A record holds the coordinates of a vector, zeros, and one more number at its end: the inverse mass of a body beside its
-velocities v, its mass beside its other velocities, zero beside the normal of a row. So a body is read and written at
-once. The compiler does not find that out from a loop over the coordinates (1.3 to 2 times slower), therefore the
-instructions are written here.
+velocities v, its mass beside its other velocities, zero beside the normal of a selected row. So a body is read and
+written at once. The compiler does not find that out from a loop over the coordinates (1.3 to 2 times slower), therefore
+the instructions are written here.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ its arrays. While a call has it, others get new memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import prod
 from typing import Any
 
@@ -27,7 +27,7 @@ class WorkingMemory:
         self.block, self.taken = np.empty(0, np.uint8), 0
 
     def array(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of any numbers: whoever takes it writes all of it."""
+        """An array of any numbers: whoever takes it writes an entry before reading it."""
         size = prod(shape) * np.dtype(dtype).itemsize
         first = self.taken + -(self.block.ctypes.data + self.taken) % LINE
         self.taken = first + size
@@ -49,9 +49,13 @@ def working_memory() -> Iterator[WorkingMemory]:
     ...     memory.array((2, 3), np.float64).shape
     (2, 3)
     """
-    memory = _kept.pop() if _kept else WorkingMemory()
+    try:
+        memory = _kept.pop()
+    except IndexError:
+        memory = WorkingMemory()
     memory.taken = 0
     yield memory
     if len(memory.block) < memory.taken <= MOST_KEPT - LINE:
-        memory.block = np.empty(memory.taken + LINE, np.uint8)
+        with suppress(MemoryError):  # the next call then has memory of its own
+            memory.block = np.empty(memory.taken + LINE, np.uint8)
     _kept[:] = [memory]
