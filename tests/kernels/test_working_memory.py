@@ -70,7 +70,7 @@ def test_nothing_is_kept_of_a_call_that_failed():
 
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("blocks", ["one block", "many blocks"])
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("d", [2, 3])
 def test_sweeps_do_not_read_what_others_left(d, blocks, chunks, monkeypatch):
     """The records of d coordinates have more than d numbers: those behind must be zero, whatever was there."""
     if blocks == "many blocks":
