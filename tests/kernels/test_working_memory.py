@@ -40,6 +40,7 @@ def test_the_memory_of_a_call_serves_the_next_one():
     first = take((10,), (20,))
     assert take((10,), (20,)) == first
     assert take((30,)) == first[:1], "and smaller ones"
+    assert take((10,), (22,)) == first, "and somewhat larger ones"
 
 
 def test_who_calls_while_the_memory_is_in_use_gets_another():

@@ -57,5 +57,5 @@ def working_memory() -> Iterator[WorkingMemory]:
     yield memory
     if len(memory.block) < memory.taken <= MOST_KEPT - LINE:
         with suppress(MemoryError):  # the next call then has memory of its own
-            memory.block = np.empty(memory.taken + LINE, np.uint8)
+            memory.block = np.empty(min(memory.taken * 9 // 8 + LINE, MOST_KEPT), np.uint8)  # with room for a few more
     _kept[:] = [memory]
