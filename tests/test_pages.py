@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 
 DOCS = Path(__file__).parent.parent / "docs"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL | re.MULTILINE)
-LONG = {"verification.md", "grains.md", "models.md", "buildings.md", "impacts.md", "sweeping.md"}
+LONG = {"verification.md", "grains.md", "models.md", "buildings.md", "impacts.md", "sweeping.md", "joints.md"}
 """Pages that take more than ten seconds; `make docs` runs them."""
 ELSEWHERE = {"coming_from.md"}
 """Pages that test_docs.py runs."""
