@@ -1,8 +1,8 @@
 """Working memory of a kernel, kept from one call to the next.
 
 The system clears and maps each page of new memory when it is first written, and threads that do so wait for each other:
-for the arrays of a sweep this takes longer than filling them. So one block of memory is kept, from which a call takes
-its arrays. While a call has it, others get new memory.
+for the arrays of 30 000 contacts this takes longer than filling them. So one block of memory is kept, from which a call
+takes its arrays. While a call has it, others get new memory.
 """
 
 from __future__ import annotations
