@@ -43,6 +43,7 @@ class Piece:
         self.lock.acquire()
 
     def do(self, abandon: Callable[[], object]) -> None:
+        """Do it; if it fails, `abandon` tells the others, which wait for it."""
         try:
             self.result = self.context.run(*self.arguments)
         except BaseException as error:  # noqa: BLE001 - the caller raises it

@@ -104,10 +104,8 @@ def arranged(
     _, order, ends = _sorted(block, int(groups[-1]), chunks)
     index, e = memory.array((6, m), np.uint32), memory.array((2, m, width(d)), np.float64)
     row, colour = memory.array((8, m), np.float64), memory.array((m,), np.int64)
-    used, group = (
-        memory.array((n * (len(groups) - 1),), np.uint64),
-        np.repeat(np.arange(len(groups) - 1), np.diff(groups)),
-    )
+    group = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
+    used = memory.array((n * (len(groups) - 1),), np.uint64)
     used[:] = 0
     rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
     room = colour, np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
