@@ -50,9 +50,10 @@ class ImpactTimes:
         h = self.steps[-1][1]
         if contacts.at is None:
             return np.full(len(rate), before.t + h)
-        gap = contacts.gap + contacts.G @ (before.q - contacts.at).ravel()
+        gap = contacts.gap
         if contacts.gap_at is not None:
             gap = contacts.gap_at(before.t, place_of(gap).arange(len(gap)))
+        gap = gap + contacts.G @ (before.q - contacts.at).ravel()
         earliest, bend = 0.0, 0.0 * rate
         if self.acceleration is not None:
             bend = contacts.G @ moved_to(self.acceleration, rate)

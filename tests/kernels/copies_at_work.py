@@ -24,6 +24,11 @@ def planes(normals):
     return functions.planes(np.array(normals), np.zeros(len(normals)))
 
 
+def open_contacts(n, m):
+    """`touched` of n copies without a contact."""
+    return np.tile(np.array([[0.0], [-np.inf]]), (n, 1, m))
+
+
 def at_work(m, *, n=4, e=0.4, above=0.5, seed=0):
     """Of n copies, m gaps each: numbers, parameters, root, states, counts, touched, hits, and which steps to do."""
     random = np.random.default_rng(seed)
@@ -33,6 +38,6 @@ def at_work(m, *, n=4, e=0.4, above=0.5, seed=0):
     states = np.stack([q, q, np.stack([np.zeros(n), random.normal(size=n)], axis=1)], axis=1)
     root = 1.0 / np.sqrt([1.3, 0.7])
     return (
-        numbers, random.uniform(0.0, 4.0, (n, 1)), root, states, np.zeros((n, 3), np.int64), np.zeros((n, m)),
+        numbers, random.uniform(0.0, 4.0, (n, 1)), root, states, np.zeros((n, 3), np.int64), open_contacts(n, m),
         np.full((n, 3, 3), -1.0), 5, 20, 4, 16,
     )  # fmt: skip

@@ -67,7 +67,8 @@ class March:
         self.h = np.array(np.broadcast_to(h, n))
         self.states = np.zeros((n, 3, d))
         self.states[:, 0], self.states[:, 1], self.states[:, 2] = copies.q0, copies.q0, copies.v0
-        self.counts, self.touched = np.zeros((n, 3), np.int64), np.zeros((n, m))
+        self.counts, self.touched = np.zeros((n, 3), np.int64), np.zeros((n, 2, m))
+        self.touched[:, 1] = -np.inf  # no contact has closed yet
         self.hits = np.zeros((n, hits, 3))
         self.root = np.ascontiguousarray(1.0 / np.sqrt(copies.mass))
 

@@ -20,6 +20,7 @@ from jostle.errors import BrokenFile
 from jostle.recording import smallest_gap
 from jostle.schemes.base import Scheme
 from jostle.schemes.gluey import Glue
+from jostle.schemes.moreau_jean import Depth
 from jostle.schemes.paoli import Memory
 from jostle.schemes.state import State
 from jostle.sets.presence import GONE, WAITING, Presence
@@ -214,9 +215,9 @@ def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
     if isinstance(memory, Memory):
         arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
         return arrays_fit and np.ndim(memory.h) == np.ndim(memory.h_older) == 0 and min(memory.h, memory.h_older) > 0.0
-    if isinstance(memory, Glue):
-        pairs = np.asarray(memory.pairs)
-        if np.ndim(memory.gamma) != 1 or pairs.shape != (len(memory.gamma), 2) or pairs.dtype.kind != "i":
+    if isinstance(memory, Glue | Depth):
+        pairs, values = map(np.asarray, memory)
+        if values.ndim != 1 or pairs.shape != (len(values), 2) or pairs.dtype.kind != "i":
             return False
         bodies = shape[0] if len(shape) == 2 else 1
         return bool(((pairs >= [-1, -np.inf]) & (pairs[:, :1] < bodies)).all())

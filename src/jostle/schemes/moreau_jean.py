@@ -1,35 +1,37 @@
 """The Moreau-Jean scheme, on velocities, with restitution: the standard of Siconos, for comparison.
 
-    contacts: the gaps with g(t^n + h/2, q^n) + h/2 G u^n <= 0
+    m^n = q^n + h u^n / 2,    contacts: the gaps with g(t^n + h/2, m^n) <= 0
     M (u^{n+1} - u^n) = h f^n + G^T p,    0 <= p  ⟂  (G u^{n+1} + d^{n+1}) + e (G u^n + d^n) >= 0
     q^{n+1} = q^n + h (u^n + u^{n+1}) / 2
 
 with d = dg/dt, the rate at which a wall approaches or a radius grows: the law is one on relative velocities. Each
 contact may have an e of its own. The second line is one projection of u^n + h M^-1 f^n. At rest (d = 0), and with one e
 for all contacts, it is that on the cone C of these contacts: with v = (u^{n+1} + e u^n) / (1 + e), v = P_C of
-(u^n + h M^-1 f^n + e u^n) / (1 + e). Velocities obey the law exactly; positions may overlap by O(h).
-(Jean 1999; Acary & Brogliato 2008.)
+(u^n + h M^-1 f^n + e u^n) / (1 + e). Velocities obey the law exactly; positions may overlap by O(h). (Jean 1999; Acary
+& Brogliato 2008.)
 
-Equalities are always active, and have no restitution. With G u^{n+1} = 0 the gap of a rod would grow by h^2 |v|^2 / L
-in every step, without end. The midpoints m^n = q^n + h u^n / 2 obey m^{n+1} = m^n + h u^{n+1}, which is a step of
-Maury's scheme, and so equalities are linearised there:
+The midpoints obey m^{n+1} = m^n + h u^{n+1}, which is a step of Maury's scheme. Gaps that are convex in q are
+linearised at q^n, all others at m^n, where a curved wall turns the velocity without a change of its length. Along the
+inside of a curved wall, and along a rod, the law alone would let the gap shrink by h^2 |v|^2 / 2 R in every step,
+without end. Therefore equalities, which are always active and have no restitution, hold at the next midpoint, and no
+gap sinks below the largest one, delta, that it has had at a midpoint since it closed:
 
-    g(m^n) + h G(m^n) u^{n+1} = 0
+    g + h (G u^{n+1} + d^{n+1}) = 0 in equalities,    g + h (G u^{n+1} + d^{n+1}) >= delta in the others
 
-Gaps of equalities then stay O(h^2) for all times, and positions are of order 2 where there are no impacts. A start
-velocity across equalities is first projected on {u : G u = 0}, as by an impact at the start.
+Gaps of equalities then stay O(h^2) for all times, and bodies never sink by more than the h |G u| of their impact and
+O(h^2). Positions are of order 2 where there are no impacts. A start velocity across equalities is first projected on
+{u : G u + d = 0}, as by an impact at the start.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Integers
-from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
@@ -40,10 +42,26 @@ from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, NOT_CONVEX, R
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
-from jostle.sets.contacts import Contacts
+from jostle.sets.contacts import Contacts, by_pair
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
+
+
+class Depth(NamedTuple):
+    """The largest gap that each closed contact has had at a midpoint since it closed."""
+
+    pairs: Integers
+    gap: Array
+
+    @staticmethod
+    def of(touching: Contacts, before: Depth | None) -> Depth:
+        """The largest gaps of the contacts that touch now; `before` has those of the last step."""
+        if before is None:
+            return Depth(touching.pairs, touching.gap)
+        return Depth(
+            touching.pairs, np.maximum(touching.gap, by_pair(before.pairs, before.gap, touching.pairs, -np.inf))
+        )
 
 
 @explain_wrong_calls
@@ -74,6 +92,8 @@ class MoreauJean(Scheme):
         {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES}
     )
 
+    remembers: ClassVar[type[Any] | None] = Depth
+
     def step(self, problem: Motion, state: State, h: float) -> State:
         """One step: Moreau's law for the velocities, and positions by their mean.
 
@@ -99,104 +119,58 @@ class MoreauJean(Scheme):
         """
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         if state.projection is None and problem.within.equalities:
-            u = self._along_equalities(problem, t, q, u, M)
+            u = self._along_equalities(problem, state, h, M)
         predicted = u + h * problem.acceleration(t, q, u)
-        contacts = problem.within.near(t + h / 2.0, q, first_reach(h, predicted, u))
-        if contacts.equal is not None:
-            contacts = _with_equalities_at_midpoint(problem, contacts, t, q, u, h)
-        rate = contacts.G @ u.ravel()
-        closed = _closed(contacts, rate, h, np.abs(u) + np.abs(predicted))
-        P, after, p = self._impact(problem.law, contacts.only(closed), state, u, rate[closed], predicted, h, M)
+        contacts = problem.within.ahead(t + h / 2.0, q, h / 2.0 * u, first_reach(h, predicted, u))
+        closed = _closed(contacts, h / 2.0 * (np.abs(u) + np.abs(predicted)))
+        touching = contacts.only(closed)
+        depth = Depth.of(touching, state.memory) if problem.within.convex_gaps is not True else None
+        P, after, p = self._impact(problem.law, touching, depth, state, u, predicted, h, M)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
-        return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
+        return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers, depth)
 
     def _impact(
-        self, law: ImpactLaw, touching: Contacts, state: State, u: Array, rate: Array, predicted: Array, h: float,
-        M: Metric,
+        self, law: ImpactLaw, touching: Contacts, depth: Depth | None, state: State, u: Array, predicted: Array,
+        h: float, M: Metric,
     ) -> tuple[Projection, Array, Array]:  # fmt: skip
         """The law in all contacts that touch: the projection, u^{n+1} and p."""
-        guess, drift = state.impulses_of(touching), _drifts(touching, state.t, h)
-        if law.uniform is None or any(rates.any() for rates in drift):
-            P = self._on_moving(law, touching, guess, rate, predicted, drift, h, M)
-            return P, P.point, P.multipliers
-        e = law.uniform
-        C, guess = _velocities(touching, rate, e, h), None if guess is None else guess / (1.0 + e)
-        P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
-        return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
-
-    def _on_moving(
-        self, law: ImpactLaw, touching: Contacts, guess: Array | None, rate: Array, predicted: Array,
-        drift: tuple[Array, Array], h: float, M: Metric,
-    ) -> Projection:  # fmt: skip
-        """u^{n+1} = P_K of the predicted velocity, K = {v : G v + d^{n+1} + e (G u^n + d^n) >= 0}; in equalities
-        K has g + h G v = 0."""
+        guess, rate, drift = state.impulses_of(touching), touching.G @ u.ravel(), touching.drifts(state.t, h)
+        if depth is None and law.uniform is not None and not any(rates.any() for rates in drift):
+            e, C = law.uniform, Cone(touching.G, describe=touching.describe)
+            P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
+            return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
         before = rate + drift[0]
         c = drift[1] + _coefficients(law, touching, before) * before
-        noise = DRIFT_NOISE / h * touching.noise if touching.gap_at is not None else np.zeros(len(c))
+        noise = np.zeros(len(c)) if touching.gap_at is None else DRIFT_NOISE / h * touching.noise
         length, equal = np.zeros(len(c)), touching.equal
+        if depth is not None:
+            c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / h)
         if equal is not None:
-            c, noise = np.where(equal, touching.gap / h, c), np.where(equal, touching.noise / h, noise)
-            length = np.where(equal, touching.length / h, 0.0)
+            c = np.where(equal, drift[1] + touching.gap / h, c)
+            noise, length = (
+                np.where(equal, of_gap / h, other)
+                for of_gap, other in ((touching.noise, noise), (touching.length, length))
+            )
         K = Polyhedron(touching.G, c, length=length, describe=touching.describe, noise=noise, equal=equal)
         try:
-            return self.solver.project(predicted, K, M, guess)
+            P = self.solver.project(predicted, K, M, guess)
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
             raise error.because(why) from None
+        return P, P.point, P.multipliers
 
-    def _along_equalities(self, problem: Motion, t: float, q: Array, u: Array, M: Metric) -> Array:
-        """The nearest velocity to u with G u = 0 in all equalities."""
-        there = problem.within.equal_part().linearise(t, q)
-        return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
+    def _along_equalities(self, problem: Motion, state: State, h: float, M: Metric) -> Array:
+        """The nearest velocity to u with G u + dg/dt = 0 in all equalities."""
+        there = problem.within.equal_part().near(state.t, state.q, np.inf)
+        rates = Polyhedron(there.G, there.drifts(state.t, h)[0], describe=there.describe, equal=there.equal)
+        return self.solver.project(state.u, rates, M).point
 
 
-def _closed(contacts: Contacts, rate: Array, h: float, speed: Array) -> Integers:
-    """The rows with g + h/2 G u^n <= 0, up to the round-off of places and speeds, and all equalities."""
-    near = contacts.gap + h / 2.0 * rate <= contacts.tolerance(h / 2.0 * speed)
+def _closed(contacts: Contacts, way: Array) -> Integers:
+    """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities."""
+    near = contacts.gap <= contacts.tolerance(way)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
-
-
-def _drifts(contacts: Contacts, t: float, h: float) -> tuple[Array, Array]:
-    """dg/dt at both ends of the step; zero in equalities, whose gaps are taken at the end of the step."""
-    first, last = contacts.drifts(t, h)
-    if contacts.equal is None:
-        return first, last
-    return np.where(contacts.equal, 0.0, first), np.where(contacts.equal, 0.0, last)
-
-
-def _with_equalities_at_midpoint(
-    problem: Motion, contacts: Contacts, t: float, q: Array, u: Array, h: float
-) -> Contacts:
-    """The contacts, the equalities last, with the gaps and gradients of these at q + h u / 2 and the time that goes
-    with the next midpoint."""
-    there = problem.within.equal_part().linearise(t + 1.5 * h, q + h / 2.0 * u)
-    assert there.equal is not None
-    assert contacts.equal is not None
-    there = there.only(np.flatnonzero(there.equal))
-    open_rows = np.flatnonzero(~contacts.equal)
-    loose, order = contacts.only(open_rows), np.append(open_rows, np.flatnonzero(contacts.equal))
-    return replace(
-        contacts.only(order),
-        gap=np.append(loose.gap, there.gap),
-        G=stacked(loose.G, there.G),
-        length=np.append(loose.length, there.length),
-        bend=None,
-    )
-
-
-def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedron:
-    """The v = (u^{n+1} + e u^n) / (1 + e) that closed contacts allow: the cone C, and g + h G u^{n+1} = 0."""
-    if contacts.equal is None:
-        return Cone(contacts.G, describe=contacts.describe)
-    return Polyhedron(
-        contacts.G,
-        np.where(contacts.equal, (contacts.gap / h - e * rate) / (1.0 + e), 0.0),
-        length=np.where(contacts.equal, contacts.length / h, 0.0),
-        describe=contacts.describe,
-        noise=np.where(contacts.equal, contacts.noise / h, 0.0),
-        equal=contacts.equal,
-    )
 
 
 def _coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:

@@ -7,7 +7,8 @@ most sqrt(rho^2 + l^2) from the centre, rho = R - r, and so at most
     sqrt(rho^2 + l^2) - rho  <=  l^2 / (2 rho)
 
 behind the wall. The next step brings the body back. `Maury` and `Venel` measure this overshoot in each step
-(``sol.stats["overshoot"]``); a step in which the centre of a body leaves the container is an error, `LeftTheSet`.
+(``sol.stats["overshoot"]``). With every scheme, a step in which the centre of a body leaves the container is an error,
+`LeftTheSet`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Inside(Outside):
     curved = True
 
     def crossing(self, step: Step) -> Crossing | None:
-        """A body whose centre a linearised step took out of the container; a point may go half its radius too far.
+        """A body whose centre a step took out of the container; a point may go half the container's radius too far.
 
         Parameters
         ----------
@@ -69,8 +70,6 @@ class Inside(Outside):
         Crossing or None
             The body and the container; None if there is none.
         """
-        if not step.linearised:
-            return None
         x, y = (self._bodies(q) for q in step.ends)
         walls, (radii, _) = self._now(step.times[1], y), self._sizes(step.times[1], y)
         assert isinstance(walls, Spheres)

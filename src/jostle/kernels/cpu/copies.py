@@ -42,7 +42,7 @@ from jostle.kernels.reference.dense import EMPTY, SOLVED
 
 FORCE, W, X, CORRECTED = 0, 1, 2, 3
 """The rows of `vectors`."""
-GAP, OFFSET, P, TOUCHED, NOISE, NOTHING, DRIFT, FIRST_DRIFT, LAST_DRIFT = 0, 1, 2, 3, 4, 5, 6, 7, 8
+GAP, OFFSET, P, TOUCHED, NOISE, NOTHING, DRIFT, FIRST_DRIFT, LAST_DRIFT, DEPTH = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 """The rows of `per_row`."""
 
 
@@ -50,7 +50,7 @@ def room(m: int, d: int) -> tuple[Floats2, Floats2, Floats2, Floats2, Floats2, O
     """The working arrays for m constraints in d coordinates."""
     most = min(m, d) + 1
     return (
-        np.zeros((8, d)), np.zeros((9, m)), np.zeros((m, d)), np.zeros((3, m)),
+        np.zeros((8, d)), np.zeros((10, m)), np.zeros((m, d)), np.zeros((3, m)),
         np.zeros((m + 2 * most + VECTORS, d + 1)), np.zeros((2, m + 1), np.int64),
     )  # fmt: skip
 
@@ -188,26 +188,27 @@ def _paoli(
 
 @jit(helper=True)
 def _moreau_jean(
-    force: Force, rows_of: Rows, moving: bool, length: Floats, t: float, h: float, e: float, parameters: Floats,
-    root: Floats, state: OutFloats2, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2,
-    work: OutFloats2, lists: OutInts2, hits: OutFloats2, counts: OutInts2, c: int,
+    force: Force, rows_of: Rows, flat: bool, moving: bool, length: Floats, t: float, h: float, e: float,
+    parameters: Floats, root: Floats, state: OutFloats2, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
+    rows: OutFloats2, work: OutFloats2, lists: OutInts2, hits: OutFloats2, counts: OutInts2, c: int,
 ) -> int:  # fmt: skip
-    """The contacts closed at the middle of the step obey the law; the others are left out by an infinite offset."""
+    """The contacts closed at the midpoint obey the law; the others are left out by an infinite offset."""
     m, d = G.shape
-    q, u = state[Q], state[U]
+    q, u, place = state[Q], state[U], vectors[CORRECTED]
     vectors[FORCE, 0] = np.nan
     force(t, q, u, parameters, vectors[FORCE])
     for k in range(d):
         predicted = u[k] + h * (vectors[FORCE, k] * root[k] * root[k])
         vectors[X, k] = predicted
         vectors[W, k] = (predicted + e * u[k]) / (1.0 + e)
+        place[k] = q[k] if flat else q[k] + h / 2.0 * u[k]
         if not abs(predicted) < np.inf:
             return NOT_FINITE
     per_row[GAP, 0] = np.nan
     if moving:
-        rows_of(t, q, parameters, per_row[FIRST_DRIFT], G)
-        rows_of(t + h, q, parameters, per_row[LAST_DRIFT], G)
-    rows_of(t + h / 2.0, q, parameters, per_row[GAP], G)
+        rows_of(t, place, parameters, per_row[FIRST_DRIFT], G)
+        rows_of(t + h, place, parameters, per_row[LAST_DRIFT], G)
+    rows_of(t + h / 2.0, place, parameters, per_row[GAP], G)
     touching = touched = False
     for i in range(m):
         gap, rate, size = per_row[GAP, i], 0.0, abs(per_row[GAP, i])
@@ -216,18 +217,24 @@ def _moreau_jean(
             size += abs(G[i, k]) * (abs(q[k]) + h / 2.0 * (abs(u[k]) + abs(vectors[X, k])))
         if not size < np.inf:
             return NOT_FINITE
-        closed = gap + h / 2.0 * rate <= CLOSED * (length[i] if length[i] > 0.0 else size)
-        offset = 0.0
+        there = gap + h / 2.0 * rate if flat else gap
+        closed = there <= CLOSED * (length[i] if length[i] > 0.0 else size)
+        start = end = 0.0
         if moving:  # d at both ends, by the parabola through three gaps; the law is one on relative velocities
             first, last = per_row[FIRST_DRIFT, i], per_row[LAST_DRIFT, i]
             half, whole = gap - first, last - first
             start, end = (4.0 * half - whole) / h, (3.0 * whole - 4.0 * half) / h
-            per_row[DRIFT, i], offset = start, (end + e * start) / (1.0 + e)
-            per_row[GAP, i] = first
+            per_row[DRIFT, i], per_row[GAP, i] = start, first
+        before = e * start
+        if not flat:
+            per_row[GAP, i] -= h / 2.0 * rate
+            per_row[DEPTH, i] = max(per_row[DEPTH, i], there) if closed else -np.inf
+            if closed:
+                before = min(before, (there - per_row[DEPTH, i]) / h - e * rate)
         touching = touching or closed
         touched = touched or per_row[TOUCHED, i] > 0.0
         per_row[NOISE, i], per_row[P, i] = 0.0, 0.0
-        per_row[OFFSET, i] = offset if closed else np.inf
+        per_row[OFFSET, i] = (end + before) / (1.0 + e) if closed else np.inf
     if touching:
         for i in range(m):  # a row that is far takes no part: its offset exceeds all rates
             if per_row[OFFSET, i] == np.inf:
@@ -274,7 +281,7 @@ def march(
     """See `reference.march`."""
     given = numbers, parameters, root
     new = moved(states, counts, touched, hits, kept)
-    working = room(touched.shape[1], states.shape[2])
+    working = room(touched.shape[2], states.shape[2])
     _march(force, rows, scheme, flat, moving, length, *given, *new, steps, sections, skipped, *working)
     return new
 
@@ -288,7 +295,7 @@ def moved(states: Array, counts: Integers, touched: Array, hits: Array, kept: in
 @jit()
 def _march(
     force: Force, rows_of: Rows, scheme: int, flat: bool, moving: bool, length: Floats, numbers: Floats2,
-    parameters: Floats2, root: Floats, states: OutFloats3, counts: OutInts2, touched: OutFloats2, hits: OutFloats3,
+    parameters: Floats2, root: Floats, states: OutFloats3, counts: OutInts2, touched: OutFloats3, hits: OutFloats3,
     saved: OutFloats3, steps: int, sections: int, skipped: int, vectors: OutFloats2, per_row: OutFloats2,
     G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> None:  # fmt: skip
@@ -296,7 +303,8 @@ def _march(
     for c in range(len(states)):
         t0, h, e = numbers[c, T], numbers[c, H], numbers[c, E]
         for i in range(m):
-            per_row[TOUCHED, i], per_row[NOTHING, i], per_row[DRIFT, i] = touched[c, i], 0.0, 0.0
+            per_row[TOUCHED, i], per_row[DEPTH, i] = touched[c, 0, i], touched[c, 1, i]
+            per_row[NOTHING, i], per_row[DRIFT, i] = 0.0, 0.0
         for section in range(sections):
             if counts[c, STATUS] != GOES_ON:
                 break
@@ -310,7 +318,7 @@ def _march(
                     )  # fmt: skip
                 else:
                     status = _moreau_jean(
-                        force, rows_of, moving, length, t, h, e, parameters[c], root, states[c], vectors, per_row, G,
+                        force, rows_of, flat, moving, length, t, h, e, parameters[c], root, states[c], vectors, per_row, G,
                         rows, work, lists, hits[c], counts, c,
                     )  # fmt: skip
                 if status != GOES_ON:
@@ -323,4 +331,4 @@ def _march(
                         saved[c, section - skipped, k] = states[c, Q, k]
                         saved[c, section - skipped, d + k] = states[c, U, k]
         for i in range(m):
-            touched[c, i] = per_row[TOUCHED, i]
+            touched[c, 0, i], touched[c, 1, i] = per_row[TOUCHED, i], per_row[DEPTH, i]

@@ -355,7 +355,7 @@ def fly(
 ) -> Moved:
     """See `reference.fly`."""
     new = moved(states, counts, touched, hits, kept)
-    working = room(touched.shape[1], states.shape[2])
+    working = room(touched.shape[2], states.shape[2])
     _fly_all(force, rows, numbers, parameters, root, *new, steps, sections, skipped, *working)
     return new
 
@@ -363,14 +363,14 @@ def fly(
 @jit()
 def _fly_all(
     force: Force, rows_of: Rows, numbers: Floats2, parameters: Floats2, root: Floats, states: OutFloats3,
-    counts: OutInts2, touched: OutFloats2, hits: OutFloats3, saved: OutFloats3, steps: int, sections: int, skipped: int,
+    counts: OutInts2, touched: OutFloats3, hits: OutFloats3, saved: OutFloats3, steps: int, sections: int, skipped: int,
     vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> None:  # fmt: skip
     m, d = G.shape
     for c in range(len(states)):
         t0, h, e = numbers[c, T], numbers[c, H], numbers[c, E]
         for i in range(m):
-            per_row[TOUCHED, i], per_row[NOTHING, i] = touched[c, i], 0.0
+            per_row[TOUCHED, i], per_row[NOTHING, i] = touched[c, 0, i], 0.0
         for section in range(sections):
             if counts[c, STATUS] != GOES_ON:
                 break
@@ -390,4 +390,4 @@ def _fly_all(
                         saved[c, section - skipped, k] = states[c, Q, k]
                         saved[c, section - skipped, d + k] = states[c, U, k]
         for i in range(m):
-            touched[c, i] = per_row[TOUCHED, i]
+            touched[c, 0, i] = per_row[TOUCHED, i]

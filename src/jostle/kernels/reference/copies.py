@@ -72,16 +72,17 @@ def march(
     """All copies go on for `sections` times `steps` steps; `kept` sections after the first `skipped` ones are saved.
 
     length (m,) is what the gaps are compared with, 0 for the coordinates; root (d,) are the inverse roots of the
-    masses. Of each of n copies come numbers (n, 3), parameters (n, k), states (n, 3, d), counts (n, 3), the multipliers
-    of its last step, touched (n, m), and its last impacts, hits (n, number, 3), at their number modulo those that there
-    is room for. The saved sections (n, kept, 2 d) are NaN where a copy has stopped.
+    masses. Of each of n copies come numbers (n, 3), parameters (n, k), states (n, 3, d), counts (n, 3), touched (n, 2,
+    m) with the multipliers of its last step and, for Moreau and Jean, the largest gap of each contact since it closed
+    (-inf: open), and its last impacts, hits (n, number, 3), at their number modulo those that there is room for. The
+    saved sections (n, kept, 2 d) are NaN where a copy has stopped.
     """
 
     def step(copy: Copy) -> None:
         if scheme == PAOLI:
             _paoli(copy, flat)
         else:
-            _moreau_jean(copy, moving, length)
+            _moreau_jean(copy, flat, moving, length)
 
     given = numbers, parameters, root, states, counts, touched, hits
     return moved(step, force, rows, given, steps, sections, skipped, kept)
@@ -95,7 +96,7 @@ class Copy:
         self.force, self.rows, self.parameters, self.root = force, rows, parameters[c], root
         self.t0, self.h, self.e = numbers[c].tolist()
         self.q, self.before, self.u = states[c]
-        self.counts, self.touched, self.hits = counts[c], touched[c], hits[c]
+        self.counts, (self.touched, self.depth), self.hits = counts[c], touched[c], hits[c]
 
     @property
     def t(self) -> float:
@@ -188,26 +189,33 @@ def _nearest(copy: Copy, t: float, w: Array, flat: bool) -> tuple[Array, Array]:
     raise Stopped(NO_NEAREST)
 
 
-def _moreau_jean(copy: Copy, moving: bool, length: Array) -> None:
-    """The contacts closed at the middle of the step obey the law."""
+def _moreau_jean(copy: Copy, flat: bool, moving: bool, length: Array) -> None:
+    """The contacts closed at the midpoint of the step obey the law, and curved ones do not sink."""
     t, h, e, q, u = copy.t, copy.h, copy.e, copy.q, copy.u
     F = copy.acceleration(t, q, u)
     after = u + h * F
     _finite(after)
     w = (after + e * u) / (1.0 + e)
-    first, middle = copy.gaps(t, q)[0], copy.gaps(t + h / 2.0, q)
-    gap, G = middle
+    place = q if flat else q + h / 2.0 * u
+    gap, G = copy.gaps(t + h / 2.0, place)
+    rate = G @ u
     size = np.abs(gap) + np.abs(G) @ (np.abs(q) + h / 2.0 * (np.abs(u) + np.abs(after)))
     _finite(size)
-    closed = np.flatnonzero(gap + h / 2.0 * (G @ u) <= CLOSED * np.where(length > 0.0, length, size))
+    there = gap + h / 2.0 * rate if flat else gap
+    closed = there <= CLOSED * np.where(length > 0.0, length, size)
     start = end = np.zeros(len(gap))
     if moving:  # d at both ends, by the parabola through three gaps; the law is one on relative velocities
-        half, whole = gap - first, copy.gaps(t + h, q)[0] - first
+        first = copy.gaps(t, place)[0]
+        half, whole = gap - first, copy.gaps(t + h, place)[0] - first
         start, end, gap = (4.0 * half - whole) / h, (3.0 * whole - 4.0 * half) / h, first
-    p = np.zeros(len(gap))
-    if len(closed):
-        offset = (end + e * start)[closed] / (1.0 + e)
-        v, p[closed] = copy.project(w, G[closed], offset, np.zeros(len(closed)))
+    p, offset = np.zeros(len(gap)), (end + e * start) / (1.0 + e)
+    if not flat:
+        gap = gap - h / 2.0 * rate
+        copy.depth[:] = np.where(closed, np.maximum(copy.depth, there), -np.inf)
+        sunk = np.where(closed, there - copy.depth, 0.0) / h
+        offset = (end + np.minimum(e * start, sunk - e * rate)) / (1.0 + e)
+    if closed.any():
+        v, p[closed] = copy.project(w, G[closed], offset[closed], np.zeros(np.count_nonzero(closed)))
         after = (1.0 + e) * v - e * u
     _note(copy, p, gap, G, start, F, 0.0)
     copy.touched[:] = p

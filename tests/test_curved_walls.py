@@ -1,0 +1,129 @@
+"""Curved walls and moving equalities: no scheme sinks into them, however long the run, and nobody leaves in silence."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jostle as jo
+from jostle.ensembles import Copies, Gaps, advance
+
+CIRCLE = jo.Inside([0.0, 0.0], 1.0)
+
+
+def sliding(e, h, v=1.0):
+    """A point that slides along the inside of the unit circle, for 12 time units."""
+    point = jo.Motion(q0=[1.0, 0.0], v0=[0.0, v], within=CIRCLE, law=jo.Restitution(e))
+    return jo.solve(point, jo.MoreauJean(), t=12.0, h=h)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_a_point_never_sinks_into_a_circle_by_more_than_second_order(e):
+    """Without the bound on closed gaps, |q| - 1 grows like T h |v|^2 / 2 R: 0.2 here for e = 0."""
+    sol = sliding(e, 0.04)
+    assert np.abs(np.linalg.norm(sol.q, axis=1) - 1.0).max() <= 0.04**2
+    assert np.abs(np.linalg.norm(sol.u, axis=1) - 1.0).max() <= 0.04**2, "nor does it lose or gain speed"
+
+
+def test_the_overlap_along_a_circle_is_of_second_order_and_the_path_too():
+    errors = []
+    for h in (0.08, 0.04):
+        sol = sliding(0.0, h)
+        errors.append([sol.overlap, np.abs(sol.q[-1] - [np.cos(12.0), np.sin(12.0)]).max()])
+    assert (np.log2(np.array(errors)[:-1] / np.array(errors)[1:]) > 1.9).all()
+
+
+@st.composite
+def bowls(draw):
+    """A smooth curved floor y >= a x^2 + b cos(c x), its second derivative at most 2 a + |b| c^2, and a start on it."""
+    a, b, c = draw(st.floats(0.1, 1.0)), draw(st.floats(-0.2, 0.2)), draw(st.floats(0.5, 2.0))
+    x = draw(st.floats(-1.0, 1.0))
+    return lambda x: a * x * x + b * np.cos(c * x), x, 2.0 * a + abs(b) * c * c
+
+
+@settings(max_examples=6)
+@given(bowl=bowls(), e=st.sampled_from([0.0, 0.3, 0.9]), v=st.floats(-2.0, 2.0), h=st.sampled_from([0.02, 0.01]))
+def test_nothing_sinks_into_a_random_floor_by_more_than_its_fastest_impact(bowl, e, v, h):
+    floor, x, curvature = bowl
+    within = jo.constraints(lambda t, q: [q[1] - floor(q[0])])
+    marble = jo.Motion(q0=[x, floor(x)], v0=[v, 0.0], force=[0.0, -9.81], within=within, law=jo.Restitution(e))
+    sol = jo.solve(marble, jo.MoreauJean(), t=150 * h, h=h)
+    gap = sol.q[:, 1] - floor(sol.q[:, 0])
+    speed = np.linalg.norm(sol.u, axis=1).max()
+    impacts = sol.impacts()
+    hardest = np.abs(impacts.before).max(initial=0.0)
+    assert gap.min() >= -1.5 * h * hardest - 2.0 * curvature * (h * speed) ** 2
+
+
+@pytest.mark.parametrize("e", [0.0, 0.6])
+def test_discs_in_a_drum_do_not_sink_into_it_with_time(e):
+    radius, rng = 0.1, np.random.default_rng(1)
+    q0 = np.array([(x, y) for x in (-0.5, -0.25, 0.0, 0.25, 0.5) for y in (-0.4, -0.15, 0.1)])
+    drum = jo.Balls(np.full(len(q0), radius)) & CIRCLE
+    discs = jo.Motion(q0=q0, v0=rng.normal(size=q0.shape), within=drum, law=jo.Restitution(e), force=[0.0, -1.0])
+    sol = jo.solve(discs, jo.MoreauJean(), t=3.0, h=0.01, every=0.1)
+    depth = np.linalg.norm(sol.q, axis=2) - (1.0 - radius)
+    hardest = np.abs(sol.impacts().before).max()
+    assert depth.max() <= 0.01 * hardest
+
+
+def test_copies_in_a_bowl_do_not_sink_either():
+    def bowl(t, q, p):
+        return 1.0 - np.sqrt(q[0] ** 2 + q[1] ** 2)
+
+    def inwards(t, q, p):
+        return -q / np.sqrt(q[0] ** 2 + q[1] ** 2)
+
+    copies = Copies(q0=[[1.0, 0.0]], v0=[[0.0, 1.0]], force=[0.0, 0.0], within=Gaps(bowl, gradient=inwards))
+    after = advance(copies, jo.MoreauJean(), t=40.0, h=0.04)
+    assert abs(np.linalg.norm(after.q0) - 1.0) <= 0.04**2
+
+
+@pytest.mark.parametrize("way", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
+@pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
+def test_a_ball_that_is_too_fast_for_its_container_stays_inside_or_is_an_error(scheme, e, way):
+    """The ball moves by up to fifteen of its radii in a step."""
+    ball = jo.Motion(
+        q0=[0.3, 0.1], v0=[100.0 * way, 20.0 * way], within=jo.Inside([0.0, 0.0], 1.0, radii=0.1),
+        law=jo.Restitution(e),
+    )  # fmt: skip
+    try:
+        sol = jo.solve(ball, scheme, t=0.5, h=0.01)
+    except jo.LeftTheSet as error:
+        assert "container 0" in str(error)
+        assert "choose h below" in str(error)
+    else:
+        assert np.linalg.norm(sol.q, axis=1).max() <= 1.0
+
+
+def test_a_body_that_is_carried_by_an_equality_starts_with_the_velocity_of_its_carrier():
+    @jo.equalities
+    def carried(t, q):
+        return [q[0] - 2.0 * t]
+
+    body = jo.Motion(q0=[0.0, 1.0], v0=[0.0, 0.0], force=[0.0, 0.0], within=carried)
+    sol = jo.solve(body, jo.MoreauJean(), t=1.0, h=0.1)
+    np.testing.assert_allclose(sol.q[1:, 0], 2.0 * sol.t[1:], atol=1e-12)
+    np.testing.assert_allclose(sol.u[1:, 0], 2.0, atol=1e-12)
+
+
+@settings(max_examples=6)
+@given(
+    speed=st.floats(-2.0, 2.0).filter(lambda v: abs(v) > 0.01),
+    push=st.floats(-1.0, 1.0),
+    h=st.sampled_from([0.02, 0.01]),
+)
+def test_the_work_of_a_winch_is_the_energy_that_it_adds(speed, push, h):
+    """A load of mass 2 on a rope that is pulled in by speed t + push t^2 / 2: W = m g (y(t) - y(0)) + m v(t)^2 / 2."""
+
+    @jo.equalities
+    def rope(t, q):
+        return [q[0] - speed * t - push * t * t / 2.0]
+
+    load = jo.Motion(q0=[0.0], v0=[speed], force=[-19.62], mass=2.0, within=rope)
+    sol = jo.solve(load, jo.MoreauJean(), t=1.0, h=h)
+    end = speed + push
+    exact = 2.0 * (9.81 * (speed + push / 2.0) + end * end / 2.0 - speed * speed / 2.0)
+    assert sol.energy_balance().work_of_walls[-1] == pytest.approx(exact, abs=40.0 * h * abs(push) + 1e-9)
