@@ -1,5 +1,7 @@
 """Curved walls and moving equalities: no scheme sinks into them, however long the run, and nobody leaves in silence."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -89,13 +91,16 @@ def test_a_ball_that_is_too_fast_for_its_container_stays_inside_or_is_an_error(s
         q0=[0.3, 0.1], v0=[100.0 * way, 20.0 * way], within=jo.Inside([0.0, 0.0], 1.0, radii=0.1),
         law=jo.Restitution(e),
     )  # fmt: skip
-    try:
-        sol = jo.solve(ball, scheme, t=0.5, h=0.01)
-    except jo.LeftTheSet as error:
-        assert "container 0" in str(error)
-        assert "choose h below" in str(error)
-    else:
-        assert np.linalg.norm(sol.q, axis=1).max() <= 1.0
+    furthest = 0.0
+    with contextlib.suppress(jo.LeftTheSet):
+        furthest = np.linalg.norm(jo.solve(ball, scheme, t=0.5, h=0.01).q, axis=1).max()
+    assert furthest <= 1.0
+
+
+def test_the_error_names_the_container_and_a_step_that_is_short_enough():
+    ball = jo.Motion(q0=[0.3, 0.0], v0=[100.0, 0.0], within=jo.Inside([0.0, 0.0], 1.0, radii=0.1))
+    with pytest.raises(jo.LeftTheSet, match=r"body 0 went through container 0.*choose h below 0\.001"):
+        jo.solve(ball, jo.MoreauJean(), t=0.5, h=0.01)
 
 
 def test_a_body_that_is_carried_by_an_equality_starts_with_the_velocity_of_its_carrier():

@@ -24,6 +24,14 @@ def outwards(t, q, parameters):
     return q / np.sqrt(q[0] ** 2 + q[1] ** 2)
 
 
+def bowl(t, q, parameters):
+    return 1.0 - np.sqrt(q[0] ** 2 + q[1] ** 2)
+
+
+def swinging_bowl(t, q, parameters):
+    return 1.0 - np.sqrt((q[0] - 0.1 * np.sin(3.0 * t)) ** 2 + q[1] ** 2)
+
+
 def height(t, q, parameters):
     return q[1]
 
@@ -66,6 +74,17 @@ def test_curved_gaps_are_as_defined(scheme):
     defined, found = both("march", gravity(), rows, scheme, False, False, np.zeros(1), *at_work(1, above=1.0))
     agree(defined, found)
     assert defined[1][:, HITS].any()
+
+
+@pytest.mark.parametrize("e", [0.0, 0.4])
+@pytest.mark.parametrize("moving", [False, True], ids=["at rest", "moving"])
+def test_bowls_are_as_defined(moving, e):
+    """Contacts that stay closed, whose largest gaps bound the next ones."""
+    rows = functions.rows_of(swinging_bowl if moving else bowl, None, 1.0)
+    given = at_work(1, above=0.3, e=e)
+    defined, found = both("march", gravity(), rows, MOREAU_JEAN, False, moving, np.zeros(1), *given)
+    agree(defined, found)
+    assert np.isfinite(defined[2][:, 1]).any()
 
 
 def test_moving_gaps_are_as_defined():

@@ -318,8 +318,8 @@ def _march(
                     )  # fmt: skip
                 else:
                     status = _moreau_jean(
-                        force, rows_of, flat, moving, length, t, h, e, parameters[c], root, states[c], vectors, per_row, G,
-                        rows, work, lists, hits[c], counts, c,
+                        force, rows_of, flat, moving, length, t, h, e, parameters[c], root, states[c], vectors, per_row,
+                        G, rows, work, lists, hits[c], counts, c,
                     )  # fmt: skip
                 if status != GOES_ON:
                     counts[c, STATUS] = status
