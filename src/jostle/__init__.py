@@ -9,7 +9,6 @@ project, impact                                the one projection in the middle,
 import importlib as _importlib
 import types as _types
 import typing as _typing
-import warnings as _warnings
 
 from jostle import displays as _displays
 from jostle import schemes, solvers
@@ -172,20 +171,14 @@ _LAZY = (
     "analysis", "crowds", "ensembles", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
-_RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
-"""Old names and today's; the old names are removed in version 0.2."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
 
-    def __getattr__(name: str) -> _types.ModuleType | type[Solver]:
-        """The modules in `_LAZY`, and old names with a warning."""
+    def __getattr__(name: str) -> _types.ModuleType:
+        """The modules in `_LAZY`."""
         if name in _LAZY:
             return _importlib.import_module(f"jostle.{name}")
-        if name in _RENAMED:
-            new = _RENAMED[name]
-            _warnings.warn(f"jo.{name} was renamed: use jo.{new}", DeprecationWarning, stacklevel=2)
-            return globals()[new]
         raise AttributeError(f"module 'jostle' has no attribute {name!r}")
 
 

@@ -222,10 +222,6 @@ class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
-class OldSpelling(JostleWarning, FutureWarning):
-    """A scenario file uses a kind or a key that has another name now; the message says which."""
-
-
 def warn(text: str, category: type[JostleWarning]) -> None:
     """Warn at the line of the user's program that called the library."""
     depth, frame = 1, sys._getframe()

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from jostle.errors import InvalidValue
 from jostle.recorded_impacts import pair_name
-from jostle.schemes.paoli import Paoli
 
 
 def duration_of(sol: Any, k: int) -> float:
@@ -20,21 +19,12 @@ def duration_of(sol: Any, k: int) -> float:
         )
     if sol.order == 1 or not np.any(sol.multipliers[k]):
         return 1.0
-    if sol.durations is not None and np.isfinite(sol.durations[k]):
-        return float(sol.durations[k])
-    if sol.order == 0 or sol.scheme is None:
+    if sol.durations is None or not np.isfinite(sol.durations[k]):
         raise InvalidValue(
-            "this file does not contain the duration of its impulses, so forces are not known: it has the "
-            "older format 1. Give the problem and the scheme of the run: jo.io.read(path, problem, scheme)"
+            f"the time over which the impulses of t = {sol.t[k]:g} acted is not known, so neither are forces: write it "
+            f"into the file with jo.io.Writer.frame(duration=...)"
         )
-    step = np.flatnonzero(sol.stats["t"] == sol.t[k])
-    if len(step) == 0:
-        raise InvalidValue(f"the length of the step that led to t = {sol.t[k]:g} is not known, so neither are forces")
-    h = sol.stats["h"]
-    if not isinstance(sol.scheme, Paoli):
-        return float(h[step[0]])
-    # Paoli's velocities belong to the middles of the steps, the first of them to the start: (4)-(5), z = 1/2.
-    return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
+    return float(sol.durations[k])
 
 
 def impulse_table(sol: Any) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,5 @@
 """What is measured in a solution, or shown of it, is the same when it was read from a file."""
 
-import gzip
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -220,50 +219,16 @@ def test_a_file_without_contacts_has_no_forces_and_says_so(tmp_path):
         jo.viz.draw(sol, colour="pressure")
 
 
-@pytest.fixture
-def old(tmp_path):
-    """A file of format 1: two discs of mass 2 on top of each other."""
-    path = tmp_path / "old.vtkhdf"
-    path.write_bytes(gzip.decompress(OLD.read_bytes()))
-    within = jo.Balls([1.0, 1.0]) & jo.HalfSpace([0, 1], radii=1.0)
-    return path, jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], mass=2.0, force=[0.0, -19.62], within=within)
-
-
-def test_a_file_of_format_1_is_read_but_its_forces_are_not_guessed(old):
-    path, problem = old
+def test_forces_are_not_guessed_where_the_writer_gave_no_duration(tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    with jo.io.Writer(path, shape=(2, 2), contacts=True, facts=jo.io.Facts(order=2), about={}) as file:
+        file.frame(0.5, np.ones((2, 2)), np.zeros((2, 2)), 1.0, [[0, 1]], [3.0], [[1.0, 0.0]])
     sol = jo.io.read(path)
-    assert sol.t.round(9).tolist() == [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]
-    assert sol.q[-1].round(9).tolist() == [[0.0, 1.0], [0.0, 3.0]]
-    assert sol.multipliers[-1].round(9).tolist() == [0.1962, 0.3924]
-    assert (len(sol.stats), sol.status, jo.io.about(path)["scenario"]) == (5, "finished", "none")
-    for wrong in (sol, jo.io.read(path, problem)):
-        for measured in (analysis.forces, analysis.crowd_pressure, analysis.coordination, analysis.force_chains):
-            with pytest.raises(InvalidValue, match=r"older format 1.*read\(path, problem, scheme\)"):
-                measured(wrong)
-        assert Scene(wrong).force_name == "impulse"
-        with pytest.raises(InvalidValue, match=r"'pressure' needs forces.*read\(path, problem, scheme\)"):
-            jo.viz.draw(wrong, colour="pressure")
+    for measured in (analysis.forces, analysis.crowd_pressure, analysis.coordination, analysis.force_chains):
+        with pytest.raises(InvalidValue, match=r"impulses of t = 0.5 acted is not known.*duration="):
+            measured(sol)
     with pytest.raises(InvalidValue, match="number of walls"):
         analysis.wall_forces._walls(sol, -1)
-    known = jo.io.read(path, problem, jo.Maury())
-    assert analysis.forces(known).magnitude.tolist() == pytest.approx([19.62, 39.24])
-    assert Scene(known).force_name == "force"
-    again = jo.io.read(jo.io.write(known, path.with_name("new.vtkhdf"), dtype=float))
-    assert analysis.wall_force(again).tolist() == [[0.0, pytest.approx(-39.24)]]
-
-
-def test_a_file_of_format_1_is_continued_and_repaired(old):
-    path, _ = old
-    with jo.io.Writer.reopen(path, 3, 2) as file:
-        file.frame(0.5, np.ones((2, 2)), np.zeros((2, 2)), 1.0, [[0, 1]], [3.0], [[1.0, 0.0]])
-        file.steps(jo.io.read(path).stats[:1])
-    sol = jo.io.read(path)
-    assert sol.t.round(9).tolist() == [0.0, 0.01, 0.02, 0.5]
-    assert (sol.multipliers[-1].tolist(), len(sol.stats)) == ([3.0], 3)
-    assert not jo.io.repair(path)
-    exported = jo.io.read(jo.io.export(path, path.with_name("new.vtkhdf")))
-    with pytest.raises(InvalidValue, match=r"older format 1"):
-        analysis.forces(exported)
 
 
 def test_a_problem_of_the_wrong_order_is_refused(tmp_path):

@@ -1,7 +1,5 @@
 """Walls, masses, groups and units: a file holds what is needed to draw and to measure its run."""
 
-import gzip
-import shutil
 from pathlib import Path
 
 import by_vtk
@@ -310,29 +308,3 @@ def test_shapes_that_are_none_are_refused_and_leave_the_file_as_it_was(tmp_path)
             file.frame(1.0, [[0, 0]], [[0, 0]], walls=[Shape("line", np.zeros((2, 3)))])
         file.frame(2.0, [[0, 0]], [[0, 0]])
     assert jo.io.read(path).t.tolist() == [0.0, 2.0]
-
-
-@pytest.fixture
-def older(tmp_path):
-    """A file of format 2, written by the command line: six spheres fall into a box."""
-    path = tmp_path / "older.vtkhdf"
-    path.write_bytes(gzip.decompress((DATA / "six_spheres_format_2.vtkhdf.gz").read_bytes()))
-    return path
-
-
-def test_a_file_of_format_2_is_read_copied_and_continued(older, tmp_path):
-    sol = jo.io.read(older)
-    assert (sol.q.shape, sol.order, sol.walls, sol.facts.masses) == ((6, 6, 3), 2, 5, None)
-    assert sol.shapes(0) == ()
-    copy = jo.io.read(jo.io.export(older, tmp_path / "copy.vtkhdf"))
-    np.testing.assert_array_equal(copy.q[:], sol.q[:])
-    assert [len(p) for p in copy.multipliers] == [len(p) for p in sol.multipliers]
-    again = shutil.copy(older, tmp_path / "again.vtkhdf")
-    with Writer.reopen(again, 3, 5) as file:
-        file.frame(0.5, np.ones((6, 3)), np.zeros((6, 3)), 1.0, [[0, 1]], [3.0], [[1.0, 0.0, 0.0]])
-    continued = jo.io.read(again)
-    np.testing.assert_array_equal(continued.q[:3], sol.q[:3])
-    assert (continued.multipliers[-1].tolist(), continued.t[-1]) == ([3.0], 0.5)
-    assert not jo.io.repair(again)
-    found = by_vtk.at(by_vtk.reader(older), 0.05)
-    assert (len(found.points), found.walls) == (6, [])

@@ -61,8 +61,7 @@ def _walls(sol: Solution, k: int) -> int:
         return walls_of(sol.problem.within, float(sol.t[k]), np.asarray(sol.q[k]))[0]
     if sol.walls is None:
         raise InvalidValue(
-            "this file does not contain the number of walls, because it has the older format 1. Give the problem and "
-            "the scheme of the run: jo.io.read(path, problem, scheme)"
+            "this file does not contain the number of walls. Give the problem of the run: jo.io.read(path, problem)"
         )
     return sol.walls
 

@@ -295,22 +295,6 @@ def beside(trajectory: Path, suffix: str) -> Path:
 
 def shown(file: Path) -> Solution | Images:
     """What the viewer, pictures and films show: the solution in a trajectory, or the fields of a moving density."""
-    from jostle.io import are_images, read_images
+    from jostle.io import are_images, read, read_images
 
-    return read_images(file) if are_images(file) else solution(file)
-
-
-def solution(trajectory: Path) -> Solution:
-    """The solution in a file; older formats store no walls, which are then rebuilt from the scenario if possible."""
-    from jostle.io import about, read
-    from jostle.scenarios import Run, ScenarioError, parse
-
-    sol, kept = read(trajectory), about(trajectory)
-    if sol.stored_facts is not None or SCENARIO not in kept:
-        return sol
-    try:
-        run = parse(kept[SCENARIO], str(trajectory)).build()
-    except ScenarioError as error:  # a plug-in or a floor plan is missing
-        say(f"note: walls hidden: the scenario could not be rebuilt: {error}", error=True)
-        return sol
-    return read(trajectory, run.problem, run.scheme) if isinstance(run, Run) else sol
+    return read_images(file) if are_images(file) else read(file)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.files import Overwrite, Trajectory, beside, check_free, solution
+from jostle.cli.files import Overwrite, Trajectory, beside, check_free
 from jostle.cli.show import say, size
 from jostle.errors import InvalidValue
 
@@ -22,7 +22,7 @@ def report(
 
     It has the plan, a film, curves, maps, tables, assumptions and versions.
     """
-    from jostle.io import are_images
+    from jostle.io import are_images, read
     from jostle.viz.sources import need_matplotlib, target_for
     from jostle.viz.viewer import PAGES
 
@@ -36,5 +36,5 @@ def report(
         raise InvalidValue(f"{trajectory} contains a density, not people: see jostle info {trajectory}")
     wanted = target_for(target or beside(trajectory, ".html"), "a report", PAGES, trajectory)
     check_free(wanted, overwrite)
-    made = written(solution(trajectory), wanted, film=film)
+    made = written(read(trajectory), wanted, film=film)
     say(f"{made} ({size(made.stat().st_size)})")

@@ -8,17 +8,13 @@ from typing import Any
 import h5py
 import numpy as np
 
-from jostle.errors import BrokenFile, InvalidValue
+from jostle.errors import BrokenFile
 from jostle.io import layout
 
 
 def note(file: Any, text: str) -> None:
     """Add a line to the changes: write the bytes, then the number of valid bytes."""
     run = file["jostle/run"]
-    if "changes" not in run.attrs:
-        raise InvalidValue(
-            f"{file.filename} was written by an older version of jostle and cannot store changes: resume it unchanged"
-        )
     block, start = np.frombuffer(text.encode() + b"\n", dtype=np.uint8), int(run.attrs["changes"])
     file[layout.CHANGES].resize(start + len(block), axis=0)
     file[layout.CHANGES][start:] = block
@@ -29,7 +25,7 @@ def note(file: Any, text: str) -> None:
 
 def notes(file: Any) -> list[dict[str, Any]]:
     """The changes that were recorded, the oldest first."""
-    length = int(file["jostle/run"].attrs.get("changes", 0))
+    length = int(file["jostle/run"].attrs["changes"])
     if length == 0:
         return []
     try:

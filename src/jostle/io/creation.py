@@ -77,9 +77,9 @@ def _fill(
         options = {"maxshape": (None, *row), "chunks": (chunk, *row), "fillvalue": fill}
         file.create_dataset(name, shape=(0, *row), dtype=type_, **options)
 
-    for name, column in of_frames(contacts, FORMAT).items():
+    for name, column in of_frames(contacts).items():
         data(name, *column, FRAME_CHUNK)
-    for name, column in of_bodies(contacts, dtype, FORMAT).items():
+    for name, column in of_bodies(contacts, dtype).items():
         data(name, *column, _chunk_rows(count))
     for name, column in wall_states.COLUMNS.items():
         data(name, *column, STATE_CHUNK)

@@ -61,10 +61,9 @@ class Index(NamedTuple):
     state: Integers
     """Number of the state of the walls."""
 
-    def checks(self, version: int) -> Checks:
+    def checks(self) -> Checks:
         """(k,) the checksum of the entries of each frame."""
-        of_version = self if version > 2 else self[: self._fields.index("wall_points")]
-        columns = [np.asarray(column, dtype=float if k < 2 else np.int64) for k, column in enumerate(of_version)]
+        columns = [np.asarray(column, dtype=float if k < 2 else np.int64) for k, column in enumerate(self)]
         return of_records(np.stack([column.view(np.int64) for column in columns], axis=1))
 
     def lengths(self) -> dict[str, int]:
@@ -93,15 +92,15 @@ def index(file: Any, said: Header) -> Index:
         return rows(file, data(file, name, said), 0, frames)
 
     cells_at, ends_at = (column(name)[:, 1] for name in (CELLS_AT, ENDS_AT))
-    nothing, unknown = np.zeros(frames, dtype=np.int64), np.full(frames, np.nan)
+    nothing = np.zeros(frames, dtype=np.int64)
     components, data_at = (column(name) if contacts else nothing for name in (COMPONENTS, DATA_AT))
-    walls = column(WALLS).T if said.version > 2 else np.zeros((4, frames), dtype=np.int64)
-    lines = (column(LINES) if contacts or said.version > 2 else nothing) - walls[1]
+    walls = column(WALLS).T
+    lines = column(LINES) - walls[1]
     points_at, body_at, radius_at = (column(name) for name in (POINTS_AT, BODY_AT, RADIUS_AT))
-    t, points, duration = column(TIME), column(COUNT) - walls[0], column(DURATION) if said.version > 1 else unknown
+    t, points, duration = column(TIME), column(COUNT) - walls[0], column(DURATION)
     starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
     found = Index(t, duration, points, lines, components, *starts, *walls)
-    wrong = np.zeros(frames, dtype=bool) if said.version == 1 else found.checks(said.version) != column(CHECKS)[:, 0]
+    wrong = found.checks() != column(CHECKS)[:, 0]
     wrong |= np.min(found[2:], axis=0) < 0
     wrong |= (points > said.points[0]) | (components > 3)
     if wrong.any():
@@ -115,8 +114,8 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
     """Lengths of the data sets for given numbers of frames and step records."""
     said = header(file)._replace(frames=frames)
     found = index(file, said)
-    grown = found.lengths() | dict.fromkeys(of_frames(said.contacts, said.version), frames) | {STEPS: steps}
-    if said.version > 2 and frames:
+    grown = found.lengths() | dict.fromkeys(of_frames(said.contacts), frames) | {STEPS: steps}
+    if frames:
         grown |= wall_states.lengths(wall_states.table_of(file, int(found.state[-1]) + 1))
     return {name: grown.get(name, 0) for name in names(said)}
 

@@ -30,13 +30,9 @@ class Source:
             self.header = said = headers.header(file)
             self.shape, self.dtype = said.shape, headers.data(file, layout.POINTS, said).dtype
             self.index, self.stats = frame_index.index(file, said), statistics(file, said.steps)
-            self.checks = self.facts = None
-            if said.version > 1:
-                self.checks = rows(file, headers.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
-            if said.version > 2:
-                self.facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
-                states = int(self.index.state.max(initial=-1)) + 1
-                self._walls = wall_states.table_of(file, states)
+            self.checks = rows(file, headers.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
+            self.facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
+            self._walls = wall_states.table_of(file, int(self.index.state.max(initial=-1)) + 1)
         self.count, self.d = said.points
         self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
         """The last state of the walls that was read, and its shapes."""
@@ -87,7 +83,6 @@ class Source:
 
     def shapes(self, file: Any, frame: int) -> tuple[Shape, ...]:
         """The shapes of the walls at the time of one frame."""
-        assert self.facts is not None
         state, (known, shapes) = int(self.index.state[frame]), self._known
         if state != known:
             shapes = wall_states.shapes_in(file, self._walls, state, self.facts.dimension or self.d)
@@ -110,6 +105,6 @@ class Source:
 
     def _checked(self, name: str, frame: int, values: NDArray[Any]) -> NDArray[Any]:
         """The values of a frame in a data set, after comparison with their checksum."""
-        if self.checks is not None and of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
+        if of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
             raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not match its checksum")
         return values

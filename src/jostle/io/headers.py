@@ -40,8 +40,6 @@ class Header(NamedTuple):
     status: str
     frames: int
     steps: int
-    version: int
-    """The version of the format."""
     order: int
     """2 for `Motion`, 1 for `Sweeping`, 0 if unknown."""
     walls: int
@@ -60,22 +58,19 @@ def header(file: Any) -> Header:
     if holds_images(file):
         raise BrokenFile(f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images")
     run, steps_of = inside(file, "jostle/run").attrs, inside(file, "VTKHDF/Steps").attrs
-    version = int(run["format"])
-    if version > FORMAT:
-        raise BrokenFile(
-            f"{file.filename} was written by a newer version of jostle: this version reads up to format {FORMAT}"
-        )
+    if int(run["format"]) != FORMAT:
+        raise BrokenFile(f"{file.filename} is not of format {FORMAT}, which this version of jostle reads")
     shape, contacts = tuple(int(k) for k in run["shape"]), bool(run["contacts"])
     if len(shape) > MAX_AXES or min(shape, default=0) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it declares a q of shape {shape[:MAX_AXES]}")
-    dimension = int(run["dimension"]) if version > 2 else 0
+    dimension = int(run["dimension"])
     _check_everybody(file, points_of(shape, dimension)[0])
     frames, steps = int(steps_of["NSteps"]), int(run["steps"])
     if min(frames, steps) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it declares {frames} frames and {steps} steps")
-    order, walls = (int(run["order"]), int(run["walls"])) if version > 1 else (0, -1)
+    order, walls = int(run["order"]), int(run["walls"])
     status = run["status"].decode(errors="replace")
-    return Header(shape, contacts, status, frames, steps, version, order, walls, dimension)
+    return Header(shape, contacts, status, frames, steps, order, walls, dimension)
 
 
 def _check_everybody(file: Any, bodies: int) -> None:
@@ -98,16 +93,14 @@ def looked_over(file: Any) -> Header:
 
 def names(said: Header) -> tuple[str, ...]:
     """All data sets that grow with the frames."""
-    walls = wall_states.COLUMNS if said.version > 2 else ()
-    tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float, said.version)
-    return (*tables, *bodies, *walls, STEPS)
+    return (*of_frames(said.contacts), *of_bodies(said.contacts, float), *wall_states.COLUMNS, STEPS)
 
 
 def data(file: Any, name: str, said: Header) -> Any:
     """One of the data sets that grow, after checks of its type and storage."""
     if name == STEPS:
         return steps_in(file)
-    tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float, said.version)
+    tables, bodies = of_frames(said.contacts), of_bodies(said.contacts, float)
     dtype, row = (tables | bodies | wall_states.COLUMNS)[name]
     if name in (POINTS, VELOCITY, RADIUS, IMPULSE, NORMAL):  # in single or in double precision
         found = data_set(file, name, None, row)

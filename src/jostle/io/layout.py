@@ -30,8 +30,7 @@ Only jostle reads the group /jostle. Its attributes are the notes of the writer 
 
 The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if unknown), the order of
 the problem (2 for `Motion`, 1 for `Sweeping`, 0 if unknown), the number of walls (-1 if unknown), the status, and the
-numbers of valid step records and of valid bytes of changes. Steps/NSteps is the number of valid frames. Files of format
-1 have no order, durations, checksums and changes; files of formats 1 and 2 have no dimension, walls and facts.
+numbers of valid step records and of valid bytes of changes. Steps/NSteps is the number of valid frames.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from numpy.typing import DTypeLike
 Column = tuple[DTypeLike, tuple[int, ...]]
 """The type of a data set, and the shape of a row."""
 
-FORMAT = 3
+FORMAT = 1
 """Version of the format of trajectories."""
 STATUS = np.dtype("S64")
 """Type of the stored status of a run."""
@@ -70,7 +69,7 @@ PART = "VTKHDF/Steps/PartOffsets"
 COUNT = "VTKHDF/NumberOfPoints"
 CELLS = "VTKHDF/Vertices/NumberOfCells"
 BODIES = "VTKHDF/Vertices/NumberOfConnectivityIds"
-"""Number of bodies in each frame; up to format 2 another name of COUNT."""
+"""Number of bodies in each frame."""
 LINES = "VTKHDF/Lines/NumberOfCells"
 LINE_ENDS = "VTKHDF/Lines/NumberOfConnectivityIds"
 COMPONENTS = "jostle/normals"
@@ -96,28 +95,23 @@ CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 LINKS_OF_CONTACTS = {f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "body", "partner")}
 
 
-def of_frames(contacts: bool, version: int) -> dict[str, Column]:
-    """The data sets with one row per frame in this version of the format, with their types and row shapes."""
-    numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS]
-    numbers += [LINES, LINE_ENDS] if contacts or version > 2 else []
-    numbers += [BODIES] if version > 2 else []
+def of_frames(contacts: bool) -> dict[str, Column]:
+    """The data sets with one row per frame, with their types and row shapes."""
+    numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS, LINES, LINE_ENDS, BODIES]
     numbers += [DATA_AT] if contacts else []
     columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
     columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
-    columns |= {COMPONENTS: (np.int8, ())} if contacts else {}
-    columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(CHECKED),))} if version > 1 else {}
-    return columns | ({WALLS: (np.int64, (4,))} if version > 2 else {})
+    columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(CHECKED),)), WALLS: (np.int64, (4,))}
+    return columns | ({COMPONENTS: (np.int8, ())} if contacts else {})
 
 
-def of_bodies(contacts: bool, dtype: DTypeLike, version: int) -> dict[str, Column]:
+def of_bodies(contacts: bool, dtype: DTypeLike) -> dict[str, Column]:
     """The data sets with rows per body, contact or line of a wall."""
     columns: dict[str, Column] = {
         POINTS: (dtype, (3,)), VELOCITY: (dtype, (3,)), BODY: (np.int32, ()), RADIUS: (dtype, ()),
-        VERTICES: (np.int32, ()),
+        VERTICES: (np.int32, ()), OFFSETS: (np.int32, ()), ENDS: (np.int32, ()),
     }  # fmt: skip
-    of_lines: dict[str, Column] = dict.fromkeys((OFFSETS, ENDS), (np.int32, ()))
     of_contacts: dict[str, Column] = {
         IMPULSE: (dtype, ()), NORMAL: (dtype, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
     }  # fmt: skip
-    columns |= of_lines if contacts or version > 2 else {}
     return columns | (of_contacts if contacts else {})

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.facts import Facts
 from jostle.io import frame_index, headers, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.frame_index import Index
@@ -22,7 +21,7 @@ class Pending:
     def __init__(self, file: Any, data: Mapping[str, Any], frames: int) -> None:
         """`file` is open, and cut to its first `frames` frames; `data` are its data sets by name."""
         said = headers.header(file)
-        known = stored_facts.facts_in(file, said.shape, said.order, said.walls) if said.version > 2 else Facts()
+        known = stored_facts.facts_in(file, said.shape, said.order, said.walls)
         form = {"dtype": data[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
         self.scene = Scene(said.shape, contacts=said.contacts, **form)
         self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in data}
@@ -43,7 +42,6 @@ class Pending:
         """The last values of body and radius, their positions in the file, and their checksums."""
         self._walls: tuple[Sequence[Shape], int] | None = None
         """The last shapes of the walls, and the number of their state."""
-        self._version = said.version
         self._dimension = said.dimension or self.scene.d
         if frames:
             self._remember(file, frame_index.index(file, said._replace(frames=frames)))
@@ -57,10 +55,9 @@ class Pending:
         n = int(index.points[-1])
         for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
             self._known[name] = file[name][at:], at, of_rows(file[name][at : at + n])
-        if self._version > 2:
-            state = int(index.state[-1])
-            table = wall_states.table_of(file, state + 1)
-            self._walls = wall_states.shapes_in(file, table, state, self._dimension), state
+        state = int(index.state[-1])
+        table = wall_states.table_of(file, state + 1)
+        self._walls = wall_states.shapes_in(file, table, state, self._dimension), state
 
     def add(self, name: str, values: NDArray[Any]) -> int:
         """Add rows to a data set, and return the position of the first row."""
@@ -72,7 +69,7 @@ class Pending:
 
     def add_frame(self, t: float, duration: float, state: Sequence[Any], shapes: Sequence[Shape]) -> None:
         """Add a frame: q, u, radii, pairs, multipliers, normals, and the shapes of the walls."""
-        walls = tuple(shapes) if self._version > 2 else ()
+        walls = tuple(shapes)
         changed = self._changed(walls)
         q, u, radii, pairs, multipliers, normals = state
         picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls)
@@ -94,8 +91,6 @@ class Pending:
         self._rows.append((t, duration, n, m, components, *starts, *of_walls))
 
     def _add_lines(self, picture: Picture) -> tuple[int, int]:
-        if layout.OFFSETS not in self.blocks:
-            return 0, 0
         offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
         cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
         return cells_at, self.add(layout.ENDS, picture.joined)
@@ -122,7 +117,7 @@ class Pending:
 
     def _changed(self, shapes: Sequence[Shape]) -> dict[str, NDArray[Any]]:
         """The rows to add for these walls; none if they are those of the previous frame."""
-        if self._version < 3 or (self._walls is not None and same(shapes, self._walls[0])):
+        if self._walls is not None and same(shapes, self._walls[0]):
             return {}
         return wall_states.rows_of(shapes, self._dimension)
 
@@ -151,7 +146,7 @@ class Pending:
             layout.LINE_ENDS: 2 * index.lines + index.wall_ends,
             layout.COMPONENTS: index.components,
             layout.DURATION: duration,
-            layout.CHECKS: np.column_stack([index.checks(self._version), checks]),
+            layout.CHECKS: np.column_stack([index.checks(), checks]),
             layout.WALLS: np.stack([index.wall_points, index.wall_lines, index.wall_ends, index.state], axis=1),
             layout.POINTS_AT: index.points_at,
             layout.BODY_AT: index.body_at,

@@ -101,7 +101,7 @@ def read(
     return replace(
         Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
         order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
-        stored_facts=source.facts, stored_shapes=None if source.facts is None else Ragged(source, source.shapes),
+        stored_facts=source.facts, stored_shapes=Ragged(source, source.shapes),
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
     with reading(source.path) as file:
         in_file = {"radius": source.radii(file, 0)}
     of_problem: dict[str, Any] = {"radius": problem.within.radii_at(t).ravel()}
-    if source.facts is not None and source.facts.masses is not None:
+    if source.facts.masses is not None:
         in_file["mass"] = source.facts.masses
         of_problem["mass"] = masses_of(problem)
     for name, stored in in_file.items():

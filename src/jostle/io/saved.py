@@ -23,11 +23,7 @@ def file_of(sol: Solution) -> Stored | None:
 
 def durations(sol: Solution) -> Array:
     """(k,) the time over which the multipliers of each frame acted; NaN if unknown."""
-    known = np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
-    if sol.order != 0 and sol.scheme is not None and sol.contacts_saved:
-        for k in np.flatnonzero(np.isnan(known)):
-            known[k] = sol.duration(int(k))
-    return known
+    return np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
 
 
 def precision(sol: Solution) -> np.dtype[Any]:

@@ -21,39 +21,35 @@ RECORD = np.dtype(
     [(n, f"S{MAX_NAME_LENGTH}" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")]
 )
 """Type of a stored record of `STATISTICS`, with its checksum."""
-STEPS_OF_FORMAT_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
-"""The fields that every step record has, since format 1."""
 
 
-def as_stored(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def as_stored(given: NDArray[Any]) -> NDArray[Any]:
     """Statistics of steps as they are stored."""
-    stored = np.zeros(len(given), dtype=dtype)
-    for name in set(given.dtype.names or ()) & set(dtype.names or ()):
+    stored = np.zeros(len(given), dtype=RECORD)
+    for name in set(given.dtype.names or ()) & set(RECORD.names or ()):
         stored[name] = np.strings.encode(given[name], "ascii", "replace") if name == "solver" else given[name]
-    if CHECK in (dtype.names or ()):
-        stored[CHECK] = of_records(stored)  # computed with the checksum field set to 0
+    stored[CHECK] = of_records(stored)  # computed with the checksum field set to 0
     return stored
 
 
 def steps_in(file: Any) -> Any:
     """The data set of the records, after checks of its type."""
     found = data_set(file, STEPS)
-    if set(STEPS_OF_FORMAT_1) - set(found.dtype.names or ()) or found.dtype.hasobject:
+    if found.dtype != RECORD:
         raise BrokenFile(f"{file.filename} is damaged: {STEPS} does not contain step records")
     return found
 
 
 def statistics(file: Any, count: int) -> NDArray[Any]:
-    """The statistics of the first steps; NaN for fields that an older version of jostle did not record."""
+    """The statistics of the first steps."""
     stored = rows(file, steps_in(file), 0, count)
-    if CHECK in stored.dtype.names:
-        checks = stored[CHECK].copy()
-        stored[CHECK] = 0
-        wrong = of_records(stored) != checks
-        if wrong.any():
-            step = int(np.argmax(wrong)) + 1
-            raise BrokenFile(f"{file.filename} is damaged: the record of step {step} does not match its checksum")
+    checks = stored[CHECK].copy()
+    stored[CHECK] = 0
+    wrong = of_records(stored) != checks
+    if wrong.any():
+        step = int(np.argmax(wrong)) + 1
+        raise BrokenFile(f"{file.filename} is damaged: the record of step {step} does not match its checksum")
     stats = np.empty(len(stored), dtype=STATISTICS)
     for name in STATISTICS.names or ():
-        stats[name] = stored[name] if name in stored.dtype.names else np.nan
+        stats[name] = stored[name]
     return stats

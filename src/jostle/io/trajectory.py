@@ -254,7 +254,7 @@ class Writer:
         except (TypeError, ValueError) as error:
             fields = ", ".join(STATISTICS.names or ())
             raise InvalidValue(f"records must have the fields {fields}: {error}") from None
-        self._pending.add(STEPS, as_stored(given, self._data[STEPS].dtype))
+        self._pending.add(STEPS, as_stored(given))
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:

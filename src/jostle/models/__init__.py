@@ -1,9 +1,5 @@
 """The examples of the papers (section 4 of each), and configurations of balls to start from."""
 
-import importlib
-import warnings
-from typing import Any
-
 from jostle.models.counterexamples import (
     two_inelastic_motions,
     two_motions_under_a_smooth_force,
@@ -39,17 +35,3 @@ __all__ = [
     "two_motions_with_restitution",
     "vibrating_table",
 ]
-
-_MOVED = (
-    "TIME_GAP", "AvoidJams", "Crowd", "FreeWish", "Journey", "Link", "Plan", "Room", "Wish", "crowd", "following",
-    "inhibition", "walk",
-)  # fmt: skip
-"""Names that moved to `jostle.crowds`; they are removed here in version 0.2."""
-
-
-def __getattr__(name: str) -> Any:
-    """The names that moved to `jostle.crowds`, with a warning."""
-    if name not in _MOVED:
-        raise AttributeError(f"module 'jostle.models' has no attribute {name!r}")
-    warnings.warn(f"jo.models.{name} has moved: use jo.crowds.{name}", DeprecationWarning, stacklevel=2)
-    return getattr(importlib.import_module("jostle.crowds"), name)

@@ -9,10 +9,8 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from jostle.arguments import check_arguments
-from jostle.errors import OldSpelling, warn
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.lines import lines
-from jostle.scenarios.old_spellings import modern
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.toml_texts import check_depth, tables, text_of
@@ -165,13 +163,10 @@ def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, fold
     if wrong:
         raise ScenarioError([f"{name}, setting {setting[:80]!r}: {message}" for setting, message in wrong])
     check_depth(data, name)
-    new = modern(data, origins)
-    data, source = new.data, Source(name, document(new.data) if given else text, new.moved(known), new.moved(origins))
+    source = Source(name, document(data) if given else text, known, origins)
     drawn = with_drawings(data, folder, source)
     if drawn is not data:
         data, source = drawn, replace(source, text=document(drawn))
-    for path, remark in new.remarks:
-        warn(f"{source.place(path)}{remark}", OldSpelling)
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:

@@ -25,11 +25,8 @@ FORCE_PERCENTILE = 98.0
 """Forces above this percentile share the last colour; otherwise one impact would make all other forces look alike."""
 NO_CONTACTS = "needs contacts, which this file does not contain: save them with jo.io.Output(path, contacts=True)"
 """Message about a quantity that needs contacts."""
-NO_DURATIONS = (
-    "needs forces, but files of the older format 1 do not contain the duration of impulses: use "
-    "jo.io.read(path, problem, scheme)"
-)
-"""Message about a quantity that needs forces, for files of format 1."""
+NO_DURATIONS = "needs forces, but the file does not say whether its problem is of first or second order"
+"""Message about a quantity that needs forces."""
 
 
 @dataclass(frozen=True)
