@@ -178,7 +178,7 @@ def _with_equalities_at_midpoint(
     loose, order = contacts.only(open_rows), np.append(open_rows, np.flatnonzero(contacts.equal))
     return replace(
         contacts.only(order),
-        gap=np.append(loose.gap, there.gap),
+        gap=np.append(loose.gap, there.compatible_gap()),
         G=stacked(loose.G, there.G),
         length=np.append(loose.length, there.length),
         bend=None,
