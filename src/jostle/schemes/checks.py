@@ -130,9 +130,7 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
     )
 
 
-def _round_off(
-    tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State
-) -> Array:  # fmt: skip
+def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State) -> Array:
     """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated.
 
     A row without a length is compared with what the step moved: the way from q to q', and the displacement h M^-1 G^T p
