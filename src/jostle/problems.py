@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Truths, check_arguments
-from jostle.arrays import Array, finite, place_of, to_device
-from jostle.convex.metric import Metric, euclidean, metric
+from jostle.arrays import Array, finite, to_device
+from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue
 from jostle.given_functions import Field, checked_potential, field_of, from_host, like_start
 from jostle.laws import ImpactLaw, Restitution, check_law
@@ -286,6 +286,7 @@ class Sweeping:
     past: Remembers | None
     mass: Metric | None = None
     _given: ClassVar[Any]
+    _metric: ClassVar[Metric]
 
     def __init__(
         self,
@@ -302,8 +303,10 @@ class Sweeping:
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
         _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
+        M = metric(1.0 if mass is None else mass, q.shape)
         if mass is not None:  # without one, checkpoints describe the process as they did before there was a mass
-            _set(self, mass=metric(mass, q.shape))
+            _set(self, mass=M)
+        _set(self, _metric=M)
 
     def metric(self, q: Array) -> Metric:
         """The metric of the projections.
@@ -311,14 +314,14 @@ class Sweeping:
         Parameters
         ----------
         q : array
-            Positions, in the shape of q0; they say where the arrays of the metric live.
+            Positions, in the shape of q0; the metric does not depend on them.
 
         Returns
         -------
         Metric
             The metric of `mass`, or the Euclidean one.
         """
-        return euclidean(q.shape, place_of(q)) if self.mass is None else self.mass
+        return self._metric
 
     def of_those_present(self, presence: Presence) -> Sweeping:
         """The same process for the bodies that are present: the others have no contacts and do not move.
@@ -353,8 +356,9 @@ class Sweeping:
         """
         there = copy(self)
         _set(there, velocity=from_host(self.velocity, place), within=self.within.anew(), _given=None)
+        _set(there, _metric=to_device(self._metric, place))
         if self.mass is not None:
-            _set(there, mass=to_device(self.mass, place))
+            _set(there, mass=there._metric)
         return there
 
     def __copy__(self) -> Self:

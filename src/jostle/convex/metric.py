@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, dot, finite, to_device
+from jostle.arrays import Array, dot, finite
 from jostle.errors import InvalidValue
 
 SYMMETRY = 1e-12
@@ -187,12 +185,6 @@ def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
         f"mass has shape {M.shape}; for q of shape {shape} give a number, {shape[:1]} (one per "
         f"body), {shape} (one per coordinate) or ({size}, {size}) (a symmetric matrix)"
     )
-
-
-@lru_cache(maxsize=64)
-def euclidean(shape: tuple[int, ...], place: ModuleType = np) -> Metric:
-    """The metric of mass one, its arrays being those of the module `place`."""
-    return to_device(metric(1.0, shape), place)
 
 
 def _diagonal(m: Array) -> Metric:

@@ -229,7 +229,7 @@ class Scheme:
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
         if there.within.equalities:
-            check_equalities(type(self).__name__, self.solver.tol, there.within, state, after)
+            check_equalities(type(self).__name__, self.solver.tol, there, state, after)
         check_crossings(self.linearises, there.within, state, after)
         return after
 

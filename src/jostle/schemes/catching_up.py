@@ -16,7 +16,7 @@ import numpy as np
 from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.emptiness import contradiction, empty_set
-from jostle.convex.metric import euclidean
+from jostle.convex.metric import metric
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
 from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
@@ -110,7 +110,7 @@ def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet |
     if not linear:
         return None
     K = Intersection(linear).linearise(t, q).positions(q)
-    weights = contradiction(K, euclidean(q.shape))
+    weights = contradiction(K, metric(1.0, q.shape))
     return None if weights is None else empty_set(K, weights)
 
 

@@ -18,7 +18,8 @@ from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.numbering import check_bodies, check_owned
 
 MAX_EQUALITY_ERROR = 0.25
-"""Largest error of an equality after a step, as a fraction of the most that the step could have changed its gap by."""
+"""Largest error of an equality after a step, as a fraction of the most that the step could have changed its gap by: the
+motion of the bodies, and of the set itself."""
 NEARBY = 4.0
 """Rows whose gap before a step is at most this multiple of the longest displacement are looked at for convexity."""
 CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
@@ -42,7 +43,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
     contacts = within.near(t, q, np.inf)
-    allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
+    allowed = _round_off(tol, problem, contacts, before, after)
     if not (contacts.margin < -allowed).any():
         return
     row = int(np.argmin(contacts.margin + allowed))
@@ -97,27 +98,50 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
             )
 
 
-def check_equalities(name: str, tol: float, within: ConstraintSet, before: State, after: State) -> None:
-    """Raise `LeftTheSet` if an equality is violated by as much as the bodies moved in the step.
+def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if an equality is violated by as much as the bodies and the set itself moved in the step.
 
     An error of second order in the step is small beside the step itself. Where it is not, the linearised equality has
-    nothing to do with the true one: the step is too long, or the equalities cannot all hold.
+    nothing to do with the true one: the step is too long, or the equalities cannot all hold. Motion is measured by the
+    larger one of the speeds before and after the step, since a body that turns back moves by less than its speeds say.
     """
-    contacts, gap = after.contacts, within.equal_part().gaps(after.t, after.q)
+    contacts, equal = after.contacts, problem.within.equal_part()
+    gap = equal.gaps(after.t, after.q)
     if contacts is None or contacts.equal is None or len(gap) == 0:
         return
-    furthest = np.abs(after.q - before.q).max(initial=0.0)
+    h = after.t - before.t
+    furthest = max(
+        float(np.abs(after.q - before.q).max()), h * float(np.abs(before.u).max()), h * float(np.abs(after.u).max())
+    )
     moved = contacts.G.magnitude(np.full(after.q.size, furthest))[contacts.equal]
-    allowed = MAX_EQUALITY_ERROR * moved + (1.0 + tol / CLOSED) * contacts.tolerance()[contacts.equal]
+    allowed = MAX_EQUALITY_ERROR * moved + _round_off(tol, problem, contacts, before, after)[contacts.equal]
+    if (np.abs(gap) <= allowed).all():
+        return
+    drift = np.abs(equal.near(after.t, before.q, np.inf).drifts(before.t, h)).max(axis=0)
+    allowed += MAX_EQUALITY_ERROR * h * drift
     row = int(np.argmax(np.abs(gap) - allowed))
     if abs(gap[row]) <= allowed[row]:
         return
-    h, there = after.t - before.t, np.flatnonzero(contacts.equal)[row]
+    there = np.flatnonzero(contacts.equal)[row]
     raise LeftTheSet(
         f"{name} left the set: gap {gap[row]:.3e} in {contacts.describe(int(there))}, after a step in which bodies "
         f"moved by up to {furthest:.3g}. The step is too long for the linearised equality, or the equalities cannot "
         f"all hold; choose h below {h / 2.0:.2g}"
     )
+
+
+def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State) -> Array:
+    """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated.
+
+    A row without a length is compared with what the step moved: the way from q to q', and the displacement h M^-1 G^T p
+    that the projection took away, which is all that moves near the origin, where bodies are held at rest.
+    """
+    tolerance, length = contacts.tolerance(np.abs(after.q - before.q)), contacts.length
+    if after.contacts is not None and not (length > 0.0).all():
+        M, h = problem.metric(before.q), after.t - before.t
+        push = h * M.norm(M.solve(after.contacts.G.adjoint(after.multipliers)))
+        tolerance = tolerance + np.where(length > 0.0, 0.0, CLOSED * push * contacts.G.norms(M))
+    return (1.0 + tol / CLOSED) * tolerance
 
 
 def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -> str | None:

@@ -25,7 +25,7 @@ O(h^2). Positions are of order 2 where there are no impacts. A start velocity ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -147,7 +147,8 @@ class MoreauJean(Scheme):
         if depth is not None:
             c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / h)
         if equal is not None:
-            c = np.where(equal, drift[1] + touching.gap / h, c)
+            later = replace(touching, gap=touching.gap + h * drift[1])
+            c = np.where(equal, later.compatible_gap() / h, c)
             noise, length = (
                 np.where(equal, of_gap / h, other)
                 for of_gap, other in ((touching.noise, noise), (touching.length, length))

@@ -27,6 +27,7 @@ from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import by_rows, chunks_of
 from jostle.sets.numbering import same_pair
+from jostle.solvers.elimination import incompatible
 
 CLOSED = 1e-9
 """A gap below this fraction of the length (or of the coordinates) is a contact; below minus it, an overlap."""
@@ -34,10 +35,11 @@ CLOSED = 1e-9
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
 
-CURVATURE_NOISE = 8.0
-"""Gaps of equalities fit together up to this multiple of the square of the largest of them, over the length."""
-MAX_CURVATURE_NOISE = 0.1
-"""Gaps of equalities are never left as they are if they exceed this fraction of the largest of them."""
+MAX_BEND = 8.0
+"""Gaps of equalities that depend on each other are compatible up to this multiple of the square of the largest gap,
+over the length; a larger difference is a contradiction."""
+MAX_INCOMPATIBLE = 0.1
+"""Gaps of equalities that depend on each other contradict each other beyond this fraction of the largest gap."""
 
 Reach = float | Array
 """Largest gap of a pair that is kept: one number, or reach_i + reach_j of two bodies and reach_i of a body and a wall,
@@ -175,7 +177,7 @@ class Contacts:
         Polyhedron
             K_h; its multipliers are impulses.
         """
-        c, length, noise = (_over(array, h) for array in (self.gap, self.length, self.noise))
+        c, length, noise = (_over(array, h) for array in (self.compatible_gap(), self.length, self.noise))
         return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise, equal=self.equal)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
@@ -191,26 +193,47 @@ class Contacts:
         Polyhedron
             Q~.
         """
-        offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
+        offset = self.compatible_gap() - (self.G @ np.asarray(q, dtype=float).ravel())
         return Polyhedron(
             self.G, offset, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal
         )
 
     @property
     def noise(self) -> Array | float:
-        """Round-off of each gap, by the size of the coordinates that it depends on.
+        """Round-off of each gap, by the size of the coordinates that it depends on."""
+        return 0.0 if self.at is None else _times(self.G.magnitude(self.at.ravel()), GAP_ROUND_OFF)
 
-        For equalities it also contains what curvature makes of their gaps: rods that depend on each other have gaps
-        that fit together up to terms of second order only, and would contradict each other without it.
+    def compatible_gap(self) -> Array:
+        """The gaps, without what no displacement can close in equalities that depend on each other.
+
+        A frame with more rods than it needs has such equalities: y^T G = 0 for some y, and a displacement closes all
+        gaps only if y^T g = 0. Where a step moved along the tangents, y^T g is of second order. This part is left out;
+        a larger one stays, so that the projection finds the contradiction and names it.
+
+        Returns
+        -------
+        array, shape (m,)
+            The gaps g; in equalities, g plus a term of second order.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> twice = jo.equalities(lambda t, q: [np.hypot(*q) - 1.0, q @ q - 1.0])           # the same circle
+        >>> contacts = twice.linearise(0.0, np.array([0.0, 1.01]))
+        >>> contacts.gap.round(6).tolist(), contacts.compatible_gap().round(6).tolist()
+        ([0.01, 0.0201], [0.010025, 0.02025])
         """
-        round_off = 0.0 if self.at is None else _times(self.G.magnitude(self.at.ravel()), GAP_ROUND_OFF)
-        if self.equal is None:
-            return round_off
-        worst = float(np.abs(self.gap[self.equal]).max())
-        bent = np.minimum(
-            CURVATURE_NOISE * worst / np.where(self.length > 0.0, self.length, np.inf), MAX_CURVATURE_NOISE
-        )
-        return round_off + np.where(self.equal, bent * worst, 0.0)
+        if self.equal is None or np.count_nonzero(self.equal) < 2:
+            return self.gap
+        rows = np.flatnonzero(self.equal)
+        part, unit = incompatible(self.G.rows(rows), self.gap[rows])
+        length = self.length[rows] / unit
+        furthest = float((np.abs(self.gap[rows]) / unit).max())
+        bent = np.divide(MAX_BEND * furthest, length, out=np.full(len(rows), np.inf), where=length > 0.0)
+        second_order = np.abs(part) <= np.minimum(bent, MAX_INCOMPATIBLE) * furthest
+        gaps = self.gap.copy()
+        gaps[rows] -= np.where(second_order, unit * part, 0.0)
+        return gaps
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some of the rows.

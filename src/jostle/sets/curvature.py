@@ -55,7 +55,7 @@ def from_here(contacts: Contacts) -> Polyhedron:
     """The linearised set as seen from x: {d : g + G d >= 0}."""
     return Polyhedron(
         contacts.G,
-        contacts.gap,
+        contacts.compatible_gap(),
         length=contacts.length,
         describe=contacts.describe,
         noise=contacts.noise,

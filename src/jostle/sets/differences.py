@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from threading import local
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,15 +117,27 @@ class Differences:
 
     def __init__(self, g: Callable[[float, Array], Array], length: float | None = None):
         self.g, self.length = g, length
-        self.steps: Steps | None = None
-        """What is remembered; None: the next point begins with a search."""
+        self._of_thread = local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy begins with a search."""
+        return type(self), (self.g, self.length)
+
+    @property
+    def steps(self) -> Steps | None:
+        """What this thread remembers; None: the next point begins with a search."""
+        return getattr(self._of_thread, "steps", None)
+
+    @steps.setter
+    def steps(self, steps: Steps | None) -> None:
+        self._of_thread.steps = steps
 
     def __call__(self, t: float, q: Array, gap: Array) -> Array:
         """(m, N) dg/dq at q, where g is gap; zero in rows that have no gradient."""
         steps = self.steps
         if steps is None and self.length is not None:
             steps = _same(len(gap), RELATIVE_STEP * self.length, q)
-        if steps is None or len(steps.step) != len(gap):
+        if steps is None or len(steps.step) != len(gap) or len(steps.place) != q.size:
             return self.search(t, q, gap).G
         G, trusted = np.zeros((len(gap), q.size)), np.zeros(len(gap), dtype=bool)
         for s in np.unique(steps.step):

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from numbers import Integral
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Integers, place_of, to_device
+from jostle.arrays import Integers, place_of
 from jostle.errors import InvalidValue
-
-
-@lru_cache(maxsize=16)
-def body_wall_pairs(n: int, k: int, place: ModuleType = np) -> Integers:
-    """(n k, 2): (body, -1 - wall), body by body, as an array of the module `place`."""
-    pairs = pairs_of_rows(np.arange(n * k), k)
-    pairs.setflags(write=False)
-    return to_device(pairs, place)
 
 
 def pairs_of_rows(row: Integers, k: int) -> Integers:

@@ -123,6 +123,9 @@ class _OfThosePresent(ConstraintSet):
             )
         return contacts.only(np.flatnonzero(self.presence.both_here(contacts.pairs)))
 
+    def margins(self, t: float, q: Array) -> Array:
+        return self.linearise(t, q).margin
+
     def moves(self, times: tuple[float, float], q: Array) -> bool:
         return self.Q.moves(times, q)
 
@@ -140,6 +143,9 @@ class _OfThosePresent(ConstraintSet):
 
     def unknown_part(self) -> ConstraintSet:
         return _OfThosePresent(self.Q.unknown_part(), self.presence)
+
+    def equal_part(self) -> ConstraintSet:
+        return _OfThosePresent(self.Q.equal_part(), self.presence)
 
     def crossing(self, step: Step) -> Crossing | None:
         return self.Q.crossing(step)
@@ -174,6 +180,6 @@ def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
     for _ in range(MAX_SEARCHES):
         contacts = presence.within(within).linearise(t, placed, reach)
         if len(contacts.gap):
-            return float(contacts.gap.min())
+            return float(contacts.margin.min())
         reach *= SEARCH_FACTOR
     return np.inf

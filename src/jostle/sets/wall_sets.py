@@ -29,16 +29,13 @@ from jostle.kernels import offers
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.crossings import Crossing, Step, crossed, movers
-from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
+from jostle.sets.numbering import pairs_of_rows
 from jostle.sets.radii import body_radii
 from jostle.sets.surfaces import Surfaces
 from jostle.solvers.base import DENSE_KERNELS
 
 MAX_TABLE_ENTRIES = 2**15
 """Number of gaps between bodies and walls that a core computes at a time, so that they stay in the cache."""
-
-MAX_KEPT_TIMES = 2
-"""Moving walls are kept for this many times: a step looks at its two ends more than once."""
 
 Sizes = tuple[Array | None, float | None]
 """The radii of the bodies, None for points; and the smallest length in sight."""
@@ -75,7 +72,8 @@ class Walls(ConstraintSet):
     def _set_radii(self, radii: InTime) -> None:
         self.radii = frozen(radii)
         self.moving = callable(radii) or not self._at_rest
-        self._recent: dict[tuple[float, type], Surfaces] = {}
+        self._resting: dict[type, Surfaces] = {}
+        """The walls as arrays of each type, if they are at rest. Those that move are asked for each time."""
         self._maps: dict[tuple[int, type], LinearMap] = {}
         self._known: dict[tuple[int, type], Sizes] = {}
 
@@ -109,7 +107,8 @@ class Walls(ConstraintSet):
         walls = self._now(t, x)
         radii, length = self._sizes(t, x)
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
-            distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k, place_of(x)), np.inf
+            distance, reach = walls.distances(x).ravel(), np.inf
+            pairs = pairs_of_rows(place_of(x).arange(n * k), k)
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
         G, bend = self._gradients(walls, x, pairs, distance)
@@ -166,12 +165,11 @@ class Walls(ConstraintSet):
 
     def _now(self, t: float, x: Array) -> Surfaces:
         """The walls at time t, for points x."""
-        at_this = (0.0 if self._at_rest else t), type(x)
-        if at_this not in self._recent:
-            while len(self._recent) >= MAX_KEPT_TIMES:
-                del self._recent[next(iter(self._recent))]
-            self._recent[at_this] = moved_to(self._surfaces(at_this[0]), x)
-        return self._recent[at_this]
+        if not self._at_rest:
+            return moved_to(self._surfaces(t), x)
+        if type(x) not in self._resting:
+            self._resting[type(x)] = moved_to(self._surfaces(0.0), x)
+        return self._resting[type(x)]
 
     def _sizes(self, t: float, x: Array) -> Sizes:
         """The sizes of the bodies x (n, d), or of n radii."""
@@ -234,8 +232,7 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
     if found is None:
         found = _near_by_blocks(walls, x, k, radii, reach)
     row, distance = found
-    everything = len(row) == len(x) * k
-    return distance, body_wall_pairs(len(x), k, place_of(x)) if everything else pairs_of_rows(row, k)
+    return distance, pairs_of_rows(row, k)
 
 
 def _near_by_blocks(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:

@@ -7,17 +7,30 @@ E^T = Q R, the shortest x that satisfies the equalities is x_E = -Q R^-T s0_E, a
 
 which has inequalities alone. The multipliers of the equalities follow from R p_E = Q^T (x - A^T p). Rows of E that
 depend on others are left out, with multiplier zero, if they agree with these; if they do not, the set is empty.
+
+`incompatible` returns what rows that depend on each other do not agree on, for any number of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.convex.maps import LinearMap
 from jostle.kernels import kernels_for
-from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, EMPTY, EPS, SOLVED
+from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, EMPTY, EPS, SOLVED, TINY
+from jostle.solvers.base import MAX_DENSE_ENTRIES
+
+REGULARISATION = 1e-10
+"""Combinations of unit rows whose squared length is far below this value count as zero."""
+REPETITIONS = 4
+"""Each repetition multiplies a combination of unit rows of squared length l by delta / (l + delta), where delta is
+`REGULARISATION`."""
+REFINEMENTS = 2
+"""Round-off of A A^T leaves about 1e-6 of a part that should be found; each refinement finds the rest of it."""
 
 
 class Rows(NamedTuple):
@@ -98,3 +111,46 @@ def _solve(R: Array, right: Array, transposed: bool = False) -> Array:
     return (
         dtrtrs(R[:, :rank], right, trans=transposed)[0] if rank and right.size else np.zeros((rank, *right.shape[1:]))
     )
+
+
+def incompatible(G: LinearMap, c: Array) -> tuple[Array, Array]:
+    """The part r of c / |G_i| that no u cancels, and the lengths |G_i| of the rows.
+
+    With unit rows A = G / |G_i|, c / |G_i| - r + A u = 0 has a solution u, and r is the shortest vector for which it
+    has one: zero, but for round-off, if no row depends on the others. It is the part in the null space of A A^T, to
+    which the powers of delta (A A^T + delta)^-1 converge.
+
+    >>> from jostle.convex.maps import Dense
+    >>> G = Dense(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
+    >>> [found.round(9).tolist() for found in incompatible(G, np.array([1.0, 3.0, 5.0]))]
+    [[-1.0, 1.0, 0.0], [1.0, 1.0, 2.0]]
+    """
+    solve, unit = _regularised(G)
+    total = c / unit
+    found = np.zeros(len(c))
+    for _ in range(REFINEMENTS):
+        part = total - found
+        for _ in range(REPETITIONS):
+            part = REGULARISATION * solve(part)
+        found += part
+    return found, unit
+
+
+def _regularised(G: LinearMap) -> tuple[Callable[[Array], Array], Array]:
+    """(A A^T + delta)^-1 x as a function of x for the unit rows A of G, and the lengths of the rows."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+    from scipy.sparse import diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    m, n = G.shape
+    if m * n <= MAX_DENSE_ENTRIES:
+        E = G.toarray()
+        unit = np.maximum(np.sqrt(np.einsum("ij,ij->i", E, E)), TINY)
+        A = E / unit[:, None]
+        factor, _ = dpotrf(A @ A.T + REGULARISATION * np.eye(m))
+        return (lambda x: np.asarray(dpotrs(factor, x)[0])), unit
+    rows = G.tocsr()
+    unit = np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), TINY)
+    rows = diags_array(1.0 / unit) @ rows
+    factors = splu((rows @ rows.T + REGULARISATION * eye_array(m)).tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
+    return factors.solve, unit

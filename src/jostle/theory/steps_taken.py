@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.metric import Metric, euclidean, metric
+from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.refinement import SAME_TIME
@@ -142,7 +142,7 @@ def _metric(sol: Solution, q: Array) -> Metric:
     if sol.facts.masses is not None:
         return metric(np.repeat(sol.facts.masses, q.size // len(sol.facts.masses)), (q.size,))
     if sol.order == 1 and not sol.facts.weighted:
-        return euclidean(q.shape)
+        return metric(1.0, q.shape)
     raise InvalidValue("the masses are not in the file: give the problem, jo.io.read(path, problem)")
 
 
