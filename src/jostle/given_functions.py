@@ -15,6 +15,8 @@ from jostle.errors import InvalidValue, NotFinite
 
 Field = Callable[..., Array]
 """A force or velocity as a function of (t, q, ...)."""
+MAX_COORDINATES_SHOWN = 3
+"""Up to this many coordinates an error writes a whole vector out."""
 
 
 def from_host(field: Field, place: Any) -> Field:
@@ -25,18 +27,24 @@ def from_host(field: Field, place: Any) -> Field:
 def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
     """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
 
-    A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
+    The number zero is always accepted.
 
-    >>> check_coordinates(np.array([-9.81]), "force", (2,))
+    >>> check_coordinates(np.array(-9.81), "force", (2,))
     Traceback (most recent call last):
     ...
-    jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
+    jostle.errors.InvalidValue: force is one number for 2 coordinates: give one entry for each, [0, -9.81] along the last \
+one, or np.full(2, -9.81) along each
     """
     coordinates = shape[-1] if shape else 1
-    number = len(shape) == 2 and bool((given != 0.0).any())
-    if coordinates > 1 and (number if given.ndim == 0 else given.shape[-1] == 1):
-        what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
-        raise InvalidValue(f"{name} {what} for {coordinates} coordinates: give one entry for each")
+    if coordinates == 1 or (given.ndim and given.shape[-1] != 1) or (given.ndim == 0 and given == 0.0):
+        return
+    what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
+    one, others = f"{given.flat[0]:g}" if given.size else "1", "0, " * (coordinates - 1)
+    along_last = f"[{others}{one}] along the last one, or " if coordinates <= MAX_COORDINATES_SHOWN else ""
+    raise InvalidValue(
+        f"{name} {what} for {coordinates} coordinates: give one entry for each, {along_last}np.full({coordinates}, "
+        f"{one}) along each"
+    )
 
 
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:

@@ -36,7 +36,8 @@ Admissible = ConstraintSet
 class Motion:
     """A second-order problem: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
-    All arrays have the shape of q0, or broadcast to it; a list with one entry is refused if q0 has several coordinates.
+    All arrays have the shape of q0, or broadcast to it. Values are repeated over bodies and never over coordinates: one
+    number for several coordinates is refused, unless it is 0.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Motion:
     v0 : array_like, default 0.0
         Velocities at the start.
     force : array_like or callable (t, q) -> array or (t, q, u) -> array, default 0.0
-        Force on each coordinate. One force for all bodies is repeated; one number is repeated over a q0 of shape (n,).
+        Force on each coordinate. One force for all bodies, of shape (d,), is repeated.
     mass : float, array_like, or callable (q) -> array, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
         of q that returns a mass in any of these forms.
