@@ -222,6 +222,10 @@ class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
+class UnstableStep(JostleWarning):
+    """An explicit force is too stiff for the time step; the message says by how much, and what to do."""
+
+
 class OldSpelling(JostleWarning, FutureWarning):
     """A scenario file uses a kind or a key that has another name now; the message says which."""
 

@@ -18,6 +18,11 @@ Maury's scheme, and so equalities are linearised there:
 
 Gaps of equalities then stay O(h^2) for all times, and positions are of order 2 where there are no impacts. A start
 velocity across equalities is first projected on {u : G u = 0}, as by an impact at the start.
+
+The force is taken at the midpoints, f^n = f(t^n + h/2, m^n, u^n), which then move by the scheme of Störmer and Verlet:
+between impacts positions are of order 2, unless the force depends on the velocity, and springs are stable for w h < 2.
+At (t^n, q^n) springs of every w and h would gain energy. A `StiffForce` is taken implicitly, by the trapezoidal rule:
+W = M + h/2 C + h^2/4 K stands for M, see `jostle.schemes.stiffness`.
 """
 
 from __future__ import annotations
@@ -36,10 +41,20 @@ from jostle.convex.projection import Projection
 from jostle.errors import EmptySet
 from jostle.laws import ImpactLaw, coefficients
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, NOT_CONVEX, RESTITUTION, SECOND, VARIED_RESTITUTION
+from jostle.schemes.abilities import (
+    EQUALITIES,
+    EXCHANGE,
+    MOVING,
+    NOT_CONVEX,
+    RESTITUTION,
+    SECOND,
+    STIFF,
+    VARIED_RESTITUTION,
+)
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
+from jostle.schemes.stiffness import effective_metric
 from jostle.sets.contacts import Contacts
 
 DRIFT_NOISE = 16.0
@@ -71,8 +86,10 @@ class MoreauJean(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset(
-        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES}
+        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF}
     )
+    theta: ClassVar[float] = 0.5
+    balances: ClassVar[bool] = True
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         """One step: Moreau's law for the velocities, and positions by their mean.
@@ -100,7 +117,7 @@ class MoreauJean(Scheme):
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         if state.projection is None and problem.within.equalities:
             u = self._along_equalities(problem, t, q, u, M)
-        predicted = u + h * problem.acceleration(t, q, u)
+        predicted, M = self.predict(problem, t, q, u, h)
         contacts = problem.within.near(t + h / 2.0, q, first_reach(h, predicted, u))
         if contacts.equal is not None:
             contacts = _with_equalities_at_midpoint(problem, contacts, t, q, u, h)
@@ -110,6 +127,33 @@ class MoreauJean(Scheme):
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
+
+    def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
+        """The velocity after a step without contacts, u^n + h W^-1 f, and the metric W = M + h/2 C + h^2/4 K.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+        t : float
+            Time before the step.
+        q : array
+            Positions before the step.
+        u : array
+            Velocities before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        predicted : array
+            The velocity that the contacts change, in the shape of q.
+        W : Metric
+            The metric of the projection; M for a force without slopes.
+        """
+        W = effective_metric(problem, self.theta, t, q, u, h)
+        f = problem.force(t + h / 2.0, q + h / 2.0 * u, u)
+        return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
     def _impact(
         self, law: ImpactLaw, touching: Contacts, state: State, u: Array, rate: Array, predicted: Array, h: float,

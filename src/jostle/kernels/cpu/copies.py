@@ -196,7 +196,9 @@ def _moreau_jean(
     m, d = G.shape
     q, u = state[Q], state[U]
     vectors[FORCE, 0] = np.nan
-    force(t, q, u, parameters, vectors[FORCE])
+    for k in range(d):
+        vectors[CORRECTED, k] = q[k] + h / 2.0 * u[k]
+    force(t + h / 2.0, vectors[CORRECTED], u, parameters, vectors[FORCE])
     for k in range(d):
         predicted = u[k] + h * (vectors[FORCE, k] * root[k] * root[k])
         vectors[X, k] = predicted

@@ -191,7 +191,7 @@ def _nearest(copy: Copy, t: float, w: Array, flat: bool) -> tuple[Array, Array]:
 def _moreau_jean(copy: Copy, moving: bool, length: Array) -> None:
     """The contacts closed at the middle of the step obey the law."""
     t, h, e, q, u = copy.t, copy.h, copy.e, copy.q, copy.u
-    F = copy.acceleration(t, q, u)
+    F = copy.acceleration(t + h / 2.0, q + h / 2.0 * u, u)
     after = u + h * F
     _finite(after)
     w = (after + e * u) / (1.0 + e)
