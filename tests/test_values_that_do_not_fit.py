@@ -22,6 +22,8 @@ def drift(scheme, within, q0=(1.0, 1.0)):
     return jo.Motion(q0=q0, v0=[-1.0, -1.0], within=within)
 
 
+RAIN = jo.Balls(np.full(3, 0.2)) & jo.Box([0.0, 0.0], [4.0, 9.0])
+
 # One entry for several coordinates
 
 
@@ -39,6 +41,32 @@ def test_one_entry_that_a_function_returns_is_not_repeated_over_coordinates(sche
     assert raised.value.step == 1
 
 
+@pytest.mark.parametrize("q0", [[0.0, 1.0], [[0.0, 1.0], [3.0, 1.0]], [0.0, 1.0, 2.0]])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda q0, one: jo.Motion(q0=q0, force=one),
+        lambda q0, one: jo.Motion(q0=q0, v0=one),
+        lambda q0, one: jo.Motion(q0=q0, force=lambda t, q: one).force(0.0, np.array(q0), np.array(q0)),
+        lambda q0, one: jo.Sweeping(q0=q0, velocity=one),
+        lambda q0, one: jo.Sweeping(q0=q0, velocity=lambda t, q: one).velocity(0.0, np.array(q0)),
+        lambda q0, one: jo.ensembles.Copies(q0=q0, force=one),
+        lambda q0, one: jo.ensembles.Copies(q0=q0, force=np.zeros(np.shape(q0)[-1]), v0=one),
+        lambda q0, one: jo.Source((np.zeros(np.shape(q0)[-1]), np.ones(np.shape(q0)[-1])), rate=1.0, within=RAIN,
+                                  velocity=one),
+    ],
+    ids=["force", "v0", "force(t, q)", "velocity", "velocity(t, q)", "copies", "v0 of copies", "source"],
+)  # fmt: skip
+def test_a_number_is_not_repeated_over_coordinates_unless_it_is_zero(build, q0):
+    """force=-9.81 pushed a ball in the plane sideways, too."""
+    vector = "[0, -9.81]" if np.shape(q0)[-1] == 2 else "[0, 0, -9.81]"
+    with pytest.raises(jo.InvalidValue, match="is one number") as raised:
+        build(q0, -9.81)
+    assert vector in str(raised.value)
+    build(q0, 0.0)
+    build([1.0] if np.ndim(q0) == 1 else [[1.0], [2.0]], -9.81)
+
+
 @pytest.mark.parametrize("given", ["force", "v0"])
 def test_one_entry_for_each_body_is_not_repeated_over_coordinates(given):
     with pytest.raises(jo.InvalidValue, match=rf"{given} has shape \(3, 1\), one entry for 2 coordinates"):
@@ -52,24 +80,21 @@ def test_copies_do_not_repeat_one_entry_over_coordinates(value):
         jo.ensembles.Copies(**{**start, **value})
 
 
-RAIN = jo.Balls(np.full(3, 0.2)) & jo.Box([0.0, 0.0], [4.0, 9.0])
-
-
 @pytest.mark.parametrize(
     ("box", "velocity", "what"),
     [
         (([1.0], [3.0]), 0.0, r"box of a source has shape \(1,\)"),
         ((1.0, 3.0), 0.0, r"box of a source has shape \(\)"),
         (([1.0, 4.0, 0.0], [3.0, 8.0, 1.0]), 0.0, r"box of a source has shape \(3,\)"),
-        (([1.0, 4.0], [3.0, 8.0]), [-1.0], r"velocity of a source has shape \(1,\)"),
+        (([1.0, 4.0], [3.0, 8.0]), [-1.0], r"velocity has shape \(1,\), one entry for 2 coordinates"),
         (([1.0, 4.0], [3.0, 8.0]), [-1.0, 0.0, 0.0], r"velocity of a source has shape \(3,\)"),
     ],
 )
 def test_a_source_has_the_dimension_of_its_bodies(box, velocity, what):
     """A box ([1], [3]) would let all bodies in on the diagonal."""
     rain = jo.Motion(q0=np.zeros((3, 2)), within=RAIN, present=np.zeros(3, dtype=bool))
-    source = jo.Source(box, rate=10.0, within=RAIN, velocity=velocity)
     with pytest.raises(jo.InvalidValue, match=what):
+        source = jo.Source(box, rate=10.0, within=RAIN, velocity=velocity)
         jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=source)
 
 

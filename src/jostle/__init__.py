@@ -39,10 +39,12 @@ from jostle.errors import (
     SchemeRefuses,
     UndefinedGradient,
     UnresolvedEvent,
+    UnstableStep,
 )
 from jostle.events import solve_by_events
 from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
+from jostle.given_functions import StiffForce
 from jostle.laws import Impact, ImpactLaw, Restitution, impact
 from jostle.problems import Motion, Sweeping
 from jostle.restitution_table import RestitutionTable
@@ -138,9 +140,11 @@ __all__ = [
     "Solver",
     "Source",
     "State",
+    "StiffForce",
     "Sweeping",
     "UndefinedGradient",
     "UnresolvedEvent",
+    "UnstableStep",
     "Venel",
     "Vessel",
     "analysis",

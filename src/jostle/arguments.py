@@ -143,6 +143,7 @@ CLASSES = {
     "Executor": "an executor of concurrent.futures", "Study": "a jo.ensembles.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
+    "StiffForce": "a jo.StiffForce",
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
 }  # fmt: skip
 """Classes that signatures name, in words."""

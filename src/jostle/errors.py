@@ -222,6 +222,10 @@ class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
+class UnstableStep(JostleWarning):
+    """An explicit force is too stiff for the time step; the message says by how much, and what to do."""
+
+
 def warn(text: str, category: type[JostleWarning]) -> None:
     """Warn at the line of the user's program that called the library."""
     depth, frame = 1, sys._getframe()

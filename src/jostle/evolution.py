@@ -23,6 +23,7 @@ from jostle.refinement import refined
 from jostle.schemes.base import Scheme
 from jostle.schemes.checks import check_convexity
 from jostle.schemes.state import State
+from jostle.schemes.stiffness import ForceWatch
 from jostle.solution import Solution
 from jostle.solvers.project import require
 from jostle.statuses import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
@@ -228,6 +229,7 @@ def solve(
     state = where.moved(state)
     here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     watched = made or until or progress or checkpoint or output or device != "cpu"
+    watch = ForceWatch.of(where.problem, scheme)
     flight, flown, look = None if watched else FreeFlight.of(problem, scheme, grid), done, done + 1
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
@@ -245,6 +247,8 @@ def solve(
                 if scheme.linearises and (number >= look or number == grid.count):
                     check_convexity(scheme.solver.tol, where.problem.within, before, state)
                 look = 2 * number if number >= look else look
+                if watch is not None:
+                    watch.after(before, state, step, number)
                 after = where.moved(changed(problem.within, where.host(state), made)) if made else state
                 ended = FINISHED if until is None else _ended(until, where.host(after))
                 recorder.add(before, state, step)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Natural, accepts, check_arguments, described
 from jostle.arrays import Array, Booleans, Integers, finite, numbers
 from jostle.errors import InvalidValue
+from jostle.given_functions import check_coordinates
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import check_start
@@ -85,7 +86,7 @@ class Source:
         Number of bodies that come in per unit of time; positive.
     within : ConstraintSet
         The admissible set of the problem; a body comes in where it violates no constraint.
-    velocity : array_like, default 0.0
+    velocity : array_like, shape (d,), default 0.0
         Velocity of the bodies that come in.
     seed : int, default 0
         Seed of the random places; the same seed gives the same places.
@@ -102,7 +103,7 @@ class Source:
     Raises
     ------
     InvalidValue
-        If the box is empty, or the rate is not positive and finite.
+        If the box is empty, the rate is not positive and finite, or `velocity` is one number for several coordinates.
 
     Examples
     --------
@@ -138,6 +139,7 @@ class Source:
         if not 0.0 < rate < np.inf:
             raise InvalidValue(f"rate must be positive and finite, not {rate}")
         speed = finite(velocity, "velocity")
+        check_coordinates(speed, "velocity", lower.shape)
         number = zlib.crc32(b"".join(part.tobytes() for part in (lower, upper, np.float64(rate), speed)) + b"%d" % seed)
         values = {"lower": lower, "upper": upper, "rate": float(rate), "within": within, "seed": seed, "number": number}
         for name, value in {**values, "velocity": speed}.items():

@@ -4,17 +4,110 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import accepts, described
+from jostle.arguments import accepts, check_arguments, described
 from jostle.arrays import Array, alike, finite, numbers, to_device, to_host
 from jostle.errors import InvalidValue, NotFinite
 
 Field = Callable[..., Array]
 """A force or velocity as a function of (t, q, ...)."""
+SYMMETRY = 1e-12
+"""Largest |S - S^T| / |S| of a slope S that still counts as round-off."""
+MAX_COORDINATES_SHOWN = 3
+"""Up to this many coordinates an error writes a whole vector out."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class StiffForce:
+    """A force with its slopes, K = -df/dq and C = -df/du, which `Maury` and `MoreauJean` take implicitly.
+
+    With an explicit force, a step must be shorter than 2 / w, w the fastest frequency of the springs. With the slopes
+    of the force, each step solves M + theta h C + theta^2 h^2 K instead of M, and is stable for all h. The slopes need
+    not be exact: the schemes converge for all of them.
+
+    Parameters
+    ----------
+    function : callable (t, q) -> array or (t, q, u) -> array
+        The whole force on each coordinate.
+    stiffness : float, array_like, or callable (t, q, u) -> array, default 0.0
+        K: one number, one for each coordinate, or a symmetric matrix of shape (N, N) for the N coordinates of all
+        bodies; or a function that returns one of these.
+    damping : float, array_like, or callable (t, q, u) -> array, default 0.0
+        C, in the same forms.
+
+    Raises
+    ------
+    InvalidValue
+        If a slope has another shape, or a matrix is not symmetric.
+
+    Examples
+    --------
+    A spring that is too stiff for the step, and rests 0.5 above the floor: w h = 10.
+
+    >>> import jostle as jo
+    >>> k = 1e6
+    >>> spring = jo.StiffForce(lambda t, q: -k * (q - 0.5), stiffness=k)
+    >>> ball = jo.Motion(q0=[1.0], force=spring, within=jo.HalfSpace([1.0]))
+    >>> jo.solve(ball, jo.Maury(), t=1.0, h=0.01).q[-1].round(9).tolist()
+    [0.5]
+    """
+
+    function: Callable[..., ArrayLike]
+    stiffness: ArrayLike | Callable[..., ArrayLike] = 0.0
+    damping: ArrayLike | Callable[..., ArrayLike] = 0.0
+    _metrics: dict[float, Any] = field(default_factory=dict, init=False, repr=False)
+    """The effective metric of a scheme with a weight theta, and the mass and time step that it belongs to."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether both slopes are the same at all times and places."""
+        return not callable(self.stiffness) and not callable(self.damping)
+
+    def slopes(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
+        """The slopes K and C at one state.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array
+            Positions.
+        u : array
+            Velocities, in the shape of q.
+
+        Returns
+        -------
+        K, C : array
+            Diagonals of shape (N,), or matrices of shape (N, N).
+        """
+        K, C = (_slope(getattr(self, name), name, t, q, u) for name in ("stiffness", "damping"))
+        return K, C
+
+
+def _slope(given: Any, name: str, t: float, q: Array, u: Array) -> Array:
+    """A slope of the force as a diagonal (N,) or a symmetric matrix (N, N)."""
+    what = f"what {name} returned at t = {t:g}" if callable(given) else name
+    S = finite(given(t, q, u) if callable(given) else given, what)
+    if S.shape in ((), q.shape):
+        return np.array(np.broadcast_to(S, q.shape)).ravel()
+    if S.shape != (q.size, q.size):
+        raise InvalidValue(
+            f"{what} has shape {S.shape}; for q of shape {q.shape} give a number, {q.shape} (one per coordinate) or "
+            f"({q.size}, {q.size}) (a symmetric matrix)"
+        )
+    skew = np.abs(S - S.T).max()
+    if skew > SYMMETRY * np.abs(S).max():
+        raise InvalidValue(
+            f"{what} is not symmetric, |S - S^T| = {skew:.3g}: give its symmetric part, (S + S.T) / 2, which keeps the "
+            f"order of the scheme"
+        )
+    return S
 
 
 def from_host(field: Field, place: Any) -> Field:
@@ -25,18 +118,24 @@ def from_host(field: Field, place: Any) -> Field:
 def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
     """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
 
-    A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
+    The number zero is always accepted.
 
-    >>> check_coordinates(np.array([-9.81]), "force", (2,))
+    >>> check_coordinates(np.array(-1), "v0", (2,))
     Traceback (most recent call last):
     ...
-    jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
+    jostle.errors.InvalidValue: v0 is one number for 2 coordinates: give one entry for each, [0, -1] along the last \
+one, or np.full(2, -1) along each
     """
     coordinates = shape[-1] if shape else 1
-    number = len(shape) == 2 and bool((given != 0.0).any())
-    if coordinates > 1 and (number if given.ndim == 0 else given.shape[-1] == 1):
-        what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
-        raise InvalidValue(f"{name} {what} for {coordinates} coordinates: give one entry for each")
+    if coordinates == 1 or (given.ndim and given.shape[-1] != 1) or (given.ndim == 0 and given == 0.0):
+        return
+    what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
+    one, others = f"{given.flat[0]:g}" if given.size else "1", "0, " * (coordinates - 1)
+    along_last = f"[{others}{one}] along the last one, or " if coordinates <= MAX_COORDINATES_SHOWN else ""
+    raise InvalidValue(
+        f"{name} {what} for {coordinates} coordinates: give one entry for each, {along_last}np.full({coordinates}, "
+        f"{one}) along each"
+    )
 
 
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
@@ -49,9 +148,11 @@ def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
 
 
 def field_of(
-    value: ArrayLike | Callable[..., ArrayLike], q0: Array, name: str, arguments: int
+    value: ArrayLike | Callable[..., ArrayLike] | StiffForce, q0: Array, name: str, arguments: int
 ) -> tuple[Callable[..., Array], Array | None]:
     """A force or velocity as a function of (t, q, ...), and its value if it is constant."""
+    if isinstance(value, StiffForce):
+        value = value.function
     if callable(value):
         return _checked(value, q0.shape, name, arguments), None
     constant = like_start(q0, value, name)

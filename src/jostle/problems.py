@@ -19,7 +19,7 @@ from jostle.arguments import Truths, check_arguments
 from jostle.arrays import Array, finite, to_device
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue
-from jostle.given_functions import Field, checked_potential, field_of, from_host, like_start
+from jostle.given_functions import Field, StiffForce, checked_potential, field_of, from_host, like_start
 from jostle.laws import ImpactLaw, Restitution, check_law
 from jostle.past import Remembers, remembering
 from jostle.pickling import check_parts
@@ -36,7 +36,8 @@ Admissible = ConstraintSet
 class Motion:
     """A second-order problem: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
-    All arrays have the shape of q0, or broadcast to it; a list with one entry is refused if q0 has several coordinates.
+    All arrays have the shape of q0, or broadcast to it. Values are repeated over bodies and never over coordinates: one
+    number for several coordinates is refused, unless it is 0.
 
     Parameters
     ----------
@@ -47,8 +48,9 @@ class Motion:
         The admissible set Q(t). None: no constraints.
     v0 : array_like, default 0.0
         Velocities at the start.
-    force : array_like or callable (t, q) -> array or (t, q, u) -> array, default 0.0
-        Force on each coordinate. One force for all bodies is repeated; one number is repeated over a q0 of shape (n,).
+    force : array_like, callable (t, q) -> array or (t, q, u) -> array, or StiffForce, default 0.0
+        Force on each coordinate. One force for all bodies, of shape (d,), is repeated. A `StiffForce` has slopes, with
+        which `Maury` and `MoreauJean` are stable for all h.
     mass : float, array_like, or callable (q) -> array, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
         of q that returns a mass in any of these forms.
@@ -66,6 +68,8 @@ class Motion:
         The force as a function, whatever was given.
     constant_force : array or None
         The force, if it is the same at all times and places.
+    stiff : StiffForce or None
+        The force that was given, if it has slopes.
     presence : Presence or None
         Who is present at the start; None: everyone, always.
     past : Remembers or None
@@ -94,6 +98,7 @@ class Motion:
     mass: Metric | Callable[[Array], ArrayLike]
     law: ImpactLaw
     constant_force: Array | None
+    stiff: StiffForce | None
     presence: Presence | None
     past: Remembers | None
     potential: Callable[[Array], float] | None = None
@@ -106,7 +111,7 @@ class Motion:
         q0: ArrayLike,
         within: Admissible | None = None,
         v0: ArrayLike = 0.0,
-        force: ArrayLike | Callable[..., ArrayLike] = 0.0,
+        force: ArrayLike | Callable[..., ArrayLike] | StiffForce = 0.0,
         mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
         law: ImpactLaw | None = None,
         present: Truths | None = None,
@@ -119,8 +124,10 @@ class Motion:
         if law is not None:
             check_law(law)
         _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
-        _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
-        _set(self, _given=force if callable(force) else deepcopy(force), _given_potential=potential)
+        stiff = force if isinstance(force, StiffForce) else None
+        _set(self, force=f, constant_force=constant, stiff=stiff, mass=M)
+        _set(self, past=remembering(force if stiff is None else stiff.function))
+        _set(self, _given=force if callable(force) or stiff else deepcopy(force), _given_potential=potential)
         presence = None if present is None else Presence.of(q, present, _within(within).widest())
         if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
             _set(self, potential=checked_potential(potential))

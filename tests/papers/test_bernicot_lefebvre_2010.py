@@ -318,7 +318,7 @@ def test_each_ball_of_a_column_carries_those_above_it(h):
     """P36: p_k = m g (n - k + 1) h in every step, and nothing moves."""
     r, n = 0.5, 6
     floor = jo.Line(np.full(n, r), lower=0.0)
-    column = jo.Motion(q0=r + 2.0 * r * np.arange(n), force=-2.0 * G, mass=2.0, within=floor)
+    column = jo.Motion(q0=r + 2.0 * r * np.arange(n), force=np.full(n, -2.0 * G), mass=2.0, within=floor)
     sol = jo.solve(column, jo.Maury(), t=20 * h, h=h)
     for p in sol.multipliers[1:]:
         assert p / (2.0 * G * h) == pytest.approx([6.0, 5.0, 4.0, 3.0, 2.0, 1.0], abs=1e-12)

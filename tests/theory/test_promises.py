@@ -121,7 +121,7 @@ def test_a_multiplier_on_an_open_contact_is_found(bounce):
 def test_bodies_at_rest_touch_up_to_round_off():
     """A column that does not move: h |u| is zero, and the round-off of its gaps is no gap."""
     column = jo.models.chain(4, radius=0.1, height=0.7)
-    column = jo.Motion(q0=column.q0 - 0.7 + 1e-17, force=-9.81, within=column.within)
+    column = jo.Motion(q0=column.q0 - 0.7 + 1e-17, force=np.full(column.q0.shape, -9.81), within=column.within)
     sol = jo.solve(column, jo.Maury(), t=0.1, h=0.05)
     assert promises(sol)["support"].verdict == HOLDS
 

@@ -337,6 +337,7 @@ def _checked_force(force: Any, d: int) -> Any:
     if callable(force):
         return force
     constant = finite(force, "force")
+    check_coordinates(constant, "force", (d,))
     if constant.shape not in ((), (d,)):
         raise InvalidValue(f"force has shape {constant.shape}, and q0 has {d} coordinates: give one entry for each")
     return np.array(np.broadcast_to(constant, d))

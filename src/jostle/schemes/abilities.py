@@ -18,6 +18,7 @@ RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "a variable mass", "a moving
 NOT_CONVEX, EXCHANGE = "gaps that are not convex", "bodies that come and go"
 METRIC, EQUALITIES = "a mass in first order", "equality constraints"
 VARIED_RESTITUTION = "restitution that differs between contacts"
+STIFF = "a StiffForce"
 """Needs of problems, which are abilities of schemes."""
 
 REASONS = {
@@ -31,6 +32,7 @@ REASONS = {
     EXCHANGE: "projects all bodies together, none may come or go",
     METRIC: "projects in the Euclidean metric, the problem has a mass",
     EQUALITIES: "has no room for equality constraints, and the problem has some",
+    STIFF: "takes forces explicitly, and the force is a StiffForce",
 }
 """Why a scheme refuses a problem with a need that is not among its abilities."""
 
@@ -56,6 +58,7 @@ def needs_of(problem: Any) -> frozenset[str]:
         EXCHANGE: problem.presence is not None,
         METRIC: isinstance(problem, Sweeping) and problem.mass is not None,
         EQUALITIES: within.equalities,
+        STIFF: isinstance(problem, Motion) and problem.stiff is not None,
     }
     return frozenset(need for need, there in found.items() if there)
 

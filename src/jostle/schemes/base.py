@@ -42,6 +42,10 @@ class Scheme:
         The NamedTuple class of `State.memory`, for checkpoints; None if the scheme remembers nothing.
     linearises : bool
         True if every step keeps the constraints linearised at q^n, so that nothing crosses a wall with convex gaps.
+    theta : float
+        Weight of the new velocity in the move of positions, at which a `StiffForce` is taken; 0: it is not.
+    balances : bool
+        True if M (u^{n+1} - u^n) - G^T p is the impulse of the force in each step, so that stiff forces are noticed.
     on_devices : bool
         True if `step` takes arrays of CuPy as well; otherwise runs on a GPU are refused.
 
@@ -57,7 +61,8 @@ class Scheme:
     abilities: ClassVar[frozenset[str]] = frozenset(REASONS)
     remembers: ClassVar[type[Any] | None] = None
     linearises: ClassVar[bool] = False
-
+    theta: ClassVar[float] = 0.0
+    balances: ClassVar[bool] = False
     on_devices: ClassVar[bool] = False
 
     solver: Solver = field(default_factory=Automatic)
@@ -238,8 +243,8 @@ class Scheme:
         moved = ~presence.here & (np.nan_to_num(after.u) != 0.0).any(axis=1)
         if moved.any():
             raise InvalidValue(
-                f"{type(self).__name__} moved body {int(np.argmax(moved))}, which is not present: a mass matrix that "
-                f"couples bodies needs all of them; give one mass per body"
+                f"{type(self).__name__} moved body {int(np.argmax(moved))}, which is not present: a matrix of mass, "
+                f"stiffness or damping that couples bodies needs all of them; give one number per body"
             )
         return after._replace(q=presence.placed(after.q), u=presence.still(after.u))
 

@@ -190,8 +190,7 @@ class Gluey(Maury):
             The state after the step.
         """
         t, q, u, within = state.t, state.q, state.u, problem.within
-        M = problem.metric(q)
-        predicted = u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape)
+        predicted, M = self.predict(problem, t, q, u, h)
 
         def attempt(reach: Reach) -> tuple[Contacts, Projection, tuple[_Known, Booleans]]:
             known = _known(within, state, h, reach, M)

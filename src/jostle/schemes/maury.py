@@ -7,7 +7,8 @@
 Guarantee: if every gap is convex in q, q^n stays in Q(t^n) for every h; no body passes through another, or through a
 wall at rest. In free flight it is the Störmer-Verlet scheme without its first half kick: order 1, and order 2 if
 started with v0 - h f(0) / 2M. With equalities it is SHAKE (Ryckaert, Ciccotti & Berendsen 1977) with linearised
-constraints: the same orders, and gaps that stay O(h^2) for all times.
+constraints: the same orders, and gaps that stay O(h^2) for all times. A `StiffForce` is taken implicitly, at q^n + h
+u^{n+1}, by the linearly implicit Euler method: (1.13) in the metric M + h C + h^2 K, see `jostle.schemes.stiffness`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import numpy as np
 
 from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
+from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
+from jostle.schemes.stiffness import effective_metric, stiffness_times
 
 
 @explain_wrong_calls
@@ -55,8 +58,10 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES})
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES, STIFF})
     linearises: ClassVar[bool] = True
+    theta: ClassVar[float] = 1.0
+    balances: ClassVar[bool] = True
     on_devices: ClassVar[bool] = True
 
     samples: int = 2
@@ -84,10 +89,36 @@ class Maury(Scheme):
             The state after the step.
         """
         t, q, u = state.t, state.q, state.u
-        f, M = self.mean_force(problem, t, q, u, h), problem.metric(q)
-        predicted = u + h * M.solve(f.ravel()).reshape(q.shape)
+        predicted, M = self.predict(problem, t, q, u, h)
         contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
         return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
+
+    def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
+        """The velocity after a step without contacts, u^n + h W^-1 (f^n - h K u^n), and the metric W = M + h C + h^2 K.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+        t : float
+            Time before the step.
+        q : array
+            Positions before the step.
+        u : array
+            Velocities before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        predicted : array
+            The velocity that is projected, in the shape of q.
+        W : Metric
+            The metric of the projection; M for a force without slopes.
+        """
+        W = effective_metric(problem, self.theta, t, q, u, h)
+        f = self.mean_force(problem, t, q, u, h) - h * stiffness_times(problem, t, q, u)
+        return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
         """The average f^n of the force over a step, at fixed positions and velocities.

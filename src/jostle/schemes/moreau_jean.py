@@ -21,6 +21,11 @@ gap sinks below the largest one, delta, that it has had at a midpoint since it c
 Gaps of equalities then stay O(h^2) for all times, and bodies never sink by more than the h |G u| of their impact and
 O(h^2). Positions are of order 2 where there are no impacts. A start velocity across equalities is first projected on
 {u : G u + d = 0}, as by an impact at the start.
+
+The force is taken at the midpoints, f^n = f(t^n + h/2, m^n, u^n), which then move by the scheme of Störmer and Verlet:
+between impacts positions are of order 2, unless the force depends on the velocity, and springs are stable for w h < 2.
+At (t^n, q^n) springs of every w and h would gain energy. A `StiffForce` is taken implicitly, by the trapezoidal rule:
+W = M + h/2 C + h^2/4 K stands for M, see `jostle.schemes.stiffness`.
 """
 
 from __future__ import annotations
@@ -38,10 +43,20 @@ from jostle.convex.projection import Projection
 from jostle.errors import EmptySet
 from jostle.laws import ImpactLaw, coefficients
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, NOT_CONVEX, RESTITUTION, SECOND, VARIED_RESTITUTION
+from jostle.schemes.abilities import (
+    EQUALITIES,
+    EXCHANGE,
+    MOVING,
+    NOT_CONVEX,
+    RESTITUTION,
+    SECOND,
+    STIFF,
+    VARIED_RESTITUTION,
+)
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
+from jostle.schemes.stiffness import effective_metric
 from jostle.sets.contacts import Contacts, by_pair
 
 DRIFT_NOISE = 16.0
@@ -89,10 +104,11 @@ class MoreauJean(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset(
-        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES}
+        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF}
     )
-
     remembers: ClassVar[type[Any] | None] = Depth
+    theta: ClassVar[float] = 0.5
+    balances: ClassVar[bool] = True
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         """One step: Moreau's law for the velocities, and positions by their mean.
@@ -120,15 +136,42 @@ class MoreauJean(Scheme):
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         if state.projection is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)
-        predicted = u + h * problem.acceleration(t, q, u)
+        predicted, W = self.predict(problem, t, q, u, h)
         contacts = problem.within.ahead(t + h / 2.0, q, h / 2.0 * u, first_reach(h, predicted, u))
         closed = _closed(contacts, h / 2.0 * (np.abs(u) + np.abs(predicted)))
         touching = contacts.only(closed)
         depth = Depth.of(touching, state.memory) if problem.within.convex_gaps is not True else None
-        P, after, p = self._impact(problem.law, touching, depth, state, u, predicted, h, M)
+        P, after, p = self._impact(problem.law, touching, depth, state, u, predicted, h, W)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers, depth)
+
+    def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
+        """The velocity after a step without contacts, u^n + h W^-1 f, and the metric W = M + h/2 C + h^2/4 K.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+        t : float
+            Time before the step.
+        q : array
+            Positions before the step.
+        u : array
+            Velocities before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        predicted : array
+            The velocity that the contacts change, in the shape of q.
+        W : Metric
+            The metric of the projection; M for a force without slopes.
+        """
+        W = effective_metric(problem, self.theta, t, q, u, h)
+        f = problem.force(t + h / 2.0, q + h / 2.0 * u, u)
+        return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
     def _impact(
         self, law: ImpactLaw, touching: Contacts, depth: Depth | None, state: State, u: Array, predicted: Array,

@@ -91,6 +91,7 @@ class Paoli(Scheme):
 
     abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX, EQUALITIES})
     remembers: ClassVar[type[Any] | None] = Memory
+    balances: ClassVar[bool] = True
 
     solver: Solver = field(default_factory=Automatic)
     z: Finite | Callable[[float], Array] = 0.5

@@ -82,7 +82,7 @@ def taken(sol: Solution) -> Iterator[Taken]:
         here = np.isfinite(q[k - 1]) & np.isfinite(q[k])  # who came in or left in this step is left out
         there = _placed(sol, q[k - 1])
         J, M = impulse(sol, k), _metric(sol, there)
-        before, driving = _start(sol, k, there, u[k - 1], u[k])
+        before, driving, M = _start(sol, k, there, u[k - 1], u[k], M)
         mask = here.ravel()
         yield Taken(
             k,
@@ -146,19 +146,20 @@ def _metric(sol: Solution, q: Array) -> Metric:
     raise InvalidValue("the masses are not in the file: give the problem, jo.io.read(path, problem)")
 
 
-def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array) -> tuple[Array, Array | None]:
-    """The velocity before the step, and the impulse of the forces in it."""
+def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array, M: Metric) -> tuple[Array, Array | None, Metric]:
+    """The velocity before the step, the impulse of the forces in it, and the metric of its projection."""
     problem, scheme, t = sol.problem, sol.scheme, float(sol.t[k - 1])
     if sol.order == 1:
         if not isinstance(problem, Sweeping):
             raise InvalidValue("the desired velocity is not in the file: give the problem, jo.io.read(path, problem)")
-        return problem.velocity(t, q), np.zeros_like(q)
+        return problem.velocity(t, q), np.zeros_like(q), M
     known = None if sol.durations is None else float(sol.durations[k])
     h = float(sol.stats["h"][k - 1]) if known is None or not np.isfinite(known) else known
     if not isinstance(problem, Motion):
         constant = sol.facts.force
-        return u, None if constant is None else h * np.broadcast_to(constant, q.shape)
-    if isinstance(scheme, Maury):
-        return u, h * scheme.mean_force(problem, t, q, u, h)
+        return u, None if constant is None else h * np.broadcast_to(constant, q.shape), M
+    if isinstance(scheme, Maury | MoreauJean):
+        predicted, M = scheme.predict(problem, t, q, u, h)
+        return u, M.times((predicted - u).ravel()).reshape(q.shape), M
     implicit = isinstance(scheme, Paoli) and scheme.implicit
-    return u, h * problem.force(t, q, (u + u_next) / 2.0 if implicit else u)
+    return u, h * problem.force(t, q, (u + u_next) / 2.0 if implicit else u), M

@@ -196,12 +196,15 @@ def _moreau_jean(
     m, d = G.shape
     q, u, place = state[Q], state[U], vectors[CORRECTED]
     vectors[FORCE, 0] = np.nan
-    force(t, q, u, parameters, vectors[FORCE])
+    for k in range(d):
+        place[k] = q[k] + h / 2.0 * u[k]
+    force(t + h / 2.0, place, u, parameters, vectors[FORCE])
     for k in range(d):
         predicted = u[k] + h * (vectors[FORCE, k] * root[k] * root[k])
         vectors[X, k] = predicted
         vectors[W, k] = (predicted + e * u[k]) / (1.0 + e)
-        place[k] = q[k] if flat else q[k] + h / 2.0 * u[k]
+        if flat:
+            place[k] = q[k]
         if not abs(predicted) < np.inf:
             return NOT_FINITE
     per_row[GAP, 0] = np.nan

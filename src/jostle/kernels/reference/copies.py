@@ -192,11 +192,12 @@ def _nearest(copy: Copy, t: float, w: Array, flat: bool) -> tuple[Array, Array]:
 def _moreau_jean(copy: Copy, flat: bool, moving: bool, length: Array) -> None:
     """The contacts closed at the midpoint of the step obey the law, and curved ones do not sink."""
     t, h, e, q, u = copy.t, copy.h, copy.e, copy.q, copy.u
-    F = copy.acceleration(t, q, u)
+    midpoint = q + h / 2.0 * u
+    F = copy.acceleration(t + h / 2.0, midpoint, u)
     after = u + h * F
     _finite(after)
     w = (after + e * u) / (1.0 + e)
-    place = q if flat else q + h / 2.0 * u
+    place = q if flat else midpoint
     gap, G = copy.gaps(t + h / 2.0, place)
     rate = G @ u
     size = np.abs(gap) + np.abs(G) @ (np.abs(q) + h / 2.0 * (np.abs(u) + np.abs(after)))

@@ -1,0 +1,187 @@
+"""Stiff forces: the metric in which a scheme takes them implicitly, and a watch over those that it takes explicitly.
+
+A scheme that moves positions by q^{n+1} = q^n + h v, v = (1 - theta) u^n + theta u^{n+1}, takes a force with slopes
+K = -df/dq and C = -df/du at q^n + theta h v and v, linearised:
+
+    (M + theta h C + theta^2 h^2 K) (u^{n+1} - u^n) = h f + G^T p,    f = f(q^n, u^n) - theta h K u^n
+
+That is one projection, in the effective metric W = M + theta h C + theta^2 h^2 K. Theta is 1 for `Maury`, the implicit
+Euler method, and 1/2 for `MoreauJean`, the trapezoidal rule. If K and C are symmetric and not negative, the energy of a
+linear force does not grow, for all h.
+
+An explicit force, or what the slopes that were given leave of it, is stable if h^2 K + 2 h C < 4 W. In a step that is
+longer the fastest mode turns round each time, and grows until a wall holds it. Both can be measured without a further
+call of the force: a^n = u^{n+1} - u^n - M^-1 G^T p is the velocity that the force gave in a step, it belongs to the
+place that is h u^n away from that of the step before, and along this way h^2 K / M is -(a^n - a^{n-1}) . u^n / |u^n|^2.
+Only if a^n turns round, does not shrink and changes by more than 4, several times in succession, is the force asked at
+both places at one time, which separates its slopes from what changes in time. (Hairer, Lubich & Wanner 2006, I.1.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, dot, to_host
+from jostle.convex.metric import Metric, metric
+from jostle.errors import InvalidValue, UnstableStep, warn
+from jostle.problems import Motion
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
+
+STABLE = 4.0
+"""Limit of h^2 K + 2 h C, in multiples of M, up to which explicit steps are stable."""
+NOTABLE_GROWTH = 8.0
+"""A force that turned round in successive steps is examined when |a|^2 has grown by this factor."""
+NOTABLE_TURNS = 16
+"""A force is examined when it turned round in this many successive steps, even if walls keep it from growing."""
+SAME_SIZE = 1e-9
+"""|a|^2 does not shrink if it loses less than this fraction in a step."""
+STRAIGHT = 0.5
+"""A force is a spring, and no switch, if its value half way is nearer to the mean of its values at both ends than this
+fraction of half their difference."""
+
+
+def effective_metric(problem: Motion, theta: float, t: float, q: Array, u: Array, h: float) -> Metric:
+    """W = M + theta h C + theta^2 h^2 K at one state; M if the force has no slopes, or theta is 0."""
+    M, stiff = problem.metric(q), problem.stiff
+    if stiff is None or theta == 0.0:
+        return M
+    known = stiff._metrics.get(theta)
+    if known is not None and stiff.constant and known[0] is M and known[1] == h:
+        found: Metric = known[2]
+        return found
+    K, C = stiff.slopes(t, q, u)
+    sums = _sum(theta * h * C, (theta * h) ** 2 * K)
+    try:
+        W = metric(_sum(M.mass, sums), (q.size,))
+    except InvalidValue as error:
+        raise InvalidValue(
+            f"M + theta h C + (theta h)^2 K is not positive definite at t = {t:g}, for h = {h:g} and theta = {theta:g} "
+            f"({error}): choose a smaller h, or leave what is negative out of the stiffness and the damping"
+        ) from None
+    if stiff.constant:
+        stiff._metrics[theta] = M, h, W
+    return W
+
+
+def stiffness_times(problem: Motion, t: float, q: Array, u: Array) -> Array | float:
+    """K u at one state, in the shape of q; 0 if the force has no slopes."""
+    if problem.stiff is None:
+        return 0.0
+    K = problem.stiff.slopes(t, q, u)[0]
+    return (K * u.ravel() if K.ndim == 1 else K @ u.ravel()).reshape(q.shape)
+
+
+def _sum(A: Array, B: Array) -> Array:
+    """A + B, of which each is a diagonal or a matrix."""
+    if A.ndim == B.ndim:
+        return A + B
+    return (np.diag(A) if A.ndim == 1 else A) + (np.diag(B) if B.ndim == 1 else B)
+
+
+class _Step(NamedTuple):
+    """A step as the next one needs it."""
+
+    before: State
+    after: State
+    h: float
+    a: Array
+    power: float
+    """|a|_M^2."""
+
+
+class ForceWatch:
+    """Warns, once in a run, if the force is too stiff for the steps.
+
+    Parameters
+    ----------
+    problem : Motion
+        The problem.
+    scheme : Scheme
+        The scheme of the run.
+    """
+
+    def __init__(self, problem: Motion, scheme: Scheme):
+        self.problem, self.theta = problem, scheme.theta
+        self.last: _Step | None = None
+        self.growth, self.turns, self.done = 1.0, 0, False
+        """The growth of |a|^2 and the number of steps since the force last did not turn round."""
+
+    @staticmethod
+    def of(problem: Any, scheme: Scheme) -> ForceWatch | None:
+        """The watch over a run, if its force can be stiff and the velocities of the scheme obey its balance."""
+        if not isinstance(problem, Motion) or problem.constant_force is not None or not scheme.balances:
+            return None
+        return ForceWatch(problem, scheme)
+
+    def after(self, before: State, state: State, h: float, number: int) -> None:
+        """Look at a step, and warn if it is one of a force that is too stiff."""
+        if self.done:
+            return
+        M, last = self.problem.metric(before.q), self.last
+        u, a = before.u.ravel(), (state.u - before.u).ravel()
+        if state.contacts is not None and state.multipliers.any():
+            a = a - M.solve(state.contacts.G.adjoint(state.multipliers))
+        power = M.inner(a, a)
+        self.last = _Step(before, state, h, a, power)
+        if last is None or last.after is not before or last.h != h:
+            self.growth, self.turns = 1.0, 0
+            return
+        turned = M.inner(a, last.a) < 0.0 and power >= (1.0 - SAME_SIZE) * last.power
+        if not turned or not M.inner(last.a - a, u) > STABLE * M.inner(u, u):
+            self.growth, self.turns = 1.0, 0
+            return
+        self.growth, self.turns = self.growth * power / last.power, self.turns + 1
+        if self.growth >= NOTABLE_GROWTH or self.turns >= NOTABLE_TURNS:
+            self._examine(last.before, before, h, number)
+            self.growth, self.turns = 1.0, 0
+
+    def _examine(self, earlier: State, now: State, h: float, number: int) -> None:
+        """Measure the slopes of the force between two states, and warn if explicit steps are not stable."""
+        if self.problem.past is not None:
+            self.done = True
+            return
+        t, force = now.t, self.problem.force
+        here, again = force(t, now.q, now.u), force(t, now.q, now.u)
+        if (here != again).any():  # random forces do not depend on the state alone
+            self.done = True
+            return
+        moved, there = force(t, earlier.q, now.u), force(t, earlier.q, earlier.u)
+        W = effective_metric(self.problem, self.theta, t, now.q, now.u, h)
+        stiffness = h * h * _slope(W, moved - here, now.q - earlier.q)
+        damping = h * _slope(W, there - moved, now.u - earlier.u)
+        if not stiffness + 2.0 * damping > STABLE:
+            return
+        if self.growth < NOTABLE_GROWTH:
+            half = force(t, (now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
+            bend = np.abs(half - (here + there) / 2.0).max()
+            if bend > STRAIGHT * np.abs(here - there).max() / 2.0:  # a switch, about which the motion chatters
+                return
+        self.done = True
+        # the h' with (h'/h)^2 stiffness + 2 (h'/h) damping = 4
+        longest = h * STABLE / (damping + float(np.sqrt(damping**2 + STABLE * stiffness)))
+        what = f"h^2 K / M = {stiffness:.3g} and h C / M = {damping:.3g}" if damping else f"h^2 K / M = {stiffness:.3g}"
+        grew = (
+            f"the energy of its impulse grew by a factor of {self.growth:.3g}"
+            if self.growth > 2.0
+            else "only walls held it"
+        )
+        partly = "slopes that are closer to its own" if self.problem.stiff else "its slopes"
+        warn(
+            f"step {number} (t = {now.t + h:.6g}): the force is too stiff for h = {h:g}, and the result is wrong. It "
+            f"turned round in each of the last {self.turns + 1} steps, and {grew}; between the last two its slopes are "
+            f"{what} (K = -df/dq, C = -df/du), and explicit steps need h^2 K + 2 h C < {STABLE:g} M. Choose h well "
+            f"below {longest:.2g}, or give the force with {partly}, force=jo.StiffForce(f, stiffness=K, damping=C), "
+            f"and use Maury or MoreauJean",
+            UnstableStep,
+        )
+
+
+def _slope(W: Metric, change: Array, way: Array) -> float:
+    """How much less a force becomes along a way, in multiples of W; not less than 0."""
+    along, change = to_host(way).ravel(), to_host(change).ravel()
+    along, change = (np.where(np.isfinite(each), each, 0.0) for each in (along, change))
+    size = W.inner(along, along)
+    return max(float(dot(change, along)) / size, 0.0) if size > 0.0 else 0.0
