@@ -483,14 +483,14 @@ def test_threads_may_share_a_moving_wall():
 
     def landed(k):
         ball = jo.Motion(q0=[[0.0, 0.1 + 0.01 * k]], force=[0.0, -9.81], within=table)
-        return jo.solve(ball, jo.Maury(), t=0.1, h=(1.0 + 0.1 * k) * 1e-3).q[-1].tolist()
+        return jo.solve(ball, jo.MoreauJean(), t=0.1, h=(1.0 + 0.01 * k) * 1e-3).q[-1].tolist()
 
-    alone = [landed(k) for k in range(8)]
+    alone = [landed(k) for k in range(16)]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(landed, range(8))) == alone
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(landed, range(16))) == alone
     finally:
         sys.setswitchinterval(before)
 
