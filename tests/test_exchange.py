@@ -725,3 +725,30 @@ def test_presence_is_kept_aside_and_changed_by_copies():
     assert placed[[0, 2]].tolist() == q[[0, 2]].tolist()
     assert (placed[1] < 0.0).all()
     assert presence.still(q)[1].tolist() == [0.0, 0.0]
+
+
+class Rail(jo.ConstraintSet):
+    """Each body stays on the line y = 0."""
+
+    convex_gaps, moving, equalities, curved = False, False, True, True
+
+    def linearise(self, t, q, reach=np.inf):
+        body, G = np.arange(len(q)), np.zeros((len(q), *q.shape))
+        G[body, body, 1] = 1.0
+        pairs = np.stack([body, np.full(len(q), -1)], axis=1)
+        rows = jo.Polyhedron(G.reshape(len(q), -1), np.zeros(len(q))).G
+        return jo.Contacts(q[:, 1].copy(), rows, pairs, numbers=1, at=q, bodies=len(q), length=1.0,
+                           equal=np.ones(len(q), dtype=bool))  # fmt: skip
+
+
+@second_order
+def test_equalities_hold_for_those_who_are_there_beside_other_sets(scheme):
+    within = Rail() & jo.Balls([0.1, 0.1, 0.1]) & jo.HalfSpace([0.0, 1.0], -3.0)
+    q0, v0 = [[0.0, 0.0], [0.3, 0.0], [0.6, 0.0]], [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    sol = jo.solve(
+        jo.Motion(q0=q0, v0=v0, force=[0.0, -G], within=within, present=[True, True, False]), scheme, t=0.5, h=H
+    )
+    assert sol.q[-1][:2, 1] == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert sol.u[-1][:2, 0] == pytest.approx([0.5, 0.5])
+    assert np.isnan(sol.q[-1][2]).all()
+    assert sol.gaps().min() > -2.0 * H  # of the balls and of the rail, not minus the distance to the floor

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -272,3 +274,63 @@ def test_a_chain_of_1000_links_hangs_and_hits_a_floor():
     assert (sol.q[-1][:, 1] < -0.25 + 1e-9).sum() > 500
     assert sol.overlap < 0.05
     assert sol.multipliers[-1][:links].min() < 0.0  # the links at the point hang
+
+
+few_runs = settings(max_examples=8)
+"""Each example is a run."""
+
+
+@few_runs
+@given(st.floats(-5.0, 5.0), st.floats(1e-3, 1e-2), st.floats(0.2, 5.0), st.booleans())
+def test_a_rod_hoisted_at_a_constant_speed_carries_the_weight(speed, h, length, dependent):
+    """Also if the rod is there twice, so that the two depend on each other."""
+
+    def points(t):
+        return [[0.0, length + speed * t]]
+
+    rods = jo.Rods([(0, -1)] * (2 if dependent else 1), length, points=points)
+    load = jo.Motion(q0=[[0.0, 0.0]], v0=[[0.0, speed]], force=[0.0, -GRAVITY], within=rods)
+    sol = jo.solve(load, jo.Maury(), t=20 * h, h=h)
+    tension = np.array([p.sum() for p in sol.multipliers[1:]]) / h
+    assert tension == pytest.approx(-GRAVITY, rel=1e-6)
+    assert sol.u[:, 0, 1] == pytest.approx(speed, abs=1e-9)
+
+
+@few_runs
+@given(st.floats(0.3, 3.0), st.floats(0.3, 3.0), st.floats(1.0, 6.0), st.floats(0.5, 2.0), st.floats(0.005, 0.02))
+def test_a_rod_on_a_moving_point_is_too_long_by_what_a_step_across_it_makes(wide, high, rate, length, h):
+    """Linearised at the end of the step, the rod has its length along its old direction, and h |u| across it."""
+
+    def points(t):
+        return [[wide * np.sin(rate * t), high * np.sin(1.7 * rate * t)]]
+
+    rods = jo.Rods([(0, -1)], length, points=points)
+    bob = jo.Motion(q0=[[0.0, -length]], force=[0.0, -GRAVITY], within=rods)
+    sol = jo.solve(bob, jo.Maury(), t=60 * h, h=h)
+    speed = np.linalg.norm(sol.u[:, 0], axis=1)
+    assert (-sol.gaps() <= (h * speed) ** 2 / (2.0 * length) + 1e-9 * length).all()
+
+
+@jo.equalities(gradient=lambda t, q: [[[0.0, 1.0]]], moving=False)
+def guide(t, q):
+    """The straight guide of a slider."""
+    return [q[0, 1]]
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+@few_runs
+@given(st.floats(0.05, 0.8), st.floats(0.05, 0.12), st.floats(-3.0, 3.0))
+def test_a_slider_crank_passes_its_dead_centres(scheme, crank, turn, decade):
+    """`crank` is the radius over the length of the rod, `turn` the angle of a step."""
+    length = 10.0**decade
+    r, h = crank * length, 1e-3
+
+    def pin(t):
+        return [[r * np.cos(turn * t / h), r * np.sin(turn * t / h)]]
+
+    within = jo.Rods([(0, -1)], length, points=pin) & guide
+    slider = jo.Motion(q0=[[r + length, 0.0]], within=within)
+    sol = jo.solve(slider, scheme, t=h * np.ceil(3.6 / turn), h=h)
+    angle = turn * sol.t / h
+    exact = r * np.cos(angle) + np.sqrt(length**2 - (r * np.sin(angle)) ** 2)
+    assert np.abs(sol.q[:, 0, 0] - exact).max() <= turn**2 * r / (1.0 - crank)

@@ -210,7 +210,7 @@ def contiguous(value: Any, kind: Any = float) -> Any:
     return place_of(value).ascontiguousarray(value, kind)
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: T) -> T:
     """The array, protected against writing if it is one of NumPy: those of CuPy have no such flag."""
     if isinstance(array, np.ndarray):
         array.setflags(write=False)

@@ -1,11 +1,17 @@
 """Admissible sets: gaps against formulas, gradients against differences, stacking, words, and what users write."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.convex.maps import Dense, Pairs
 from jostle.sets.balls import MAX_ALL_PAIRS
+from jostle.sets.differences import Differences
 
 T = 0.7
 STEP = 1e-6
@@ -589,3 +595,48 @@ def test_constraints_keep_the_shape_that_the_user_gave():
 
     record.linearise(0.0, THREE)
     assert set(seen) == {(3, 2)}
+
+
+SCALES = st.floats(-3.0, 3.0).map(lambda decade: 10.0**decade)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), SCALES, SCALES, SCALES, st.booleans())
+def test_a_body_held_by_constraints_of_the_user_never_leaves_their_set_without_a_cause(seed, size, speed, load, first):
+    """Half-spaces through the origin: the body ends in the corner, where its coordinates are round-off."""
+    random = np.random.default_rng(seed)
+    normals = random.normal(size=(2, 2))
+    wedge = jo.constraints(lambda t, q: normals @ q)
+    start = np.linalg.solve(normals, random.uniform(0.0, 1.0, 2))
+    q0, down = size * start, -np.linalg.solve(normals, random.uniform(0.1, 1.0, 2))
+    pull = normals.T @ -random.uniform(0.1, 1.0, 2)  # between the normals: the corner holds it
+    if first:
+        problem, scheme = jo.Sweeping(q0=q0, velocity=speed * pull, within=wedge), jo.Venel()
+    else:
+        problem, scheme = jo.Motion(q0=q0, v0=speed * down, force=load * pull, within=wedge), jo.Maury()
+    t = 4.0 * size / speed
+    sol = jo.solve(problem, scheme, t=t, h=t / 15.0)
+    fastest = np.abs(sol.u).max() + speed + load * t
+    assert sol.gaps().min() >= -1e-8 * (size + t * fastest)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6), SCALES, st.booleans())
+def test_a_body_held_at_the_origin_by_equalities_of_the_user_stays_there(seed, load, scheme):
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(3, 2))  # one of them too many
+    pin = jo.equalities(lambda t, q: rows @ q)
+    held = jo.Motion(q0=[0.0, 0.0], force=load * random.normal(size=2), within=pin)
+    sol = jo.solve(held, jo.Maury() if scheme else jo.MoreauJean(), t=1.0, h=0.1)
+    assert np.abs(sol.q).max() <= 1e-9 * load
+
+
+def test_differences_serve_configurations_of_any_size_and_all_threads_alone():
+    outside = jo.constraints(lambda t, q: [np.linalg.norm(q) - 1.0])
+    assert outside.nearest([0.0, 0.5]).point == pytest.approx([0.0, 1.0])
+    assert outside.nearest([0.0, 0.3, 0.4]).point == pytest.approx([0.0, 0.6, 0.8])
+    known = outside.differences.steps
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(outside.nearest, [0.5, 0.0]).result()
+    assert outside.differences.steps is known
+    assert pickle.loads(pickle.dumps(Differences(np.hypot, 2.0))).length == 2.0

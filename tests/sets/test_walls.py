@@ -1,6 +1,9 @@
 """Walls for many bodies: near rows only, block by block; segments and polygons that move; bends; what is refused."""
 
+import gc
+import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -452,3 +455,64 @@ def test_a_turning_polygon_pushes_discs_away_in_time():
 def test_walls_that_are_no_walls_are_refused_by_name(make, error, what):
     with pytest.raises(error, match=what):
         make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda place: jo.HalfSpace([1.0, 0.0], lambda t: place[0]),
+        lambda place: jo.Box(lambda t: [place[0], -9.0], [9.0, 9.0]),
+        lambda place: jo.Outside(lambda t: [place[0] - 1.0, 0.0], 1.0),
+        lambda place: jo.Inside(lambda t: [place[0] + 5.0, 0.0], 5.0),
+    ],
+    ids=["half-space", "box", "outside", "inside"],
+)
+def test_a_moving_wall_is_where_it_is_now(make):
+    """The same time in the next run may be another place: a control loop moves the wall between runs."""
+    place = [0.0]
+    wall, q = make(place), np.array([0.5, 0.0])
+    for place[0] in (0.0, 0.3, 0.6, 0.9):
+        q = wall.nearest(q).point
+        q = jo.solve(jo.Sweeping(q0=q, within=wall), jo.CatchingUp(), t=0.1, h=0.1).q[-1]
+        assert wall.gap(0.0, q) == pytest.approx(max(0.5 - place[0], 0.0), abs=1e-9)
+    assert q == pytest.approx([0.9, 0.0])
+
+
+def test_threads_may_share_a_moving_wall():
+    table = jo.HalfSpace([0.0, 1.0], lambda t: 0.1 * np.sin(t))
+
+    def landed(k):
+        ball = jo.Motion(q0=[[0.0, 0.1 + 0.01 * k]], force=[0.0, -9.81], within=table)
+        return jo.solve(ball, jo.MoreauJean(), t=0.1, h=(1.0 + 0.01 * k) * 1e-3).q[-1].tolist()
+
+    alone = [landed(k) for k in range(16)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(landed, range(16))) == alone
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("kind", ["motion", "sweeping"])
+def test_a_problem_that_is_deleted_leaves_no_memory(kind):
+    def run(n):
+        q0, room = np.stack([2.0 * np.arange(n), np.ones(n)], axis=1), jo.HalfSpace([0.0, 1.0], radii=0.5)
+        if kind == "motion":
+            problem, scheme = jo.Motion(q0=q0, within=room, force=[0.0, -1.0]), jo.Maury()
+        else:
+            problem, scheme = jo.Sweeping(q0=q0, within=room, velocity=[0.0, -1.0]), jo.Venel()
+        room.linearise(0.0, q0)
+        jo.solve(problem, scheme, t=0.1, h=0.1)
+
+    run(1000)
+    tracemalloc.start()
+    try:
+        for n in range(20_000, 20_005):
+            run(n)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 20_000 * 8

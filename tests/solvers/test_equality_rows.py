@@ -5,17 +5,18 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array
 
 import jostle as jo
 from jostle.convex.emptiness import contradiction, proven_by
+from jostle.convex.maps import as_map
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.automatic import _Guess
-from jostle.solvers.elimination import Rows, project_with_equalities
+from jostle.solvers.elimination import Rows, incompatible, project_with_equalities
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-9), jo.GaussSeidel(tol=1e-9), jo.Automatic()]
@@ -265,3 +266,20 @@ def test_an_interior_point_leaves_nothing_on_open_contacts_beside_equalities():
 def test_the_multipliers_of_the_step_before_are_taken_as_they_are():
     K = jo.Polyhedron([[1.0, 1.0]], [-2.0], equal=[True])
     assert _Guess(tol=1e-9).project([3.0, 9.0], K, guess=np.array([-5.0])).converged
+
+
+@pytest.mark.parametrize("copies", [1, 80], ids=["dense", "sparse"])
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(0, 3))
+@settings(max_examples=15)
+def test_what_dependent_rows_do_not_agree_on_is_the_least_squares_residual(copies, seed, independent, dependent):
+    random = np.random.default_rng(seed)
+    E = random.normal(size=(independent, 5))
+    E = np.vstack([E, random.normal(size=(dependent, independent)) @ E])
+    size = 10.0 ** random.uniform(-3.0, 3.0, len(E))  # the unit of each row
+    c = random.normal(size=len(E))
+    unit = np.linalg.norm(E, axis=1)
+    expected = c / unit + E / unit[:, None] @ np.linalg.lstsq(E / unit[:, None], -c / unit, rcond=1e-10)[0]
+    G = as_map(block_diag([size[:, None] * E] * copies, format="csr") if copies > 1 else size[:, None] * E)
+    part, lengths = incompatible(G, np.tile(size * c, copies))
+    assert lengths == pytest.approx(np.tile(size * unit, copies))
+    assert part == pytest.approx(np.tile(expected, copies), abs=1e-7 * np.abs(c / unit).max())

@@ -1,7 +1,8 @@
 """The difference steps that sets remember, as arrays: a checkpoint keeps them, so that a resumed run has the same bits.
 
 Gradients by differences depend on the step that an earlier search found (`sets.differences`). It belongs to the run and
-not to the set: the time loop puts it back before each step, since other calls may have used the set in between.
+not to the set: the time loop puts it back before each step, since other calls may have used the set in between. Each
+thread has its own.
 """
 
 from __future__ import annotations

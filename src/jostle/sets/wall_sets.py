@@ -21,6 +21,7 @@ from jostle.arrays import (
     frozen,
     moved_to,
     place_of,
+    read_only,
     table_entries,
 )
 from jostle.convex.maps import Dense, LinearMap, Pairs
@@ -75,6 +76,7 @@ class Walls(ConstraintSet):
         self._resting: dict[type, Surfaces] = {}
         """The walls as arrays of each type, if they are at rest. Those that move are asked for each time."""
         self._maps: dict[tuple[int, type], LinearMap] = {}
+        self._pairs: dict[tuple[int, type], Integers] = {}
         self._known: dict[tuple[int, type], Sizes] = {}
 
     def _surfaces(self, t: float) -> Surfaces:
@@ -107,10 +109,10 @@ class Walls(ConstraintSet):
         walls = self._now(t, x)
         radii, length = self._sizes(t, x)
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
-            distance, reach = walls.distances(x).ravel(), np.inf
-            pairs = pairs_of_rows(place_of(x).arange(n * k), k)
+            distance, pairs, reach = walls.distances(x).ravel(), self._all_pairs(x), np.inf
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
+            pairs = self._all_pairs(x) if len(pairs) == n * k else pairs
         G, bend = self._gradients(walls, x, pairs, distance)
         gap = distance if radii is None else distance - radii[pairs[:, 0]]
 
@@ -170,6 +172,15 @@ class Walls(ConstraintSet):
         if type(x) not in self._resting:
             self._resting[type(x)] = moved_to(self._surfaces(0.0), x)
         return self._resting[type(x)]
+
+    def _all_pairs(self, x: Array) -> Integers:
+        """(n k, 2): (body, -1 - wall) of all bodies and walls, body by body; the same array each time."""
+        of_these = len(x), type(x)
+        if of_these not in self._pairs:
+            self._pairs[of_these] = read_only(
+                pairs_of_rows(place_of(x).arange(len(x) * len(self.names)), len(self.names))
+            )
+        return self._pairs[of_these]
 
     def _sizes(self, t: float, x: Array) -> Sizes:
         """The sizes of the bodies x (n, d), or of n radii."""

@@ -139,7 +139,7 @@ def incompatible(G: LinearMap, c: Array) -> tuple[Array, Array]:
 def _regularised(G: LinearMap) -> tuple[Callable[[Array], Array], Array]:
     """(A A^T + delta)^-1 x as a function of x for the unit rows A of G, and the lengths of the rows."""
     from scipy.linalg.lapack import dpotrf, dpotrs
-    from scipy.sparse import diags_array, eye_array
+    from scipy.sparse import csr_array, diags_array, eye_array
     from scipy.sparse.linalg import splu
 
     m, n = G.shape
@@ -149,7 +149,7 @@ def _regularised(G: LinearMap) -> tuple[Callable[[Array], Array], Array]:
         A = E / unit[:, None]
         factor, _ = dpotrf(A @ A.T + REGULARISATION * np.eye(m))
         return (lambda x: np.asarray(dpotrs(factor, x)[0])), unit
-    rows = G.tocsr()
+    rows = csr_array(G.tocsr())
     unit = np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), TINY)
     rows = diags_array(1.0 / unit) @ rows
     factors = splu((rows @ rows.T + REGULARISATION * eye_array(m)).tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
