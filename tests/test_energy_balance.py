@@ -97,10 +97,10 @@ def test_radii_that_grow_do_work():
 
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli(), jo.Maury()], ids=["MoreauJean", "Paoli", "Maury"])
 @pytest.mark.filterwarnings("ignore::jostle.EnergyDrift")
-def test_the_error_of_the_balance_is_of_order_one(scheme):
+def test_the_error_of_the_balance_is_of_order_one_and_of_order_two_with_moreau_jean(scheme):
     problem = spring(0.0) if isinstance(scheme, jo.Maury) else spring(1.0)
     errors = [np.abs(jo.solve(problem, scheme, t=4.0, h=h).energy_balance().error).max() for h in (0.02, 0.01, 0.005)]
-    np.testing.assert_allclose(by_two(errors), 2.0, rtol=0.15)
+    np.testing.assert_allclose(by_two(errors), 4.0 if isinstance(scheme, jo.MoreauJean) else 2.0, rtol=0.15)
 
 
 @pytest.mark.filterwarnings("ignore::jostle.EnergyDrift")
@@ -131,8 +131,8 @@ def test_a_potential_that_is_not_that_of_the_force_is_refused():
 
 
 def test_energy_that_changes_though_e_is_one_is_a_warning():
-    with pytest.warns(jo.EnergyDrift, match=r"changed it by .*% of the largest .* between them.*Paoli is"):
-        jo.solve(spring(), jo.MoreauJean(), t=6.0, h=0.02).energy_balance()
+    with pytest.warns(jo.EnergyDrift, match=r"changed it by .*% of the largest .* between them.*a quarter of the error"):
+        jo.solve(spring(), jo.MoreauJean(), t=6.0, h=0.5).energy_balance()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         jo.solve(spring(), jo.Paoli(), t=6.0, h=0.005).energy_balance()

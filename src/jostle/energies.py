@@ -5,7 +5,8 @@
 The kinetic energy comes from the saved velocities. In each step the contacts add p . G (u^n + u^{n+1}) / 2; its two
 parts, what the walls do and what is dissipated, are recorded in each step (`impact_log.works`), whether or not the step
 is saved. The work of the forces is the difference of the potential, f . (q - q_0) for a constant force, or the
-trapezoidal rule along the saved states. What is left is the error of the scheme, and of this rule: O(h), and zero for
+trapezoidal rule along the saved states. What is left is the error of the scheme, and of this rule: O(h), O(h^2) for
+`MoreauJean` under a force that does not depend on the velocity, and zero for
 `MoreauJean` under a constant force, whose positions move by the mean of the velocities.
 """
 
@@ -208,7 +209,7 @@ def _warn_of_drift(found: EnergyBalance) -> None:
         return
     remedy = "MoreauJean loses nothing at impacts, whatever h"
     if abs(between[best]) > abs(lost[best]):
-        remedy = "Paoli is of second order between impacts, where the set is at rest"
+        remedy = "between impacts half of it makes a quarter of the error"
     warn(
         f"with e = 1 the energy should not change, but this run changed it by {change:.3g}, "
         f"{abs(change) / largest:.1%} of the largest kinetic energy: {-lost[best]:+.3g} at impacts, "

@@ -64,11 +64,6 @@ class StiffForce:
     _metrics: dict[float, Any] = field(default_factory=dict, init=False, repr=False)
     """The effective metric of a scheme with a weight theta, and the mass and time step that it belongs to."""
 
-    @property
-    def constant(self) -> bool:
-        """Whether both slopes are the same at all times and places."""
-        return not callable(self.stiffness) and not callable(self.damping)
-
     def slopes(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
         """The slopes K and C at one state.
 
@@ -88,6 +83,17 @@ class StiffForce:
         """
         K, C = (_slope(getattr(self, name), name, t, q, u) for name in ("stiffness", "damping"))
         return K, C
+
+    def _known(self, theta: float, M: Any, h: float) -> Any:
+        """The effective metric that `_keep` kept, if it was for this mass and time step; otherwise None."""
+        mass, step, W = self._metrics.get(theta, (None, 0.0, None))
+        return W if mass is M and step == h else None
+
+    def _keep(self, theta: float, M: Any, h: float, W: Any) -> Any:
+        """Keep an effective metric for the next step, if the slopes are constant."""
+        if not callable(self.stiffness) and not callable(self.damping):
+            self._metrics[theta] = M, h, W
+        return W
 
 
 def _slope(given: Any, name: str, t: float, q: Array, u: Array) -> Array:

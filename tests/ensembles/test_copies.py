@@ -222,11 +222,11 @@ def test_period_doubling_is_located_with_order_four():
 def test_time_stepping_finds_the_orbit_with_order_one(scheme):
     exact = single_impact_orbit(2.6)
     T = 2 * np.pi / 2.6
-    errors = []
-    for steps in (100, 400, 1600):
+    errors, each = [], np.array([100, 200, 400, 800, 1600, 3200])
+    for steps in each:  # where in a step the impacts fall is a matter of chance: single errors vary
         found = impacts(oscillators(2.6), scheme, t=120 * T, h=T / steps, keep=20)
         errors.append(np.abs(found.speed[0] - exact).max())
-    assert 0.7 < order(1.0 / np.array([100, 400, 1600]), errors).order < 1.5
+    assert 0.7 < order(1.0 / each, errors).order < 1.5
     assert errors[-1] < 5e-3
 
 

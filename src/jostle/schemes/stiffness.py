@@ -13,8 +13,9 @@ An explicit force, or what the slopes that were given leave of it, is stable if 
 longer the fastest mode turns round each time, and grows until a wall holds it. Both can be measured without a further
 call of the force: a^n = u^{n+1} - u^n - M^-1 G^T p is the velocity that the force gave in a step, it belongs to the
 place that is h u^n away from that of the step before, and along this way h^2 K / M is -(a^n - a^{n-1}) . u^n / |u^n|^2.
-Only if a^n turns round, does not shrink and changes by more than 4, several times in succession, is the force asked at
-both places at one time, which separates its slopes from what changes in time. (Hairer, Lubich & Wanner 2006, I.1.)
+Only if a^n turns round and this number exceeds 4, and a^n has grown or did so many times in succession, is the force
+asked at both places at one time, which separates its slopes from what changes in time, and half way, which separates
+springs from switches. (Hairer, Lubich & Wanner 2006, I.1.)
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, dot, to_host
+from jostle.arrays import Array, dot
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, UnstableStep, warn
 from jostle.problems import Motion
@@ -36,8 +37,6 @@ NOTABLE_GROWTH = 8.0
 """A force that turned round in successive steps is examined when |a|^2 has grown by this factor."""
 NOTABLE_TURNS = 16
 """A force is examined when it turned round in this many successive steps, even if walls keep it from growing."""
-SAME_SIZE = 1e-9
-"""|a|^2 does not shrink if it loses less than this fraction in a step."""
 STRAIGHT = 0.5
 """A force is a spring, and no switch, if its value half way is nearer to the mean of its values at both ends than this
 fraction of half their difference."""
@@ -48,21 +47,18 @@ def effective_metric(problem: Motion, theta: float, t: float, q: Array, u: Array
     M, stiff = problem.metric(q), problem.stiff
     if stiff is None or theta == 0.0:
         return M
-    known = stiff._metrics.get(theta)
-    if known is not None and stiff.constant and known[0] is M and known[1] == h:
-        found: Metric = known[2]
-        return found
+    W: Metric | None = stiff._known(theta, M, h)
+    if W is not None:
+        return W
     K, C = stiff.slopes(t, q, u)
-    sums = _sum(theta * h * C, (theta * h) ** 2 * K)
     try:
-        W = metric(_sum(M.mass, sums), (q.size,))
+        W = metric(_sum(M.mass, _sum(theta * h * C, (theta * h) ** 2 * K)), (q.size,))
     except InvalidValue as error:
         raise InvalidValue(
             f"M + theta h C + (theta h)^2 K is not positive definite at t = {t:g}, for h = {h:g} and theta = {theta:g} "
             f"({error}): choose a smaller h, or leave what is negative out of the stiffness and the damping"
         ) from None
-    if stiff.constant:
-        stiff._metrics[theta] = M, h, W
+    stiff._keep(theta, M, h, W)
     return W
 
 
@@ -129,11 +125,10 @@ class ForceWatch:
         if last is None or last.after is not before or last.h != h:
             self.growth, self.turns = 1.0, 0
             return
-        turned = M.inner(a, last.a) < 0.0 and power >= (1.0 - SAME_SIZE) * last.power
-        if not turned or not M.inner(last.a - a, u) > STABLE * M.inner(u, u):
+        if M.inner(a, last.a) >= 0.0 or not M.inner(last.a - a, u) > STABLE * M.inner(u, u):
             self.growth, self.turns = 1.0, 0
             return
-        self.growth, self.turns = self.growth * power / last.power, self.turns + 1
+        self.growth, self.turns = max(self.growth * power / last.power, 1.0), self.turns + 1
         if self.growth >= NOTABLE_GROWTH or self.turns >= NOTABLE_TURNS:
             self._examine(last.before, before, h, number)
             self.growth, self.turns = 1.0, 0
@@ -150,15 +145,16 @@ class ForceWatch:
             return
         moved, there = force(t, earlier.q, now.u), force(t, earlier.q, earlier.u)
         W = effective_metric(self.problem, self.theta, t, now.q, now.u, h)
-        stiffness = h * h * _slope(W, moved - here, now.q - earlier.q)
-        damping = h * _slope(W, there - moved, now.u - earlier.u)
-        if not stiffness + 2.0 * damping > STABLE:
+        (K, steepest), (C, strongest) = (
+            _slopes(W, moved - here, now.q - earlier.q),
+            _slopes(W, there - moved, now.u - earlier.u),
+        )
+        if not h * h * K + 2.0 * h * C > STABLE:
             return
-        if self.growth < NOTABLE_GROWTH:
-            half = force(t, (now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
-            bend = np.abs(half - (here + there) / 2.0).max()
-            if bend > STRAIGHT * np.abs(here - there).max() / 2.0:  # a switch, about which the motion chatters
-                return
+        stiffness, damping = h * h * steepest, h * strongest
+        half = force(t, (now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
+        if np.abs(half - (here + there) / 2.0).max() > STRAIGHT * np.abs(here - there).max() / 2.0:
+            return  # a switch, about which the motion chatters
         self.done = True
         # the h' with (h'/h)^2 stiffness + 2 (h'/h) damping = 4
         longest = h * STABLE / (damping + float(np.sqrt(damping**2 + STABLE * stiffness)))
@@ -179,9 +175,9 @@ class ForceWatch:
         )
 
 
-def _slope(W: Metric, change: Array, way: Array) -> float:
-    """How much less a force becomes along a way, in multiples of W; not less than 0."""
-    along, change = to_host(way).ravel(), to_host(change).ravel()
-    along, change = (np.where(np.isfinite(each), each, 0.0) for each in (along, change))
-    size = W.inner(along, along)
-    return max(float(dot(change, along)) / size, 0.0) if size > 0.0 else 0.0
+def _slopes(W: Metric, change: Array, way: Array) -> tuple[float, float]:
+    """How much less a force becomes along a way, in multiples of W: y . x / x . W x, not less than 0; and y . W^-1 y /
+    y . x, which is closer to the largest slope, if some coordinates move without a change of force."""
+    y, x = change.ravel(), way.ravel()
+    work, size = float(dot(y, x)), W.inner(x, x)
+    return (work / size, float(dot(y, W.solve(y))) / work) if work > 0.0 and size > 0.0 else (0.0, 0.0)
