@@ -222,6 +222,10 @@ class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
+class NotReproducible(JostleWarning):
+    """A run of a study gives other results when it is repeated with the same parameters and the same seed."""
+
+
 class OldSpelling(JostleWarning, FutureWarning):
     """A scenario file uses a kind or a key that has another name now; the message says which."""
 
