@@ -148,15 +148,3 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
         "jostle": identity["jostle"],
     }  # fmt: skip
     return {key: item for key, item in found.items() if item not in ("", [])}, results
-
-
-def of_file(path: Path) -> dict[str, Any]:
-    """What a study file would do."""
-    from jostle.ensembles.study_files import load_study
-
-    study, until = load_study(path)
-    return {
-        "title": study.title, "cases": len(study.cases), "repeat": study.repeat, "runs": study.runs,
-        "parameters": list(study.cases[0]), "measures": list(study.measured), "curves": list(study.traced),
-        "until": "the last run" if until is None else type(until).__name__, "seed": study.seed,
-    }  # fmt: skip

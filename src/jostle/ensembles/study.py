@@ -249,7 +249,7 @@ def _named(given: Any, known: Registry[Measure], argument: str) -> dict[str, Mea
     if isinstance(given, Mapping):
         items = [(str(name), each) for name, each in given.items()]
     else:
-        items = [(_name(each), each) for each in given]
+        items = [(name_of(each), each) for each in given]
     names = [name for name, _ in items]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -260,7 +260,12 @@ def _named(given: Any, known: Registry[Measure], argument: str) -> dict[str, Mea
     return {name: found(each, known) for name, each in items}
 
 
-def _name(measure: Any) -> str:
+def name_of(measure: Any) -> str:
+    """The name of the column of a measure.
+
+    >>> name_of("flow"), name_of("my_module:queue_length"), name_of(max)
+    ('flow', 'queue_length', 'max')
+    """
     if isinstance(measure, str):
         return measure.rpartition(":")[2]
     return str(getattr(measure, "__name__", type(measure).__name__))
