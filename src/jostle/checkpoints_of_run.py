@@ -38,12 +38,12 @@ class CheckpointsOfRun:
         if checkpoint is None:
             return
         from jostle.io.checkpoint import Checkpoint
-        from jostle.io.run_identity import Run, functions_of
+        from jostle.io.run_identity import Called, Run, functions_of
 
         self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         told = {"t": grid.end, **free}
-        times, functions = (grid.start, grid.end), partial(functions_of, problem)
-        self.run = Run(problem, scheme, made, times, grid.sizes, told, self.checkpoint.random, functions)
+        called = Called(partial(functions_of, problem), self.checkpoint.random, self.past.get("problem"))
+        self.run = Run(problem, scheme, made, (grid.start, grid.end), grid.sizes, told, called)
         self._forget()
 
     def load(self) -> Position:

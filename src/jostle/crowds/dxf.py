@@ -11,7 +11,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
 from jostle.crowds.geometry import Geometry
-from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, regular_file
+from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, check_crossings, regular_file
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue, JostleWarning, warn
 
@@ -110,6 +110,8 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
         if not some:
             raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
     _warn_of_unread(layers, walls, exits, path)
+    everything = [*lines, *(line for _, line in circles), *named.values()]
+    check_crossings(np.concatenate([segments_of(line) for line in everything]), path)
     columns = np.zeros(len(circles), dtype=bool)
     try:
         plan = _enclosed(named, lines)
@@ -144,12 +146,21 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
         rooms[beside[0]] = faces[beside[0]]
     area = shapely.union_all(list(rooms.values()))
     pieces = [np.array(line.coords) for line in shapely.get_parts(noded)]
-    single = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in pieces])
+    single = np.concatenate([segments_of(line) for line in pieces])
     middles = shapely.points(single.mean(axis=1))
     thin = single[
         shapely.contains(area, middles) & (shapely.distance(_outlines(shapely, rooms), middles) > 1e-9 * size)
     ]
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
+
+
+def segments_of(corners: Array) -> Array:
+    """(k - 1, 2, 2) the segments of a line with k corners.
+
+    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
+    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
+    """
+    return np.stack([corners[:-1], corners[1:]], axis=1)
 
 
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:

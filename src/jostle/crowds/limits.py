@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from jostle.arrays import Array
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -17,12 +19,18 @@ MAX_PIXELS = 25_000_000
 """Largest number of pixels of a picture: 5000 by 5000."""
 MAX_RUNS = 200_000
 """Largest number of runs of pixels of one kind in the rows of a picture: a photograph has more, a plan does not."""
+MAX_PICTURE_CORNERS = 20_000
+"""Largest number of corners of the floor or of the exits in a picture: noise has more, a plan does not."""
 MAX_ENTITIES = 200_000
 """Largest number of entities in a drawing, counting those in blocks as often as the blocks are inserted."""
 MAX_NESTING = 32
 """Largest depth of nested blocks."""
 MAX_CORNERS = 200_000
 """Largest number of corners of all lines of a drawing, after curves have become polylines."""
+MAX_NEAR_LINES = 2_000_000
+"""Largest number of pairs of segments whose bounding boxes overlap: in a plan, each segment is near a few others."""
+MAX_CROSSINGS = 100_000
+"""Largest number of pairs of segments that cross, each of which becomes a corner."""
 MAX_CURVE = 10_000.0
 """Largest radius or extent of one curve, in metres."""
 LARGEST_BUILDING, SMALLEST_BUILDING = 2_000.0, 1.0
@@ -56,3 +64,25 @@ def check(found: float, most: float, where: Any, what: str, limit: str) -> None:
     """
     if not found <= most:
         raise InvalidValue(f"{where} has {found:.10g} {what}, more than the limit {limit} = {most:.10g}")
+
+
+def check_crossings(segments: Array, where: Any) -> None:
+    """Raise if too many segments (m, 2, 2) cross each other, which GEOS would work on for hours without an end.
+
+    >>> import numpy as np
+    >>> check_crossings(np.random.default_rng(0).uniform(0.0, 9.0, (900, 2, 2)), "plan.dxf")
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: plan.dxf has 100... pairs of lines that cross, more than the limit MAX_CROSSINGS = 100000
+    """
+    shapely = package("shapely")
+    lines = shapely.linestrings(segments)
+    tree, near, crossing = shapely.STRtree(lines), 0, 0
+    size = max(MAX_NEAR_LINES // max(len(lines), 1), 1)
+    for start in range(0, len(lines), size):
+        first, second = tree.query(lines[start : start + size])
+        first += start
+        later = first < second
+        near += int(later.sum())
+        check(near, MAX_NEAR_LINES, where, "pairs of lines that are near each other", "MAX_NEAR_LINES")
+        crossing += int(shapely.crosses(lines[first[later]], lines[second[later]]).sum())
+        check(crossing, MAX_CROSSINGS, where, "pairs of lines that cross", "MAX_CROSSINGS")

@@ -266,7 +266,7 @@ class Checkpoint:
     ) -> tuple[str, State | None, dict[str, Any]]:
         """What differs between a checkpoint and a run, in words, and the state and the memories of the checkpoint."""
         told = kept.json("run")
-        different = run.difference(told, kept.count("step"))
+        different = run.difference(told, kept.count("step")) or run.other_start(told)
         if different:
             return different, None, {}
         state = kept.state(run.problem, run.scheme)
@@ -276,7 +276,7 @@ class Checkpoint:
                 thing.remind(deepcopy(noted[name]))
             except InvalidValue as error:
                 raise BrokenFile(f"{kept.path} is damaged: the memory of {name} is invalid: {error}") from None
-        return run.other_values(told, state), state, noted
+        return run.other_state(told, state), state, noted
 
 
 def _put_back(random: np.random.Generator, state: str, path: Path) -> None:

@@ -98,9 +98,13 @@ class Contents:
             early, now = found["values"]["early"], found["values"]["now"]
             [float(t) for t in early]
             tables = [*(found[part] for part in ("titles", "fixed", "free")), *found["fixed"].values(), *early.values()]
-            if all(isinstance(table, dict) for table in [*tables, now]):
+            if all(isinstance(table, dict) for table in [*tables, now]) and all(
+                isinstance(one, str) or all(isinstance(number, int | float) for number in one)
+                for values in [*early.values(), now]
+                for one in values.values()
+            ):
                 return dict(found)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
         raise self._wrong(name, "the description of a run")
 

@@ -14,12 +14,14 @@ import inspect
 import json
 import types
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
+from jostle.past import Remembers
 from jostle.plugins import is_of_jostle
 
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
@@ -52,21 +54,23 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
     return found
 
 
-def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None) -> Values:
-    """What functions without arguments return; `random` is a generator from which they draw.
+def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None, past: Remembers | None = None) -> Values:
+    """What functions without arguments return; `random` is a generator from which they draw, `past` what remembers.
 
-    Up to 8 numbers are kept, of longer arrays their size, extremes and a weighted mean. The generator begins with the
-    same state in every call, and is left as it was.
+    Up to 8 numbers are kept, of longer arrays their size, extremes and a weighted mean. Every call begins with the same
+    state of the generator and without memories; both are left as they were.
 
     >>> returned({"force": lambda: [0.0, -9.81], "mass": lambda: 1 / 0})
     {'force': [0.0, -9.81], 'mass': 'ZeroDivisionError'}
     """
     bits = None if random is None else random.bit_generator
-    before = None if bits is None else bits.state
+    before, memory = None if bits is None else bits.state, None if past is None else deepcopy(past.memory)
     found: Values = {}
     for name, function in functions.items():
         if bits is not None:
             bits.state = type(bits)(0).state
+        if past is not None:
+            past.remind(None)
         try:
             with np.errstate(all="ignore"):
                 found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
@@ -74,6 +78,8 @@ def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None) -> 
             found[name] = type(error).__name__
     if bits is not None:
         bits.state = before
+    if past is not None:
+        past.remind(memory)
     return found
 
 

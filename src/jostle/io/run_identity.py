@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.io.identity import Values, describe, differences, digest, listed, other_values, returned
 from jostle.kernels.threads import threads
+from jostle.past import Remembers
 from jostle.plugins import is_of_jostle
 from jostle.problems import Motion
 from jostle.sets.balls import Balls
@@ -33,21 +34,31 @@ SPEEDS = (0.1, 0.5, 1.0, 2.0, 10.0)
 MAX_LAW_CONTACTS = 100
 """Largest number of contacts for which impact laws are compared."""
 
-Functions = Callable[[float, Any], dict[str, Callable[[], Any]]]
-"""The functions of a problem at a time and a state, None for the start, by name."""
+
+class Called(NamedTuple):
+    """The functions of a problem, which two runs are compared by."""
+
+    functions: Callable[[float, Any], dict[str, Callable[[], Any]]]
+    """The functions at a time and a state, None for the start, by name."""
+    random: Any = None
+    """The random generator from which they draw, if the checkpoint keeps one."""
+    past: Remembers | None = None
+    """The function that remembers something, if there is one."""
+
+    def returned(self, t: float, state: Any = None) -> Values:
+        """What they return."""
+        return returned(self.functions(t, state), self.random, self.past)
 
 
 class Run:
-    """The identity of a run: `fixed` must agree when it is resumed, `free` may change.
-
-    `functions(t, state)` returns the functions of the problem, to be compared by what they return.
-    """
+    """The identity of a run: `fixed` must agree when it is resumed, `free` may change."""
 
     def __init__(
         self, problem: Any, scheme: Any, change: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
-        random: Any, functions: Functions,
+        called: Called,
     ):  # fmt: skip
-        self.problem, self.scheme, self.sizes, self.random, self.functions = problem, scheme, h, random, functions
+        self.problem, self.scheme, self.sizes, self.called = problem, scheme, h, called
+        random = called.random
         things = {"scheme": scheme, "problem": problem, "change": change}
         self.titles = {name: ADDRESS.sub("", " ".join(repr(thing).split())) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random, called=name == "problem") for name, thing in things.items()}
@@ -55,15 +66,12 @@ class Run:
         told = free | {"threads": threads()}
         self.free = {name: _free(name, told[name], random) for name in CHANGEABLE}
         start, end = times
-        self.early = {repr(t): self._returned(t) for t in (start + part * (end - start) for part in FRACTIONS)}
+        self.early = {repr(t): called.returned(t) for t in (start + part * (end - start) for part in FRACTIONS)}
         """What the functions return at some times, with the positions and velocities of the start."""
-
-    def _returned(self, t: float, state: Any = None) -> Values:
-        return returned(self.functions(t, state), self.random)
 
     def text(self, done: int, state: Any = None) -> str:
         """The description of the run that a checkpoint stores after `done` steps, as JSON."""
-        values = {"early": self.early, "now": {} if state is None else self._returned(state.t, state)}
+        values = {"early": self.early, "now": {} if state is None else self.called.returned(state.t, state)}
         return json.dumps({"titles": self.titles, "fixed": self._fixed(done), "free": self.free, "values": values})
 
     def _fixed(self, done: int) -> dict[str, dict[str, str]]:
@@ -91,25 +99,25 @@ class Run:
                 words.append(f"{name} was {before} and has changed: {listed(changed)}")
         return "; ".join(words)
 
-    def other_values(self, kept: dict[str, Any], state: Any = None) -> str:
-        """The functions that return other values than those in a checkpoint with this state, in words."""
+    def other_start(self, kept: dict[str, Any]) -> str:
+        """The functions that return other values at the start, or later with q0, than those of a checkpoint."""
         found: dict[str, tuple[str, str, str]] = {}
         for t, values in kept["values"]["early"].items():
-            now = self.early[t] if t in self.early else self._returned(float(t))
+            now = self.early[t] if t in self.early else self.called.returned(float(t))
             for name, old, new in other_values(values, now):
                 found.setdefault(name, (f"{name} at the start, with t = {float(t):g},", old, new))
-        if state is not None:
-            for name, old, new in other_values(kept["values"]["now"], self._returned(state.t, state)):
-                found.setdefault(name, (f"{name} at the saved state, t = {state.t:g},", old, new))
         return f"a function returns other values: {listed(found.values())}" if found else ""
+
+    def other_state(self, kept: dict[str, Any], state: Any) -> str:
+        """The functions that return other values at the state of a checkpoint, in words."""
+        changed = other_values(kept["values"]["now"], self.called.returned(state.t, state))
+        found = [(f"{name} at the saved state, t = {state.t:g},", old, new) for name, old, new in changed]
+        return f"a function returns other values: {listed(found)}" if found else ""
 
     def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
         """{name: [old, new]} for the settings that may change and did."""
-        return {
-            name: [str(kept["free"][name]), self.free[name]]
-            for name in CHANGEABLE
-            if kept["free"][name] != self.free[name]
-        }
+        before = {name: str(kept["free"].get(name)) for name in CHANGEABLE}
+        return {name: [before[name], self.free[name]] for name in CHANGEABLE if before[name] != self.free[name]}
 
 
 def _free(name: str, value: Any, random: Any) -> str:

@@ -17,7 +17,7 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import Checkpoint as File
 from jostle.io.checkpoint import stored_memory
 from jostle.io.checkpoint_contents import Contents
-from jostle.io.run_identity import CHANGEABLE, Run
+from jostle.io.run_identity import CHANGEABLE, Called, Run
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
@@ -47,10 +47,8 @@ class Checkpoint:
         self.path, self.saved = Path(chosen.path), time.monotonic()
         self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
         free = dict.fromkeys(CHANGEABLE)
-        times, functions = (steps.start, steps.end), partial(_functions, problem)
-        self.steps, self.run = steps, Run(problem, scheme, (), times, steps.sizes, free, None, functions)
-        for thing in past.values():  # comparing two runs calls functions, which may remember it
-            thing.remind(None)
+        called = Called(partial(_functions, problem), past=past.get("velocity"))
+        self.steps, self.run = steps, Run(problem, scheme, (), (steps.start, steps.end), steps.sizes, free, called)
 
     def check_free(self) -> None:
         """Refuse to overwrite another run."""
@@ -94,7 +92,7 @@ class Checkpoint:
             raise BrokenFile(f"{self.path} is not a checkpoint of a density, or is of an older version: remove it")
         done = int(found["number"])
         told = json.loads(str(found["run"]))
-        other = self.run.difference(told, done) or self.run.other_values(told)
+        other = self.run.difference(told, done) or self.run.other_start(told)
         if other:
             raise InvalidValue(f"{self.path} belongs to another run: {other}; only t, every and until may change")
         self.steps.check_reached(done, float(found["t"][-1]))
