@@ -49,9 +49,9 @@ def read_dxf(
     a layer `exits`-name, which gives it a name. Entities of the layer 0 in a block are on the layer of the block.
     Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
     be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
-    millimetres. Circles inside the area become exact columns; other curves become polylines within the distance ROUND,
-    and gaps up to JOINED are closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of
-    drawings.
+    millimetres. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
+    area become exact columns; other curves become polylines within the distance ROUND, and gaps up to JOINED are
+    closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of drawings.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
@@ -78,8 +78,11 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
     circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
     labels: dict[str, Array] = {}
-    layers, corners = set(), 0
+    layers, outside, corners = set(), set[str](), 0
     for layer, entity in _entities(drawing.modelspace()):
+        if entity.dxftype() == "INSERT":
+            outside.add(str(entity.block().block.dxf.xref_path))
+            continue
         layers.add(layer)
         if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
             words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
@@ -106,6 +109,12 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
                 )
             named[name] = ends
         check(corners, MAX_CORNERS, path, "corners", "MAX_CORNERS")
+    if outside:
+        warn(
+            f"{path} refers to other drawings, which are not read: {', '.join(sorted(outside))}; if they have walls or "
+            f"exits, bind them into the drawing (external references, XREF)",
+            JostleWarning,
+        )
     for kind, some in ((walls, [*lines, *circles]), (exits, named)):
         if not some:
             raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
@@ -164,13 +173,18 @@ def segments_of(corners: Array) -> Array:
 
 
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
-    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block."""
+    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block.
+
+    A block in another drawing, which is not read, is an entity of the type INSERT.
+    """
     for entity in some:
         layer = str(entity.dxf.layer)
         layer = inserted if layer == BY_BLOCK else layer
         if any(note in entity.dxftype() for note in NOTES):
             continue
-        if entity.dxftype() == "INSERT":
+        if entity.dxftype() == "INSERT" and (block := entity.block()) is not None and block.block.is_xref:
+            yield layer, entity
+        elif entity.dxftype() == "INSERT":
             for one in entity.multi_insert() if entity.mcount > 1 else [entity]:
                 yield from _entities(one.virtual_entities(), layer)
         else:
