@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.arguments import CLASSES, _rule
 
 matplotlib.use("Agg")
 
@@ -711,3 +712,16 @@ def test_a_type_error_inside_a_function_of_the_user_stays_as_it_is():
     with pytest.raises(TypeError, match="unsupported operand") as caught:
         jo.solve(jo.Motion(q0=[1.0], force=force, within=jo.HalfSpace([1.0])), jo.Maury(), t=1.0, h=0.1)
     assert not isinstance(caught.value, jo.InvalidCall)
+
+
+@pytest.mark.parametrize("name", [*CLASSES, "Shown", "ShownDensity"])
+def test_a_class_of_the_user_with_the_name_of_another_is_not_taken_for_it(name):
+    rule, short = _rule(name), {"Shown": "Solution", "ShownDensity": "Evolution"}.get(name, name.rpartition(".")[2])
+    assert not rule.holds(type(short, (), {})())
+
+
+def test_classes_that_inherit_from_those_of_jostle_and_of_other_packages_are_taken():
+    own = type("Own", (jo.HalfSpace,), {})([1.0])
+    assert jo.Motion(q0=[1.0], within=own).within is own
+    assert _rule("np.random.Generator").holds(np.random.default_rng(0))
+    assert _rule("Executor | None").holds(type("Mine", (ThreadPoolExecutor,), {})(1))

@@ -84,7 +84,13 @@ def number(value: object) -> bool:
 
 
 def _shown(value: object, *kinds: str) -> bool:
-    return isinstance(value, str | os.PathLike) or any(kind.__name__ in kinds for kind in type(value).__mro__)
+    return isinstance(value, str | os.PathLike) or any(_inherits(value, kind) for kind in kinds)
+
+
+def _inherits(value: object, name: str) -> bool:
+    """Whether the class of a value, or one that it inherits from, is the one of this name that jostle means."""
+    package = PACKAGES.get(name, "jostle")
+    return any(kind.__name__ == name and kind.__module__.partition(".")[0] == package for kind in type(value).__mro__)
 
 
 def _precision(value: Any) -> bool:
@@ -146,6 +152,8 @@ CLASSES = {
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
 }  # fmt: skip
 """Classes that signatures name, in words."""
+PACKAGES = {"Axes": "matplotlib", "Console": "rich", "Executor": "concurrent", "Generator": "numpy"}
+"""Packages of those classes that are not jostle's."""
 
 
 def check_arguments(called: T) -> T:
@@ -256,7 +264,7 @@ def _one(name: str) -> Rule | None:
         return RULES[base]
     if base in CLASSES:
         short = base.rpartition(".")[2]
-        return Rule(lambda value: any(kind.__name__ == short for kind in type(value).__mro__), CLASSES[base])
+        return Rule(lambda value: _inherits(value, short), CLASSES[base])
     if base == "tuple":
         return _tuple(_split(inside, ","))
     if base in ("Sequence", "Iterable", "list"):
