@@ -43,10 +43,6 @@ class InvalidValue(JostleError, ValueError):
     """An argument has a value or a shape that is not allowed."""
 
 
-class InvalidCall(JostleError, TypeError):
-    """A call does not fit a signature: an argument is misspelt, missing or repeated, or too many are positional."""
-
-
 class InfeasibleStart(JostleError, ValueError):
     """The start q0 is not admissible: some gap is negative, or an equality does not hold."""
 

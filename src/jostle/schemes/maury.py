@@ -18,7 +18,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
@@ -28,7 +27,6 @@ from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Maury(Scheme):
     """Second order, inelastic impacts (e = 0), many constraints that may move: the scheme of SCoPI.

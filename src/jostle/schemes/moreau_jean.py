@@ -27,7 +27,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Integers
 from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
@@ -46,7 +45,6 @@ DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class MoreauJean(Scheme):
     """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.
