@@ -187,7 +187,7 @@ OPAQUE = {
     "subclass of a dictionary": lambda g: of_table(Missing(g)),
     "class of a tuple": with_class,
     "table of records": lambda g: of_table(np.rec.fromrecords([(g,)], names="g")[0]),
-    "later": lambda g: lambda t, q: np.full_like(q, -9.81 if t < 0.07 else -g),
+    "for a while": lambda g: lambda t, q: np.full_like(q, -g if 0.02 < t < 0.03 else -9.81),
     "elsewhere": lambda g: lambda t, q: np.full_like(q, -9.81 if q[0] == 50.0 else -g),
     "fast": lambda g: lambda t, q, u: np.full_like(q, -9.81 if u[0] == 0.0 else -g),
 }
