@@ -1,5 +1,7 @@
 """Open lists: what packages and scripts add, and what is wrong with a plug-in."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,21 @@ def test_items_are_checked_when_they_are_added(installed):
 def test_only_a_similar_name_is_suggested():
     assert nearest("gravty", ["gravity", "e"]) == "gravity"
     assert nearest("colour", ["gravity", "e"]) == ""
+
+
+def test_the_doctor_names_the_broken_plugins_of_every_list(installed, monkeypatch):
+    from jostle.cli import machine
+
+    sources = Path(jo.__file__).parent.rglob("*.py")
+    groups = {name for file in sources for name in re.findall(r'Registry\(\s*"(jostle\.\w+)"', file.read_text())}
+    groups -= {"jostle.shapes"}  # the example in the docstring of the class
+    assert len(groups) > 5
+    names = "".join(f"[{group}]\nmine = a_broken_plugin:Mine\n" for group in sorted(groups))
+    installed("a_broken_plugin", "raise RuntimeError('no key')", names)
+    machine._plugins()  # imports the lists
+    known = {each for module in list(sys.modules.values()) for each in vars(module).values() if type(each) is Registry}
+    for each in known:
+        monkeypatch.setattr(each, "_references", None)
+    broken = [each for each in machine._plugins() if "a_broken_plugin" in each]
+    assert len(broken) == len(groups)
+    assert all(each.startswith(machine.BROKEN) for each in broken)

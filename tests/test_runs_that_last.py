@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
-from jostle.io.checkpoint_files import read_whole, write_whole
+from jostle.io.checkpoint_files import read_whole
 from jostle.kernels import threads as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
@@ -366,24 +366,6 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
         jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
     with pytest.raises(InvalidValue, match="scheme was Maury"):
         jo.solve(pile(), jo.Maury(solver=jo.ActiveSet()), t=0.2, h=H, checkpoint=file, resume=True)
-
-
-@pytest.mark.parametrize(
-    ("solver", "old"),
-    [(jo.ActiveSet(), "jostle.solvers.exact.Exact"), (jo.GaussSeidel(), "jostle.solvers.nesterov.Nesterov")],
-    ids=["Exact", "Nesterov"],
-)
-def test_checkpoints_that_name_a_solver_as_older_versions_did_are_resumed(tmp_path, solver, old):
-    file, scheme = tmp_path / "c", jo.Maury(solver=solver)
-    jo.solve(pile(), scheme, t=0.1, h=H, checkpoint=file)
-    kept = read_whole(file)
-    today = f"{type(solver).__module__}.{type(solver).__name__}"
-    assert today in str(kept["run"])
-    write_whole(file, {**kept, "run": np.array(str(kept["run"]).replace(today, old))})
-    with pytest.raises(InvalidValue, match=f"scheme was .*{old}"):
-        jo.solve(pile(), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
-    rest = jo.solve(pile(), scheme, t=0.2, h=H, checkpoint=file, resume=True)
-    assert rest.q[-1].tobytes() == jo.solve(pile(), scheme, t=0.2, h=H).q[-1].tobytes()
 
 
 def test_what_cannot_be_resumed_says_so(tmp_path):

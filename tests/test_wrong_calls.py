@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.arguments import CLASSES, _rule
 
 matplotlib.use("Agg")
 
@@ -646,68 +647,22 @@ def _other_file(value, word):
     return value.with_name(f"{word}{value.name}") if new else value
 
 
-@pytest.mark.parametrize("name", list(public_calls()))
-def test_a_misspelt_argument_is_a_type_error_that_suggests_a_spelling(name):
-    parameters = inspect.signature(find(name)).parameters.values()
-    for each in parameters:
-        if each.kind is each.POSITIONAL_ONLY:
-            continue
-        with pytest.raises(TypeError, match=f"did you mean '{each.name}'") as caught:
-            find(name)(**{each.name + each.name[-1]: None})
-        assert isinstance(caught.value, jo.InvalidCall)
-        assert name.split(".")[-1] in str(caught.value)
-        assert caught.value.__suppress_context__, "Python's own message is not shown beside ours"
-
-
-@pytest.mark.parametrize("name", list(public_calls()))
-def test_too_many_positional_arguments_name_those_that_have_no_position(name):
-    kinds = inspect.signature(find(name)).parameters.values()
-    named = [each.name for each in kinds if each.kind is each.KEYWORD_ONLY]
-    arguments = calls_that_are_right()[name]
-    places = [arguments[each.name] for each in kinds if each.kind is not each.KEYWORD_ONLY]
-    with pytest.raises(jo.InvalidCall) as caught:
-        find(name)(*places, None)
-    advice = f"; give {', '.join(named)} by name: {named[0]}=..." if named else f", not {len(places) + 1}"
-    assert str(caught.value).endswith(advice)
-    assert (f", not {len(places) + 1}" in str(caught.value)) == bool(places)
-
-
-@cache
-def calls_that_are_right():
-    with TemporaryDirectory() as folder:
-        return calls(Path(folder))
-
-
-@pytest.mark.parametrize(
-    ("positional", "named", "message"),
-    [
-        ((), {"q0": [0.0], "forces": [1.0]}, "Motion() has no argument 'forces'; did you mean 'force'?"),
-        ((), {"q0": [0.0], "gravity": 9.81}, "Motion() has no argument 'gravity'; its arguments are q0, within, "),
-        (([0.0],), {"within": None}, "Motion() takes no positional arguments; give q0, within, "),
-        ((), {"q0": [0.0], "force": 1.0, "forces": 1.0}, "no argument 'forces'; its arguments are"),
-        ((), {}, "Motion() misses the argument"),
-    ],
-)
-def test_calls_that_do_not_fit_say_why(positional, named, message):
-    with pytest.raises(jo.InvalidCall, match=re.escape(message)):
-        jo.Motion(*positional, **named)
-
-
-def test_a_misspelt_argument_is_not_reported_as_missing_too():
-    with pytest.raises(jo.InvalidCall) as caught:
-        jo.Restitution(0.5, 0.6)
-    assert str(caught.value) == "Restitution() takes 1 positional argument (e), not 2"
-    with pytest.raises(jo.InvalidCall) as caught:
-        jo.HalfSpace(norml=[0.0, 1.0])
-    assert str(caught.value) == "HalfSpace() has no argument 'norml'; did you mean 'normal'?"
-    with pytest.raises(jo.InvalidCall, match=r"HalfSpace\(\) got 'normal' twice, by position and by name"):
-        jo.HalfSpace([0.0, 1.0], normal=[0.0, 1.0])
-
-
 def test_a_type_error_inside_a_function_of_the_user_stays_as_it_is():
     def force(t, q, u):
         return None + q
 
-    with pytest.raises(TypeError, match="unsupported operand") as caught:
+    with pytest.raises(TypeError, match="unsupported operand"):
         jo.solve(jo.Motion(q0=[1.0], force=force, within=jo.HalfSpace([1.0])), jo.Maury(), t=1.0, h=0.1)
-    assert not isinstance(caught.value, jo.InvalidCall)
+
+
+@pytest.mark.parametrize("name", [*CLASSES, "Shown", "ShownDensity"])
+def test_a_class_of_the_user_with_the_name_of_another_is_not_taken_for_it(name):
+    rule, short = _rule(name), {"Shown": "Solution", "ShownDensity": "Evolution"}.get(name, name.rpartition(".")[2])
+    assert not rule.holds(type(short, (), {})())
+
+
+def test_classes_that_inherit_from_those_of_jostle_and_of_other_packages_are_taken():
+    own = type("Own", (jo.HalfSpace,), {})([1.0])
+    assert jo.Motion(q0=[1.0], within=own).within is own
+    assert _rule("np.random.Generator").holds(np.random.default_rng(0))
+    assert _rule("Executor | None").holds(type("Mine", (ThreadPoolExecutor,), {})(1))

@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.errors import InvalidValue
-from jostle.wrong_calls import BY_POSITION, wrong_call
 
 T = TypeVar("T")
-Class = TypeVar("Class")
 Finite = float
 Positive = float
 NotNegative = float
@@ -84,7 +82,13 @@ def number(value: object) -> bool:
 
 
 def _shown(value: object, *kinds: str) -> bool:
-    return isinstance(value, str | os.PathLike) or any(kind.__name__ in kinds for kind in type(value).__mro__)
+    return isinstance(value, str | os.PathLike) or any(_inherits(value, kind) for kind in kinds)
+
+
+def _inherits(value: object, name: str) -> bool:
+    """Whether the class of a value, or one that it inherits from, is the one of this name that jostle means."""
+    package = PACKAGES.get(name, "jostle")
+    return any(kind.__name__ == name and kind.__module__.partition(".")[0] == package for kind in type(value).__mro__)
 
 
 def _precision(value: Any) -> bool:
@@ -147,6 +151,8 @@ CLASSES = {
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
 }  # fmt: skip
 """Classes that signatures name, in words."""
+PACKAGES = {"Axes": "matplotlib", "Console": "rich", "Executor": "concurrent", "Generator": "numpy"}
+"""Packages of those classes that are not jostle's."""
 
 
 def check_arguments(called: T) -> T:
@@ -160,29 +166,11 @@ def check_arguments(called: T) -> T:
     >>> area("2")
     Traceback (most recent call last):
     jostle.errors.InvalidValue: radius must be a number, not '2'
-    >>> area(2.0, 2)
-    Traceback (most recent call last):
-    jostle.errors.InvalidCall: area() takes 1 positional argument (radius), not 2; give many by name: many=...
     """
     if isinstance(called, type):
         called.__init__ = _wrapped(called.__init__, skip=1)  # type: ignore[misc]
         return called
     return _wrapped(called)  # type: ignore[arg-type, return-value]
-
-
-def explain_wrong_calls(called: type[Class]) -> type[Class]:
-    """A class that checks its arguments itself; a call that does not fit its signature is an error that says why.
-
-    >>> @explain_wrong_calls
-    ... class Circle:
-    ...     def __init__(self, *, radius):
-    ...         self.radius = radius
-    >>> Circle(radus=1.0)
-    Traceback (most recent call last):
-    jostle.errors.InvalidCall: Circle() has no argument 'radus'; did you mean 'radius'?
-    """
-    called.__init__ = _wrapped(called.__init__, skip=1, checked=False)  # type: ignore[method-assign]
-    return called
 
 
 def check_fields(instance: Any) -> None:
@@ -193,29 +181,18 @@ def check_fields(instance: Any) -> None:
             _check(field.name, getattr(instance, field.name), rule)
 
 
-def _wrapped(function: Callable[..., Any], skip: int = 0, checked: bool = True) -> Callable[..., Any]:
+def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
     """A function whose arguments are checked; the first `skip` of them, such as self, are not."""
     parameters = list(inspect.signature(function).parameters.values())[skip:]
-    rules = {each.name: rule for each in parameters if checked and (rule := _rule(each.annotation)) is not None}
-    names = [each.name for each in parameters if each.kind in BY_POSITION]
+    rules = {each.name: rule for each in parameters if (rule := _rule(each.annotation)) is not None}
+    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
 
     @functools.wraps(function)
     def call(*positional: Any, **named: Any) -> Any:
-        if rules:
-            for name, value in zip(names, positional[skip:], strict=False):
-                if name in rules:
-                    _check(name, value, rules[name])
-            for name, value in named.items():
-                if name in rules:
-                    _check(name, value, rules[name])
-        try:
-            return function(*positional, **named)
-        except TypeError as error:
-            trace = error.__traceback__
-            if trace is None or trace.tb_next is not None:  # an error of the function itself
-                raise
-            called = type(positional[0]).__name__ if skip else function.__name__
-            raise wrong_call(called, parameters, len(positional) - skip, named) from None
+        for name, value in (*zip(names, positional[skip:], strict=False), *named.items()):
+            if name in rules:
+                _check(name, value, rules[name])
+        return function(*positional, **named)
 
     return call
 
@@ -257,7 +234,7 @@ def _one(name: str) -> Rule | None:
         return RULES[base]
     if base in CLASSES:
         short = base.rpartition(".")[2]
-        return Rule(lambda value: any(kind.__name__ == short for kind in type(value).__mro__), CLASSES[base])
+        return Rule(lambda value: _inherits(value, short), CLASSES[base])
     if base == "tuple":
         return _tuple(_split(inside, ","))
     if base in ("Sequence", "Iterable", "list"):

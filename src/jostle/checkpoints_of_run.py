@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jostle.devices import Device
@@ -30,27 +31,33 @@ class CheckpointsOfRun:
         things |= {f"change{k}": change for k, change in enumerate(made)}
         self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
         """Objects that depend on the past of the run, by the name of their argument."""
-        self.remind({})  # before the run is described
-        problem.within.memory = None
+        self._forget()  # before the run is described
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""
         if checkpoint is None:
             return
         from jostle.io.checkpoint import Checkpoint
-        from jostle.io.run_identity import Run
+        from jostle.io.run_identity import Called, Run, functions_of
 
         self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         told = {"t": grid.end, **free}
-        self.run = Run(problem, scheme, made, grid.start, grid.sizes, told, self.checkpoint.random)
+        called = Called(partial(functions_of, problem), self.checkpoint.random, self.past.get("problem"))
+        self.run = Run(problem, scheme, made, (grid.start, grid.end), grid.sizes, told, called)
+        self._forget()
 
     def load(self) -> Position:
         """The position to resume from."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs a checkpoint: solve(..., checkpoint=..., resume=True)")
-        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
+        position, self.changed = self.checkpoint.load(self.run, self.past)
         self.grid.check_reached(position.step, position.state.t)
         return position  # type: ignore[no-any-return]
+
+    def _forget(self) -> None:
+        """Begin without memories; comparing two runs calls functions, which may remember it."""
+        self.remind({})
+        self.problem.within.memory = None
 
     def remind(self, noted: Mapping[str, Any]) -> None:
         """Give each object that depends on the past its memory at this position; None at the start."""
@@ -64,7 +71,8 @@ class CheckpointsOfRun:
 
     def check_free(self) -> None:
         if self.checkpoint is not None:
-            self.checkpoint.check_free(self.run)
+            self.checkpoint.check_free(self.run, self.past)
+            self._forget()
 
     def clear(self) -> None:
         if self.checkpoint is not None:
@@ -88,4 +96,7 @@ class CheckpointsOfRun:
         if position is not None:
             recorder.commit()
             state = self.where.host(position.state)
+            now = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
+            self.remind(deepcopy(position.noted))
             self.checkpoint.save(self.run, position._replace(state=state, gap=smallest_gap(self.problem, state)))
+            self.remind(now)

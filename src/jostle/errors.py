@@ -43,10 +43,6 @@ class InvalidValue(JostleError, ValueError):
     """An argument has a value or a shape that is not allowed."""
 
 
-class InvalidCall(JostleError, TypeError):
-    """A call does not fit a signature: an argument is misspelt, missing or repeated, or too many are positional."""
-
-
 class InfeasibleStart(JostleError, ValueError):
     """The start q0 is not admissible: some gap is negative, or an equality does not hold."""
 
@@ -224,6 +220,10 @@ class LongStep(JostleWarning):
 
 class UnstableStep(JostleWarning):
     """An explicit force is too stiff for the time step; the message says by how much, and what to do."""
+
+
+class NotReproducible(JostleWarning):
+    """A run of a study gives other results when it is repeated with the same parameters and the same seed."""
 
 
 def warn(text: str, category: type[JostleWarning]) -> None:

@@ -185,6 +185,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
             raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array
 
+    value.__wrapped__ = function  # type: ignore[attr-defined]
     return value
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments, explain_wrong_calls
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, numbers
 from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
@@ -102,7 +102,6 @@ class ImpactLaw:
         return self.uniform
 
 
-@explain_wrong_calls
 @dataclass(frozen=True)
 class Restitution(ImpactLaw):
     """The same restitution for all contacts: 0 gives up all normal velocity, 1 keeps the energy.

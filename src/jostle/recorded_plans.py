@@ -11,7 +11,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.errors import MissingPackage
+from jostle.errors import InvalidValue, MissingPackage
+
+MAX_DEPTH = 32
+"""Largest depth of nested parentheses in well-known text; a collection of polygons with holes needs 4."""
 
 
 class Stair(NamedTuple):
@@ -42,6 +45,33 @@ class Stair(NamedTuple):
         return np.where(on_steps, self.paces[int(back)], 1.0)
 
 
+def geometry_of(wkt: str) -> Any:
+    """The geometry of shapely that well-known text stands for.
+
+    GEOS reads nested parts by recursion, and too many of them end the process, so their depth is checked first.
+
+    >>> geometry_of("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))").area
+    12.0
+    >>> geometry_of("GEOMETRYCOLLECTION (" * 40 + "POINT (0 0)" + ")" * 40)
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: this well-known text has parentheses nested 41 deep, more than MAX_DEPTH = 32
+    """
+    letters = np.frombuffer(wkt.encode(), dtype=np.uint8)
+    depth = int(np.cumsum((letters == ord("(")).astype(np.int64) - (letters == ord(")"))).max(initial=0))
+    if depth > MAX_DEPTH:
+        raise InvalidValue(
+            f"this well-known text has parentheses nested {depth} deep, more than MAX_DEPTH = {MAX_DEPTH}"
+        )
+    try:
+        shapely = import_module("shapely")
+    except ImportError:
+        raise MissingPackage("a plan needs the package shapely: pip install 'jostle[crowd]'") from None
+    try:
+        return shapely.from_wkt(wkt)
+    except shapely.errors.GEOSException as error:
+        raise InvalidValue(f"this is not well-known text: {error}") from None
+
+
 @dataclass(frozen=True, eq=False)
 class RecordedPlan:
     """The floor plan of a crowd as stored in a file: the walkable area, exits, stairs and doors.
@@ -62,10 +92,7 @@ class RecordedPlan:
     @cached_property
     def area(self) -> Any:
         """The walkable area as a polygon of shapely, or one polygon per floor."""
-        try:
-            return import_module("shapely").from_wkt(self.wkt)
-        except ImportError:
-            raise MissingPackage("a plan needs the package shapely: pip install 'jostle[crowd]'") from None
+        return geometry_of(self.wkt)
 
     @property
     def links(self) -> Mapping[str, Stair]:

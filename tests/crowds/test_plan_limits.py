@@ -8,10 +8,14 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from jostle.crowds import Plan, dxf, limits, png
 from jostle.crowds.dxf_units import METRES
-from jostle.errors import InvalidValue, JostleError
+from jostle.errors import InvalidValue, JostleError, JostleWarning
+from jostle.recorded_plans import RecordedPlan
 from jostle.scenarios import ScenarioError, load
 
 ezdxf = pytest.importorskip("ezdxf")
@@ -154,6 +158,66 @@ def test_corners_that_crowd_are_refused(tmp_path, monkeypatch):
         Plan.from_dxf(room(tmp_path / "room.dxf", 6, change=change))
 
 
+@pytest.mark.parametrize("kind", ["tangled", "parallel"])
+def test_a_tangle_of_lines_is_refused_before_their_corners_are_computed(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_CROSSINGS", 500)
+    monkeypatch.setattr(limits, "MAX_NEAR_LINES", 3000)
+    monkeypatch.setattr(dxf, "_enclosed", None)  # asks GEOS
+    rng = np.random.default_rng(0)
+    lines = rng.uniform(1.0, 9.0, (100, 2, 2))
+    if kind == "parallel":  # lines whose boxes overlap, and which do not cross
+        lines = np.array([[1.0, 1.0], [8.0, 8.0]]) + rng.uniform(0.0, 1.0, (100, 1, 1)) * [0.4, -0.4]
+
+    def change(_, space):
+        for a, b in lines:
+            space.add_line(a, b, dxfattribs={"layer": "WALLS"})
+
+    words = {"tangled": "cross, more than the limit MAX_CROSSINGS = 500", "parallel": "MAX_NEAR_LINES = 3000"}[kind]
+    with pytest.raises(InvalidValue, match=words):
+        Plan.from_dxf(room(tmp_path / "room.dxf", 6, change=change))
+
+
+@given(st.lists(st.tuples(*4 * [st.integers(0, 6)]), min_size=2, max_size=12))
+def test_the_lines_that_cross_are_those_that_cross_in_geos(ends):
+    import shapely
+
+    segments = np.array([(end[:2], end[2:]) for end in ends if end[:2] != end[2:]], dtype=float)
+    assume(len(segments))
+    lines = shapely.linestrings(segments)
+    expected = sum(shapely.crosses(lines[i], lines[j]) for i in range(len(lines)) for j in range(i))
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(limits, "MAX_CROSSINGS", expected)
+        limits.check_crossings(segments, "these")
+        changed.setattr(limits, "MAX_CROSSINGS", expected - 1)
+        with pytest.raises(InvalidValue, match=f"these has {expected} pairs of lines that cross"):
+            limits.check_crossings(segments, "these")
+
+
+@pytest.mark.parametrize("deep", [False, True], ids=["", "in a block"])
+def test_walls_in_another_drawing_are_named(deep, tmp_path):
+    def change(drawing, space):
+        drawing.add_xref_def("core walls.dwg", "core")
+        if deep:
+            block = drawing.blocks.new("floor")
+            block.add_blockref("core", (0, 0))
+            space.add_blockref("floor", (0, 0))
+        else:
+            space.add_blockref("core", (0, 0), dxfattribs={"layer": "WALLS"})
+
+    with pytest.warns(JostleWarning, match=r"refers to other drawings, which are not read: core walls\.dwg"):
+        plan = Plan.from_dxf(room(tmp_path / "room.dxf", 6, change=change))
+    assert width(plan) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("text", ["GEOMETRYCOLLECTION (", "("], ids=["collections", "parentheses"])
+def test_nested_well_known_text_is_refused_and_does_not_end_the_process(text):
+    for depth in (40, 100_000):
+        with pytest.raises(InvalidValue, match=r"nested \d+ deep, more than MAX_DEPTH = 32"):
+            Plan.from_wkt(text * depth + "POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))" + ")" * depth)
+        with pytest.raises(InvalidValue, match="more than MAX_DEPTH"):
+            _ = RecordedPlan(text * depth, {}, {}).area
+
+
 def test_damaged_drawings_never_raise_an_error_of_others(tmp_path):
     path = room(tmp_path / "room.dxf", 6, change=nested(3, 2))
     whole, chance = path.read_bytes(), random.Random(0)
@@ -208,6 +272,31 @@ def test_a_photograph_is_refused_before_its_outline_is_traced(tmp_path, monkeypa
     image.fromarray(pixels.astype(np.uint8)).save(tmp_path / "noise.png")
     with pytest.raises(InvalidValue, match=r"runs of pixels.*MAX_RUNS = 100"):
         Plan.from_png(tmp_path / "noise.png", scale=0.1)
+
+
+def test_noise_is_refused_before_its_outline_is_traced(tmp_path, monkeypatch):
+    """The outline of each speck takes GEOS a while, although there are few runs of pixels."""
+    monkeypatch.setattr(png, "_runs", None)
+    pixels = np.where(np.random.default_rng(0).random((250, 250, 1)) < 0.3, 0, 255) * np.ones(3, dtype=int)
+    pixels[0] = pixels[-1] = pixels[:, 0] = pixels[:, -1] = 0
+    pixels[1, 9:14], pixels[0, 9:14] = 255, (255, 0, 0)
+    image.fromarray(pixels.astype(np.uint8)).save(tmp_path / "noise.png")
+    with pytest.raises(InvalidValue, match=r"noise\.png has \d+ corners, more than .* MAX_PICTURE_CORNERS = 20000"):
+        Plan.from_png(tmp_path / "noise.png", scale=0.1)
+
+
+@given(arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6))))
+def test_the_corners_of_pixels_are_those_of_their_outline(pixels):
+    import shapely
+
+    row, column = np.nonzero(pixels)
+    area = shapely.union_all(shapely.box(column, row, column + 1, row + 1))
+    rings = shapely.get_rings(shapely.get_parts(shapely.simplify(area, 0.0))) if pixels.any() else []
+    turns = 0
+    for ring in rings:
+        step = np.sign(np.diff(shapely.get_coordinates(ring), axis=0))
+        turns += int((step != np.roll(step, 1, axis=0)).any(axis=1).sum())
+    assert png._corners(pixels) == turns
 
 
 def test_broken_pictures_never_raise_an_error_of_others(tmp_path):

@@ -1,6 +1,7 @@
 """Study files and `jostle sweep`: the table, what is printed, and messages with the line of what is wrong."""
 
 import json
+import sys
 
 import pytest
 
@@ -97,6 +98,28 @@ def test_the_command_runs_a_study_and_info_reads_it(here, jostle):
     assert (found["status"], found["runs"], found["parameters"]) == ("finished", 4, ["problem.n"])
     code, out, _ = jostle("info", "study.toml", "--json")
     assert (code, json.loads(out)["runs"]) == (0, 4)
+
+
+def test_info_runs_no_code_of_a_study(here, jostle):
+    (here / "own_measures.py").write_text("open('it_ran', 'w').close()\ndef first(sol): return 1.0\n")
+    written(here, 'scenario = "cradle_apart"\nmeasures = ["own_measures:first", "end_time"]\n', "a.toml")
+    written(here, 'function = "own_measures:first"\nrepeat = 3\nset = { sol = 1 }\n', "b.toml")
+    found = [json.loads(jostle("info", name, "--json")[1]) for name in ("a.toml", "b.toml")]
+    assert found[0]["measures"] == ["first", "end_time"]
+    assert (found[1]["function"], found[1]["runs"], found[1]["parameters"]) == ("own_measures:first", 3, ["sol"])
+    assert not (here / "it_ran").exists()
+    written(here, 'scenario = "cradle_apart"\nmeasures = ["own_measures:first", "end_tim"]\n', "c.toml")
+    assert "unknown measure 'end_tim'" in jostle("info", "c.toml")[2]
+
+
+def test_a_file_beside_a_study_does_not_stand_in_for_an_installed_module(here, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    (here / "colorsys.py").write_text("raise AssertionError('this file was run')\n")
+    (here / "study_module_last.py").write_text("import colorsys\ndef value(): return 1.0\n")
+    study, _ = load_study(written(here, 'function = "study_module_last:value"\n'))
+    assert study.subject.function() == 1.0
+    assert sys.path[-1] == str(here)
 
 
 def test_the_command_says_what_failed_and_what_is_wrong(here, jostle):

@@ -68,7 +68,7 @@ def test_a_study_that_was_killed_goes_on_where_it_stopped_and_has_the_same_table
     assert 4 <= len(finished) <= 6
     found = sweep(study_of(study_functions.kills_the_study, tried, 10), folder=folder, executor=Serial())
     assert columns(found) == undisturbed(tried, 10)
-    assert all(tries(tried, k) == 1 for k in finished)
+    assert sum(tries(tried, k) for k in finished) == len(finished) + 1  # one is repeated to compare its results
     whole = sweep(study_of(study_functions.kills_the_study, tried, 10), folder=tmp_path / "whole", executor=Serial())
     assert (folder / "table.csv").read_bytes() == (tmp_path / "whole" / "table.csv").read_bytes()
     assert columns(whole) == columns(found)

@@ -346,18 +346,6 @@ def test_a_description_of_a_run_without_an_entry_belongs_to_another_run_or_goes_
             solved(path, scheme, t=0.1, resume=True)
 
 
-def test_what_may_change_and_was_not_recorded_is_said_to_be_so(tmp_path):
-    path, trajectory = tmp_path / "c", tmp_path / "a.vtkhdf"
-    solved(path, jo.Maury(), t=0.05, output=trajectory)
-    with np.load(path) as file:
-        arrays = dict(file)
-    tables = json.loads(str(arrays["run"]))
-    del tables["free"]["every"]
-    stored(path, arrays | {"run": np.array(json.dumps(tables))})
-    solved(path, jo.Maury(), t=0.1, output=trajectory, resume=True)
-    assert "every was not recorded, now None" in about(trajectory)["changes"]
-
-
 def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):
     path, scheme, arrays = kept
 

@@ -99,16 +99,24 @@ BROKEN = "broken: "
 
 
 def _plugins() -> list[str]:
-    """The plug-ins of installed packages for scenario files, and which of them are broken."""
+    """The plug-ins of installed packages, and which of them are broken."""
     from jostle.ensembles.measures import CURVES, MEASURES
+    from jostle.io.exports import EXPORTS
     from jostle.macro.motion.schemes import DENSITY_SCHEMES
     from jostle.scenarios import KINDS
     from jostle.schemes import SCHEMES
+    from jostle.shapes import OUTLINES
     from jostle.solvers import SOLVERS
+    from jostle.viz.quantities import QUANTITIES
 
     found = []
-    for each in (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS, MEASURES, CURVES):
-        for name in each.added():
+    for each in (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS, MEASURES, CURVES, EXPORTS, QUANTITIES, OUTLINES):
+        try:
+            names = each.added()
+        except BrokenPlugin as error:  # two packages define the same name
+            found.append(f"{BROKEN}{error}")
+            continue
+        for name in names:
             try:
                 each.get(name)
                 found.append(f"{each.noun} {name}")

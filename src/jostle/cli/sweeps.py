@@ -43,7 +43,7 @@ def sweep(
     """Run a study: many runs of a scenario or a function.
 
     The study uses all cores, or a cluster. Run the same command again to continue a study that was interrupted or
-    killed; finished runs are not repeated.
+    killed: one finished run is repeated, to see whether it still gives the same results, and then those that are left.
     """
     from jostle.ensembles import sweep as run_study
     from jostle.ensembles.study_files import load_study
@@ -148,15 +148,3 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
         "jostle": identity["jostle"],
     }  # fmt: skip
     return {key: item for key, item in found.items() if item not in ("", [])}, results
-
-
-def of_file(path: Path) -> dict[str, Any]:
-    """What a study file would do."""
-    from jostle.ensembles.study_files import load_study
-
-    study, until = load_study(path)
-    return {
-        "title": study.title, "cases": len(study.cases), "repeat": study.repeat, "runs": study.runs,
-        "parameters": list(study.cases[0]), "measures": list(study.measured), "curves": list(study.traced),
-        "until": "the last run" if until is None else type(until).__name__, "seed": study.seed,
-    }  # fmt: skip

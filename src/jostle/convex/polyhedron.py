@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Truths, check_arguments, explain_wrong_calls
+from jostle.arguments import Truths, check_arguments
 from jostle.arrays import Array, Booleans, Integers, contiguous, floats, place_of
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
@@ -33,7 +33,6 @@ def _check(
     """Refuse arguments of a wrong type; `check_arguments` raises."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, eq=False, init=False)
 class Polyhedron:
     """The polyhedron K = {u : c + G u >= 0}, where some rows may hold with equality.
@@ -225,7 +224,6 @@ def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> 
     return given
 
 
-@explain_wrong_calls
 class Cone(Polyhedron):
     """The cone C = {u : G u >= 0} of the admissible velocities of closed contacts.
 

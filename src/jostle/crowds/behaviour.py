@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans, Integers
 from jostle.crowds.goals import Goal
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, eq=False)
 class Behaviour(Wish):
     """Base class of wishes around another wish: it passes on everything, and behaviours replace what they change.

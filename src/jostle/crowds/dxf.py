@@ -11,7 +11,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
 from jostle.crowds.geometry import Geometry
-from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, regular_file
+from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, check_crossings, regular_file
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue, JostleWarning, warn
 
@@ -49,9 +49,9 @@ def read_dxf(
     a layer `exits`-name, which gives it a name. Entities of the layer 0 in a block are on the layer of the block.
     Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
     be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
-    millimetres. Circles inside the area become exact columns; other curves become polylines within the distance ROUND,
-    and gaps up to JOINED are closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of
-    drawings.
+    millimetres. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
+    area become exact columns; other curves become polylines within the distance ROUND, and gaps up to JOINED are
+    closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of drawings.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
@@ -78,8 +78,11 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
     circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
     labels: dict[str, Array] = {}
-    layers, corners = set(), 0
+    layers, outside, corners = set(), set[str](), 0
     for layer, entity in _entities(drawing.modelspace()):
+        if entity.dxftype() == "INSERT":
+            outside.add(str(entity.block().block.dxf.xref_path))
+            continue
         layers.add(layer)
         if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
             words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
@@ -106,10 +109,18 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
                 )
             named[name] = ends
         check(corners, MAX_CORNERS, path, "corners", "MAX_CORNERS")
+    if outside:
+        warn(
+            f"{path} refers to other drawings, which are not read: {', '.join(sorted(outside))}; if they have walls or "
+            f"exits, bind them into the drawing (external references, XREF)",
+            JostleWarning,
+        )
     for kind, some in ((walls, [*lines, *circles]), (exits, named)):
         if not some:
             raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
     _warn_of_unread(layers, walls, exits, path)
+    everything = [*lines, *(line for _, line in circles), *named.values()]
+    check_crossings(np.concatenate([segments_of(line) for line in everything]), path)
     columns = np.zeros(len(circles), dtype=bool)
     try:
         plan = _enclosed(named, lines)
@@ -144,7 +155,7 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
         rooms[beside[0]] = faces[beside[0]]
     area = shapely.union_all(list(rooms.values()))
     pieces = [np.array(line.coords) for line in shapely.get_parts(noded)]
-    single = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in pieces])
+    single = np.concatenate([segments_of(line) for line in pieces])
     middles = shapely.points(single.mean(axis=1))
     thin = single[
         shapely.contains(area, middles) & (shapely.distance(_outlines(shapely, rooms), middles) > 1e-9 * size)
@@ -152,14 +163,28 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
 
 
+def segments_of(corners: Array) -> Array:
+    """(k - 1, 2, 2) the segments of a line with k corners.
+
+    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
+    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
+    """
+    return np.stack([corners[:-1], corners[1:]], axis=1)
+
+
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
-    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block."""
+    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block.
+
+    A block in another drawing, which is not read, is an entity of the type INSERT.
+    """
     for entity in some:
         layer = str(entity.dxf.layer)
         layer = inserted if layer == BY_BLOCK else layer
         if any(note in entity.dxftype() for note in NOTES):
             continue
-        if entity.dxftype() == "INSERT":
+        if entity.dxftype() == "INSERT" and (block := entity.block()) is not None and block.block.is_xref:
+            yield layer, entity
+        elif entity.dxftype() == "INSERT":
             for one in entity.multi_insert() if entity.mcount > 1 else [entity]:
                 yield from _entities(one.virtual_entities(), layer)
         else:

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Integers, numbers
 from jostle.crowds.goals import Goal
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, eq=False)
 class FreeWish(Wish):
     """A wish given by a function of time and positions, without exits.

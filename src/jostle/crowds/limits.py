@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
+from jostle.arrays import Array, Booleans
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -17,12 +21,20 @@ MAX_PIXELS = 25_000_000
 """Largest number of pixels of a picture: 5000 by 5000."""
 MAX_RUNS = 200_000
 """Largest number of runs of pixels of one kind in the rows of a picture: a photograph has more, a plan does not."""
+MAX_PICTURE_CORNERS = 20_000
+"""Largest number of corners of the floor or of the exits in a picture: noise has more, a plan does not."""
 MAX_ENTITIES = 200_000
 """Largest number of entities in a drawing, counting those in blocks as often as the blocks are inserted."""
 MAX_NESTING = 32
 """Largest depth of nested blocks."""
 MAX_CORNERS = 200_000
 """Largest number of corners of all lines of a drawing, after curves have become polylines."""
+MAX_NEAR_LINES = 2_000_000
+"""Largest number of pairs of segments whose bounding boxes overlap: in a plan, each segment is near a few others."""
+MAX_CROSSINGS = 50_000
+"""Largest number of pairs of segments that cross, each of which becomes a corner."""
+PAIRS_AT_ONCE = 500_000
+"""Largest number of pairs of segments that are examined at a time."""
 MAX_CURVE = 10_000.0
 """Largest radius or extent of one curve, in metres."""
 LARGEST_BUILDING, SMALLEST_BUILDING = 2_000.0, 1.0
@@ -56,3 +68,31 @@ def check(found: float, most: float, where: Any, what: str, limit: str) -> None:
     """
     if not found <= most:
         raise InvalidValue(f"{where} has {found:.10g} {what}, more than the limit {limit} = {most:.10g}")
+
+
+def check_crossings(segments: Array, where: Any) -> None:
+    """Raise if too many segments (m, 2, 2) cross each other, which GEOS would work on for hours without an end.
+
+    >>> tangle = np.random.default_rng(0).uniform(0.0, 9.0, (1000, 2, 2))
+    >>> check_crossings(tangle, "a.dxf")
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: a.dxf has 117919 pairs of lines that cross, more than the limit MAX_CROSSINGS = 100000
+    """
+    shapely = package("shapely")
+    tree = shapely.STRtree(shapely.linestrings(segments))
+    near, crossing, size = 0, 0, max(PAIRS_AT_ONCE // max(len(segments), 1), 1)
+    for start in range(0, len(segments), size):
+        one, other = tree.query(tree.geometries[start : start + size])
+        one, other = one[one + start < other] + start, other[one + start < other]
+        near += len(one)
+        check(near, MAX_NEAR_LINES, where, "pairs of lines that are near each other", "MAX_NEAR_LINES")
+        apart = _on_both_sides(segments[one], segments[other]) & _on_both_sides(segments[other], segments[one])
+        crossing += int(apart.sum())
+        check(crossing, MAX_CROSSINGS, where, "pairs of lines that cross", "MAX_CROSSINGS")
+
+
+def _on_both_sides(segments: Array, others: Array) -> Booleans:
+    """(m,) whether the ends of each other segment are on different sides of the line through a segment."""
+    along, to_ends = segments[:, 1] - segments[:, 0], others - segments[:, :1]
+    side = along[:, None, 0] * to_ends[:, :, 1] - along[:, None, 1] * to_ends[:, :, 0]
+    return np.asarray(side[:, 0] * side[:, 1] < 0.0)

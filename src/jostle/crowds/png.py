@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, finite
 from jostle.crowds.geometry import Geometry, inner_walls
-from jostle.crowds.limits import MAX_PIXELS, MAX_RUNS, check, regular_file
+from jostle.crowds.limits import MAX_PICTURE_CORNERS, MAX_PIXELS, MAX_RUNS, check, regular_file
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 
@@ -50,6 +50,8 @@ def read_png(
     if not leaving.any():
         raise InvalidValue(f"{name} has no pixel of the colour {exits!r} of exits")
     floor = _floor(~wall & ~leaving, leaving)
+    for pixels in (floor, leaving):
+        check(_corners(pixels), MAX_PICTURE_CORNERS, name, "corners", "MAX_PICTURE_CORNERS")
     outline = shapely.union_all(_runs(shapely, floor, name)).boundary
     behind = shapely.union_all(_runs(shapely, leaving, name)).boundary
     lines = shapely.line_merge(shapely.intersection(behind, outline))
@@ -143,6 +145,15 @@ def _floor(free: Booleans, leaving: Booleans) -> Booleans:
     if not kept:
         raise InvalidValue("no exit of the picture borders a floor; paint the exits into the walls")
     return np.asarray(np.isin(areas, list(kept)))
+
+
+def _corners(pixels: Booleans) -> int:
+    """The number of corners of the outline of some pixels; where two touch at a corner only, it is counted twice."""
+    padded = np.pad(pixels, 1)
+    below, above = padded[:-1], padded[1:]
+    counts = below[:, :-1].astype(np.int8) + below[:, 1:] + above[:, :-1] + above[:, 1:]
+    diagonal = (counts == 2) & (below[:, :-1] == above[:, 1:])
+    return int((counts % 2 == 1).sum() + 2 * diagonal.sum())
 
 
 def _runs(shapely: Any, pixels: Booleans, path: str) -> list[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from jostle.crowds.geometry import Geometry, inner_walls
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
+from jostle.recorded_plans import geometry_of
 
 
 def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *, scale: float = 1.0) -> dict[str, Any]:
@@ -23,11 +24,7 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *
     (['area', 'exits', 'walls'], [[4.0, 1.0], [4.0, 2.0]])
     """
     shapely = package("shapely")
-    try:
-        geometry = shapely.from_wkt(text)
-    except shapely.errors.GEOSException as error:
-        raise InvalidValue(f"this is not well-known text: {error}") from None
-    geometry = shapely.transform(geometry, lambda points: scale * points)
+    geometry = shapely.transform(geometry_of(text), lambda points: scale * points)
     collection = geometry.geom_type == "GeometryCollection"
     parts = list(geometry.geoms) if collection else [geometry]
     rooms = [room for part in parts if "Polygon" in part.geom_type for room in shapely.get_parts(part)]

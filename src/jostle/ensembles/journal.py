@@ -1,7 +1,7 @@
 """The folder of a study, whose finished runs survive a crash of the process that writes it.
 
 study.json         description of the study; a resumed study must have the same
-journal.jsonl      one line per finished run, written to disk before the next run is counted
+journal.jsonl      one line per finished run with a checksum, written to disk before the next run is counted
 table.csv          the table of all runs, and table.parquet if pyarrow is installed
 curves.csv         the curves of all runs, one row per number
 summary.csv        means, confidence intervals and quantiles of each case
@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
-from jostle.io.identity import differences, listed, was
 from jostle.io.locks import Lock
 from jostle.io.new_files import whole
 
 STUDY, JOURNAL, TRAJECTORIES = "study.json", "journal.jsonl", "trajectories"
 """File and folder names in the folder of a study."""
-FORMAT = 1
+SEPARATOR = b"\t"
+"""Between the outcome and the checksum in a line of the journal; JSON writes a tab as \\t."""
+FORMAT = 2
 """Version of the file format."""
 MAX_SHOWN = 60
 """Largest number of characters of a value in an error message."""
@@ -58,7 +60,7 @@ class Journal:
 
     def add(self, outcome: Outcome) -> None:
         """Write an outcome to the disk."""
-        self._file.write(json.dumps(outcome.as_dict()).encode() + b"\n")
+        self._file.write(line_of(outcome))
         os.fsync(self._file.fileno())
 
     def finish(self, repetitions: list[int]) -> None:
@@ -82,14 +84,26 @@ def outcomes(folder: Path) -> dict[int, Outcome]:
     content = path.read_bytes()
     found = {}
     for number, line in enumerate(content[: _whole_lines(content)].splitlines(), start=1):
-        try:
-            outcome = Outcome(**json.loads(line))
-        except (ValueError, TypeError):
-            raise BrokenFile(
-                f"{path}: line {number} is damaged; remove the line, and its run will be repeated"
-            ) from None
+        text, _, check = line.rpartition(SEPARATOR)
+        if check != _checksum(text):
+            raise BrokenFile(f"{path}: line {number} is damaged; remove the line, and its run will be repeated")
+        outcome = Outcome(**json.loads(text))
         found[outcome.run] = outcome
     return found
+
+
+def line_of(outcome: Outcome) -> bytes:
+    """The line of a finished run in the journal: its outcome as JSON, and a checksum.
+
+    >>> line_of(Outcome(3, "finished", {"value": 0.5}))[-14:]
+    b'0.0}\\t63a2110e\\n'
+    """
+    text = json.dumps(outcome.as_dict()).encode()
+    return text + SEPARATOR + _checksum(text) + b"\n"
+
+
+def _checksum(text: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(text)
 
 
 def _whole_lines(content: bytes) -> int:
@@ -107,26 +121,28 @@ def description(folder: Path) -> dict[str, Any]:
     except ValueError:
         raise BrokenFile(f"{path} is damaged: it is not JSON") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("identity"), dict):
-        raise BrokenFile(f"{path} cannot be read by this version of jostle: it is not a study of format 1")
+        raise BrokenFile(f"{path} cannot be read by this version of jostle: it is not a study of format {FORMAT}")
+    if found.pop("check", None) != _check_of(found):
+        raise BrokenFile(f"{path} is damaged: its checksum is wrong; run the study again in another folder")
     return found
 
 
 def _write_description(path: Path, study: Study, repetitions: list[int] | None = None) -> None:
-    names = {"title": study.title, "repeat": study.repeat, "repetitions": repetitions, "format": FORMAT}
+    found = {"title": study.title, "repeat": study.repeat, "repetitions": repetitions, "format": FORMAT}
+    found["identity"] = study.identity()
     with whole(path) as new:
-        new.write_text(json.dumps({**names, "identity": study.identity()}, indent=1) + "\n", encoding="utf-8")
+        new.write_text(json.dumps({**found, "check": _check_of(found)}, indent=1) + "\n", encoding="utf-8")
+
+
+def _check_of(description: dict[str, Any]) -> str:
+    """A checksum of the description of a study."""
+    return _checksum(json.dumps(description, sort_keys=True).encode()).decode()
 
 
 def check_same(folder: Path, study: Study) -> None:
     """Raise if the folder belongs to another study."""
     there, asked = description(folder)["identity"], json.loads(json.dumps(study.identity()))
-    changed = differences(there.get("code", asked["code"]), asked["code"])  # older folders have no code
-    if changed and all(there.get(key) == asked.get(key) for key in ("function", "measures", "curves")):
-        raise FileIsThere(
-            f"{folder} contains a study with other functions: {listed(changed, was)}. Choose another folder, or remove "
-            f"this one"
-        )
-    for key in sorted({*there, *asked} - {"code"}):
+    for key in sorted({*there, *asked}):
         if there.get(key) != asked.get(key):
             raise FileIsThere(
                 f"{folder} contains another study: its {key} is {_short(there.get(key))}, not "

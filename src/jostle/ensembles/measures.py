@@ -8,6 +8,7 @@ A measure may also be any Python function of a solution, or its place "module:fu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -158,6 +159,9 @@ def at_place(place: str, noun: str) -> Any:
         raise InvalidValue(f"the {noun} {place!r} cannot be imported: {error}") from None
     for part in name.split("."):
         if not hasattr(value, part):
-            raise InvalidValue(f"the {noun} {place!r} does not exist: {module} has no {name!r}")
+            file = getattr(sys.modules[module], "__file__", None)
+            raise InvalidValue(
+                f"the {noun} {place!r} does not exist: {module} has no {name!r}{f' (it is {file})' if file else ''}"
+            )
         value = getattr(value, part)
     return value

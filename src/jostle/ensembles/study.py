@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +23,8 @@ import numpy as np
 from jostle.arguments import Count, Natural, check_arguments
 from jostle.ensembles.designs import Case
 from jostle.ensembles.measures import CURVES, MEASURES, Measure, found
-from jostle.ensembles.subjects import SEED, FunctionSubject, Subject, subject_of
+from jostle.ensembles.subjects import SEED, Subject, subject_of
 from jostle.errors import InvalidValue
-from jostle.io.identity import Description, describe
 from jostle.plugins import Registry
 
 RUN_COLUMNS = ("run", "case", "repetition", SEED)
@@ -198,16 +196,10 @@ class Study:
             "cases": [dict(case) for case in self.cases],
             "measures": {name: _place(measure) for name, measure in self.measured.items()},
             "curves": {name: _place(curve) for name, curve in self.traced.items()},
-            "code": self._code(),
             "seed": self.seed,
             "trajectories": self.trajectories,
             "jostle": version("jostle"),
         }
-
-    def _code(self) -> Description:
-        """The code of the functions of the user and the values that they read, so that a change is noticed."""
-        function = {"function": self.subject.function} if isinstance(self.subject, FunctionSubject) else {}
-        return describe(SimpleNamespace(**function, measures=self.measured, curves=self.traced))
 
 
 def packed(value: object) -> bytes:
@@ -257,7 +249,7 @@ def _named(given: Any, known: Registry[Measure], argument: str) -> dict[str, Mea
     if isinstance(given, Mapping):
         items = [(str(name), each) for name, each in given.items()]
     else:
-        items = [(_name(each), each) for each in given]
+        items = [(name_of(each), each) for each in given]
     names = [name for name, _ in items]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -268,7 +260,12 @@ def _named(given: Any, known: Registry[Measure], argument: str) -> dict[str, Mea
     return {name: found(each, known) for name, each in items}
 
 
-def _name(measure: Any) -> str:
+def name_of(measure: Any) -> str:
+    """The name of the column of a measure.
+
+    >>> name_of("flow"), name_of("my_module:queue_length"), name_of(max)
+    ('flow', 'queue_length', 'max')
+    """
     if isinstance(measure, str):
         return measure.rpartition(":")[2]
     return str(getattr(measure, "__name__", type(measure).__name__))

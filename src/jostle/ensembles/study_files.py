@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from jostle.ensembles.designs import Case, grid, latin_hypercube
 from jostle.ensembles.measures import at_place
 from jostle.ensembles.stopping import PreciseMean, SettledCurves, StoppingRule
-from jostle.ensembles.study import Study
+from jostle.ensembles.study import Study, name_of
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load
 from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, Table, Text, complain
@@ -25,6 +25,8 @@ from jostle.scenarios.writing import value as written
 
 Names = Annotated[tuple[Text, ...], Field(strict=False)]
 Values = dict[str, Any]
+MEASURED = ("measures", "curves")
+"""Keys of a study file that list names of functions, or their places "module:function"."""
 
 
 class GridTable(Table):
@@ -114,6 +116,11 @@ class StudyTable(Table):
         None, description="Rule that ends the repetitions of a case early."
     )
 
+    def cases(self) -> list[Case]:
+        """The parameters of each case; [set] belongs to them for a function, and to the scenario otherwise."""
+        fixed = {} if self.function is None else dict(flat(self.set))
+        return [{**fixed, **case} for case in ([Case()] if self.design is None else self.design.cases())]
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         complain([*self._complaints()])
@@ -137,20 +144,46 @@ class StudyFile(NamedTuple):
 
 
 def load_study(path: Path) -> StudyFile:
-    """Load a study from a TOML file; the file may refer to Python modules in its folder."""
-    name, text = str(path), text_of(path)
-    data = tables(text, name)
-    try:
-        table = StudyTable.model_validate(data)
-    except ValidationError as error:
-        raise ScenarioError(problems(error, StudyTable, data, Source(name, text, lines(text), {}))) from None
-    folder = str(path.absolute().parent)
+    """Load a study from a TOML file; the file may refer to Python modules in its folder.
+
+    The folder is searched last, so that a file in it cannot stand in for an installed package.
+    """
+    table, folder = _table(path), str(path.absolute().parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.append(folder)
     try:
         return StudyFile(_study(table, path.parent), None if table.until is None else table.until.rule())
     except InvalidValue as error:
-        raise ScenarioError([f"{name}: {error}"]) from None
+        raise ScenarioError([f"{path}: {error}"]) from None
+
+
+def study_description(path: Path) -> dict[str, Any]:
+    """What a study file would do. The modules that it names are not imported: to look at a file runs no code of it."""
+    table = _table(path)
+    try:
+        cases = table.cases()
+        if table.function is None:
+            named = {part: tuple(name for name in getattr(table, part) if ":" not in name) for part in MEASURED}
+            _study(table.model_copy(update=named), path.parent)  # checks the settings and the names of measures
+    except InvalidValue as error:
+        raise ScenarioError([f"{path}: {error}"]) from None
+    of = {"scenario": table.scenario} if table.function is None else {"function": table.function}
+    return {
+        "title": table.title, **of, "cases": len(cases), "repeat": table.repeat,
+        "runs": len(cases) * table.repeat, "parameters": list(cases[0]),
+        **{part: [name_of(each) for each in getattr(table, part)] for part in MEASURED},
+        "until": "the last run" if table.until is None else table.until.kind, "seed": table.seed,
+    }  # fmt: skip
+
+
+def _table(path: Path) -> StudyTable:
+    """The content of a study file, checked."""
+    name, text = str(path), text_of(path)
+    data = tables(text, name)
+    try:
+        return StudyTable.model_validate(data)
+    except ValidationError as error:
+        raise ScenarioError(problems(error, StudyTable, data, Source(name, text, lines(text), {}))) from None
 
 
 def is_study(path: Path) -> bool:
@@ -160,16 +193,16 @@ def is_study(path: Path) -> bool:
 
 
 def _study(table: StudyTable, folder: Path) -> Study:
-    fixed, cases = dict(flat(table.set)), [Case()] if table.design is None else table.design.cases()
     of: Any
     if table.function is not None:
         of = at_place(table.function, "function")
-        cases = [{**fixed, **case} for case in cases]
     else:
         assert table.scenario is not None
         source = folder / table.scenario if table.scenario.endswith(".toml") else table.scenario
-        of = load(source, settings=[f"{key}={written(item)}" for key, item in fixed.items()])
-    return Study(of, cases, table.repeat, table.measures, table.curves, table.seed, table.trajectories, table.title)
+        of = load(source, settings=[f"{key}={written(item)}" for key, item in flat(table.set)])
+    return Study(
+        of, table.cases(), table.repeat, table.measures, table.curves, table.seed, table.trajectories, table.title
+    )
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,15 @@ from jostle.ensembles.stopping import StoppingRule
 from jostle.ensembles.study import RunOf, Study, packed
 from jostle.ensembles.table import Results
 from jostle.ensembles.table_files import write_table
-from jostle.errors import Interrupted, InvalidValue, JostleError, MissingPackage
+from jostle.errors import (
+    FileIsThere,
+    Interrupted,
+    InvalidValue,
+    JostleError,
+    MissingPackage,
+    NotReproducible,
+    warn,
+)  # fmt: skip
 from jostle.statuses import FAILED
 
 POLL_SECONDS = 0.2
@@ -87,7 +95,8 @@ def sweep(
         Number of processes, or of runs that are handed to a given executor at once. None: one process per core.
     folder : str or path, optional
         Folder to which each finished run is written at once. The same call continues a study that was interrupted, or
-        extends it if `repeat` has grown; the table is the same as without interruption. None: no files.
+        extends it if `repeat` has grown; the table is the same as without interruption. One of the finished runs is
+        repeated first, to see whether the functions still give its results. None: no files.
     until : PreciseMean or SettledCurves, optional
         Rule that ends the repetitions of a case early; `study.repeat` is then their largest number. None: all
         repetitions.
@@ -107,7 +116,7 @@ def sweep(
         If the stopping rule does not fit the study, trajectories have no folder, or a function cannot be sent to other
         processes.
     FileIsThere
-        If the folder contains another study or other files.
+        If the folder contains another study or other files, or the run that is repeated gives other results.
     FileInUse
         If another process runs the study in this folder.
     Interrupted
@@ -140,7 +149,10 @@ def sweep(
         sweeping = _Sweep(study, until, journal, retry_failed, progress)
         try:
             with _executor(executor, workers) as chosen:
-                sweeping.loop(chosen, work, _in_flight(executor, workers, until))
+                if place is not None:
+                    again = Work(study.subject, study.measured, study.traced, None)
+                    sweeping.check_same_results(chosen, packed(again) if isinstance(work, bytes) else again, place)
+                sweeping.loop(chosen, work, sweeping.pending(), _in_flight(executor, workers, until), sweeping.finish)
         except KeyboardInterrupt:
             raise sweeping.interrupted(place) from None
         except BrokenExecutor as error:
@@ -204,9 +216,43 @@ class _Sweep:
             if number not in self.outcomes and self.wanted(number):
                 yield self.study.run(number)
 
-    def loop(self, executor: Executor, work: bytes | Work, most: int) -> None:
-        """Hand runs to the executor until all are finished."""
-        pending, attempts = self.pending(), dict[int, int]()
+    def check_same_results(self, executor: Executor, work: bytes | Work, folder: Path) -> None:
+        """Repeat one finished run, and refuse a folder whose results the functions of the study do not give now.
+
+        The run of middle duration is repeated: short ones may be special cases, and long ones take long. If it gives
+        other results each time, the results say nothing about the functions, and the user is warned.
+        """
+        finished = (one for one in self.outcomes.values() if self.wanted(one.run) and not one.failed)
+        done = sorted(finished, key=lambda one: one.seconds)
+        if not done:
+            return
+        before, found = done[len(done) // 2], list[Outcome]()
+        run = self.study.run(before.run)
+        self.loop(executor, work, iter([run]), 1, lambda _, outcome: found.append(outcome))
+        if (different := _other_results(before, found[0])) is None:
+            return
+        self.loop(executor, work, iter([run]), 1, lambda _, outcome: found.append(outcome))
+        if _other_results(*found) is None:
+            raise FileIsThere(
+                f"{folder} contains a study with other functions: in run {run.number}, {different}. Choose another "
+                f"folder, or remove this one"
+            )
+        warn(
+            f"run {run.number} gives other results each time it is repeated, so the functions of the study cannot be "
+            f"compared with those of {folder}: {different}",
+            NotReproducible,
+        )
+
+    def loop(
+        self,
+        executor: Executor,
+        work: bytes | Work,
+        pending: Iterator[RunOf],
+        most: int,
+        finish: Callable[[RunOf, Outcome], object],
+    ) -> None:
+        """Hand runs to the executor until all are finished; `finish` is called for each of them."""
+        attempts = dict[int, int]()
         flying: dict[Future[Outcome], RunOf] = {}
         self._tell()
         try:
@@ -222,7 +268,7 @@ class _Sweep:
                     if isinstance(problem, BrokenExecutor | NoWorkers | KeyboardInterrupt):
                         raise problem
                     if problem is None and not future.cancelled():
-                        self._finish(run, future.result())
+                        finish(run, future.result())
                         continue
                     attempts[run.number] = attempts.get(run.number, 0) + 1
                     words = "was cancelled" if problem is None else f"{type(problem).__name__}: {problem}"
@@ -230,7 +276,7 @@ class _Sweep:
                         flying[executor.submit(execute, work, run)] = run
                     else:
                         error = f"the process that did the run died {MAX_ATTEMPTS} times: {' '.join(words.split())}"
-                        self._finish(run, Outcome(run.number, FAILED, error=error))
+                        finish(run, Outcome(run.number, FAILED, error=error))
                 for future in [future for future, run in flying.items() if not self.wanted(run.number)]:
                     future.cancel()
                     del flying[future]
@@ -238,7 +284,8 @@ class _Sweep:
             for future in flying:
                 future.cancel()
 
-    def _finish(self, run: RunOf, outcome: Outcome) -> None:
+    def finish(self, run: RunOf, outcome: Outcome) -> None:
+        """Record the outcome of a run."""
         if not self.wanted(run.number):
             return
         if self.journal is not None:
@@ -281,6 +328,17 @@ class _Sweep:
         error = Interrupted(f"interrupted: {self.hint(folder)}")
         error.results = self.results()
         return error
+
+
+def _other_results(before: Outcome, after: Outcome) -> str | None:
+    """The first result that differs between two outcomes of a run, in words; None if there is none."""
+    if after.failed:
+        return f"it ended with the error {after.error}"
+    for name in (*before.measures, *after.measures, *before.curves, *after.curves):
+        old, new = ({**one.measures, **one.curves}.get(name, "nothing") for one in (before, after))
+        if old != new:
+            return f"{name} was {old}, now {new}" if name in before.measures else f"{name} has changed"
+    return None if before.status == after.status else f"its status was {before.status}, now {after.status}"
 
 
 @contextmanager

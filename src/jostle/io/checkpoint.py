@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,6 @@ from jostle.io.checkpoint_contents import Contents, check_inside
 from jostle.io.checkpoint_files import FORMAT, read_whole, write_whole
 from jostle.io.run_identity import Run
 from jostle.past import Remembers
-from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
 REMEDY = (
@@ -128,13 +128,15 @@ class Checkpoint:
         """
         return time.monotonic() - self._last >= self.seconds
 
-    def check_free(self, run: Run) -> None:
+    def check_free(self, run: Run, past: Mapping[str, Remembers]) -> None:
         """Check that a new run may use the file name.
 
         Parameters
         ----------
         run : Run
             Identity of the new run.
+        past : mapping of str to Remembers
+            Objects that remember something, by name; they must be reminded afterwards.
 
         Raises
         ------
@@ -146,7 +148,7 @@ class Checkpoint:
             return
         try:
             kept = Contents(path, read_whole(path))
-            different = run.difference(kept.json("run"), kept.count("step"))
+            different = self._compared(run, kept, past)[0]
         except JostleError as error:
             raise FileIsThere(
                 f"{path} exists already and is not replaced ({error}): remove it, or choose another name"
@@ -181,7 +183,7 @@ class Checkpoint:
         """
         state = position.state
         values: dict[str, Any] = {
-            "format": FORMAT, "run": run.text(position.step), "step": position.step, "status": position.status,
+            "format": FORMAT, "run": run.text(position.step, state), "step": position.step, "status": position.status,
             "frames": position.frames, "records": position.records, "t": state.t, "q": state.q, "u": state.u,
             "multipliers": state.multipliers, "overshoot": state.overshoot, "duration": state.duration,
             "gap": position.gap,
@@ -215,19 +217,13 @@ class Checkpoint:
         """
         return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
 
-    def load(
-        self, run: Run, problem: Any, scheme: Scheme, past: Mapping[str, Remembers]
-    ) -> tuple[Position, dict[str, list[str]]]:
+    def load(self, run: Run, past: Mapping[str, Remembers]) -> tuple[Position, dict[str, list[str]]]:
         """Read the checkpoint of a run, and restore the random generator and the objects that remember.
 
         Parameters
         ----------
         run : Run
             Identity of the run; it must be the same.
-        problem : Motion or Sweeping
-            The problem.
-        scheme : Scheme
-            The scheme.
         past : mapping of str to Remembers
             Objects that remember something, by name.
 
@@ -250,7 +246,7 @@ class Checkpoint:
         path = Path(self.path)
         kept = Contents(path, read_whole(path))
         step, frames, records = (kept.count(name) for name in ("step", "frames", "records"))
-        different = run.difference(kept.json("run"), step)
+        different, state, noted = self._compared(run, kept, past)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
         random = kept.text("random") if "random" in kept else ""
@@ -258,20 +254,29 @@ class Checkpoint:
             if not random:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
-        state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
-        noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
-        for (
-            name,
-            thing,
-        ) in past.items():  # the admissible set may depend on it, for example on doors that are open or closed
-            try:
-                thing.remind(noted[name])
-            except InvalidValue as error:
-                raise BrokenFile(f"{path} is damaged: the memory of {name} is invalid: {error}") from None
-        check_inside(path, problem, state, gap)
-        within = kept.within(problem)
+        assert state is not None
+        gap = kept.number("gap", finite=False)
+        check_inside(path, run.problem, state, gap)
+        within = kept.within(run.problem)
         position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
         return position, run.changes(kept.json("run"))
+
+    def _compared(
+        self, run: Run, kept: Contents, past: Mapping[str, Remembers]
+    ) -> tuple[str, State | None, dict[str, Any]]:
+        """What differs between a checkpoint and a run, in words, and the state and the memories of the checkpoint."""
+        told = kept.json("run")
+        different = run.difference(told, kept.count("step")) or run.other_start(told)
+        if different:
+            return different, None, {}
+        state = kept.state(run.problem, run.scheme)
+        noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
+        for name, thing in past.items():  # the admissible set may depend on it, for example on doors that are closed
+            try:
+                thing.remind(deepcopy(noted[name]))
+            except InvalidValue as error:
+                raise BrokenFile(f"{kept.path} is damaged: the memory of {name} is invalid: {error}") from None
+        return run.other_state(told, state), state, noted
 
 
 def _put_back(random: np.random.Generator, state: str, path: Path) -> None:

@@ -93,15 +93,19 @@ class Contents:
         return str(found)
 
     def json(self, name: str) -> dict[str, Any]:
-        """A description of a run: tables `titles`, `fixed` and `free`, written as JSON."""
+        """A description of a run: tables `titles`, `fixed`, `free` and `values`, written as JSON."""
         try:
             found = json.loads(self.text(name))
-            tables = [found[part] for part in ("titles", "fixed", "free")]
-            if all(isinstance(table, dict) for table in tables) and all(
-                isinstance(description, dict) for description in found["fixed"].values()
+            early, now = found["values"]["early"], found["values"]["now"]
+            [float(t) for t in early]
+            tables = [*(found[part] for part in ("titles", "fixed", "free")), *found["fixed"].values(), *early.values()]
+            if all(isinstance(table, dict) for table in [*tables, now]) and all(
+                isinstance(one, str) or all(isinstance(number, int | float) for number in one)
+                for values in [*early.values(), now]
+                for one in values.values()
             ):
                 return dict(found)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
         raise self._wrong(name, "the description of a run")
 

@@ -1,63 +1,115 @@
-"""Descriptions of everything that determines the results of a run, so that two runs can be compared.
+"""What determines the results of a run, so that two runs can be compared: data by their values, functions likewise.
 
-A description is a mapping from places (``within.parts[0].radii``) to strings. Numbers and short arrays are written out,
-long arrays have a digest. A function of the user is described by its compiled code, its default arguments, the values
-of its closure and the global names that it reads; an object of a class of the user by its attributes and the code of
-its class. Functions and classes of jostle, of the standard library and of installed packages are described by their
-names: the user does not change them, and much of what their code reads differs from process to process.
-
-A description does not include what a function reads from files, from the attributes of modules, or from compiled
-extensions, nor attributes that an object computes. Opaque objects are described by their type only.
+A description is a mapping from places (``within.sets[0].radii``) to strings. Numbers and short arrays are written out,
+long arrays have a digest, objects are described by their public attributes. A function is described by its name alone,
+because what it computes cannot be read off its code and its data: `returned` calls it instead, and two runs are the
+same only if their functions return the same values.
 """
 
 from __future__ import annotations
 
-import dis
 import functools
 import hashlib
+import inspect
 import json
-import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
-"""Packages whose functions and classes are described by their names."""
-CHANGING = {
-    ("jostle.sets.differences", "Differences"): {"steps"},
-    ("logging", "Logger"): {"_cache", "handlers", "manager", "parent"},
-    ("logging", "RootLogger"): {"_cache", "handlers", "manager", "parent"},
-}
-"""Attributes of classes that change during a run and are therefore not described."""
-RENAMED = {
-    "jostle.sets.walls.Inside": "jostle.sets.containers.Inside",
-    "jostle.solvers.exact.Exact": "jostle.solvers.dual_active_set.ActiveSet",
-    "jostle.solvers.nesterov.Nesterov": "jostle.solvers.gauss_seidel.GaussSeidel",
-}
-"""Old and new names of classes that older versions of jostle described."""
+from jostle.past import Remembers
+from jostle.plugins import is_of_jostle
+
+CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
+"""Public attributes of classes that change during a run and are therefore not described."""
 MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""
 DIGEST_LENGTH = 12
 """Number of characters of a digest."""
 MAX_LISTED = 4
 """Largest number of differences listed in an error message; further ones are counted."""
+VALUE_TOLERANCE = 1e-9
+"""Values that a function returns may differ by this fraction of the largest, because machines round differently."""
 
 Description = dict[str, str]
+Values = dict[str, list[float] | str]
+"""What functions returned, by name: some numbers, or the name of the error that was raised."""
 
 
-def describe(thing: Any, kept: Any = None) -> Description:
+def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Description:
     """The description of an object; `kept` is a random generator whose state the checkpoint stores.
+
+    With `called`, the functions of the user in it are compared by the values that they return: objects that are
+    functions are then described by their names, and not by attributes, which may count the calls.
 
     >>> describe({"g": 9.81, "radii": np.arange(3.0)})
     {"['g']": '9.81', "['radii']": '[0.0, 1.0, 2.0]'}
     """
     found: Description = {}
-    _Describer(found, kept).add("", thing)
+    _Describer(found, kept, called).add("", thing)
     return found
+
+
+def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None, past: Remembers | None = None) -> Values:
+    """What functions without arguments return; `random` is a generator from which they draw, `past` what remembers.
+
+    Up to 8 numbers are kept, of longer arrays their size, extremes and a weighted mean. Every call begins with the same
+    state of the generator and without memories; both are left as they were.
+
+    >>> returned({"force": lambda: [0.0, -9.81], "mass": lambda: 1 / 0})
+    {'force': [0.0, -9.81], 'mass': 'ZeroDivisionError'}
+    """
+    bits = None if random is None else random.bit_generator
+    before, memory = None if bits is None else bits.state, None if past is None else deepcopy(past.memory)
+    found: Values = {}
+    for name, function in functions.items():
+        if bits is not None:
+            bits.state = type(bits)(0).state
+        if past is not None:
+            past.remind(None)
+        try:
+            with np.errstate(all="ignore"):
+                found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
+        except Exception as error:  # noqa: BLE001 - a function may raise anything; the run itself will then tell
+            found[name] = type(error).__name__
+    if bits is not None:
+        bits.state = before
+    if past is not None:
+        past.remind(memory)
+    return found
+
+
+def _numbers_of(values: np.ndarray[Any, Any]) -> list[float]:
+    if values.size <= MAX_WRITTEN_OUT:
+        return [float(value) for value in values]
+    weights = 1.0 + np.cos(np.arange(values.size))
+    return [float(values.size), float(values.min()), float(values.max()), float(np.mean(weights * values))]
+
+
+def other_values(before: Mapping[str, Any], after: Values) -> list[tuple[str, str, str]]:
+    """(name, old, new) for each function that returned something else.
+
+    >>> other_values({"force": [0.0, -9.81]}, {"force": [0.0, -1.62]})
+    [('force', '[0.0, -9.81]', '[0.0, -1.62]')]
+    """
+    names = [*before, *(name for name in after if name not in before)]
+    pairs = [(name, before.get(name, "nothing"), after.get(name, "nothing")) for name in names]
+    return [(name, str(old), str(new)) for name, old, new in pairs if not _agree(old, new)]
+
+
+def _agree(old: Any, new: Any) -> bool:
+    if isinstance(old, str) or isinstance(new, str) or len(old) != len(new):
+        return bool(old == new)
+    a, b = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
+    equal = (a == b) | (np.isnan(a) & np.isnan(b))
+    ends = slice(1, None) if len(a) == 4 else slice(None)  # the size of a long array is no value
+    size = max(float(np.abs(part[ends][np.isfinite(part[ends])]).max(initial=0.0)) for part in (a, b))
+    with np.errstate(invalid="ignore"):
+        return bool((equal | (np.abs(a - b) <= VALUE_TOLERANCE * size)).all())
 
 
 def digest(data: Any) -> str:
@@ -71,30 +123,25 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tup
     places = [*before, *(place for place in after if place not in before)]
     nothing = "nothing"
     pairs = ((place, before.get(place, nothing), after.get(place, nothing)) for place in places)
-    return [(place, old, new) for place, old, new in pairs if RENAMED.get(old, old) != new]
+    return [(place, old, new) for place, old, new in pairs if old != new]
 
 
-def listed(changed: Iterable[tuple[str, str, str]], one: Callable[[str, str, str], str]) -> str:
-    """The first differences in words, and the number of further ones."""
-    words = [one(*difference) for difference in changed]
-    more = len(words) - MAX_LISTED
-    return "; ".join(words[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
+def listed(changed: Iterable[tuple[str, str, str]]) -> str:
+    """The first differences in words, and the number of further ones.
 
-
-def was(place: str, old: str, new: str) -> str:
-    """One difference in words.
-
-    >>> was("problem.mass", "1.0", "2.0")
+    >>> listed([("problem.mass", "1.0", "2.0")])
     'problem.mass was 1.0, now 2.0'
     """
-    return f"{place or 'it'} was {old}, now {new}"
+    words = [f"{place or 'it'} was {old}, now {new}" for place, old, new in changed]
+    more = len(words) - MAX_LISTED
+    return "; ".join(words[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
 class _Describer:
     """Describes an object recursively; an object that occurs again is named by its first place."""
 
-    def __init__(self, found: Description, kept: Any):
-        self.found, self.kept = found, kept
+    def __init__(self, found: Description, kept: Any, called: bool):
+        self.found, self.kept, self.called = found, kept, called
         self.seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, place: str, thing: Any) -> None:
@@ -122,78 +169,27 @@ class _Describer:
             self._entries(place, list(thing), f"{len(thing)} entries")
         elif isinstance(thing, set | frozenset):
             self.found[place] = f"{len(thing)} entries {digest(sorted(digest(describe(one)) for one in thing))}"
-        elif isinstance(thing, functools.partial):
-            self._parts(place, {".func": thing.func, ".args": thing.args, ".keywords": thing.keywords})
-        elif isinstance(thing, types.MethodType):
-            self._parts(place, {".self": thing.__self__, f".{thing.__name__}": thing.__func__})
-        elif isinstance(thing, types.FunctionType):
-            self._function(place, thing)
-        elif isinstance(getattr(thing, "py_func", None), types.FunctionType):  # compiled by numba
-            self._function(place, thing.py_func)
-        elif isinstance(thing, types.CodeType):
-            self._code(place, thing)
-        elif isinstance(thing, type):
-            self._class(place, thing)
+        elif inspect.unwrap(thing) is not thing if callable(thing) else False:
+            self.add(place, inspect.unwrap(thing))
+        elif callable(thing) and not is_of_jostle(thing):
+            self.found[place] = f"function {_name(thing)}"
+            if not self.called:
+                self._parts(place, {f".{name}": value for name, value in _data_of_function(thing).items()})
         else:
-            self._object(place, thing)
+            self.found[f"{place}.type".removeprefix(".")] = f"{type(thing).__module__}.{type(thing).__qualname__}"
+            self._parts(place, {f".{name}": value for name, value in _attributes(thing).items()})
 
-    def _parts(self, place: str, parts: Mapping[str, Any], empty: str = "nothing") -> None:
-        if not parts:
+    def _parts(self, place: str, parts: Mapping[str, Any], empty: str | None = None) -> None:
+        if not parts and empty is not None:
             self.found[place] = empty
         for name, value in parts.items():
             self.add((place + name).removeprefix("."), value)
 
     def _entries(self, place: str, entries: list[Any], what: str) -> None:
         if len(entries) > MAX_WRITTEN_OUT:
-            self.found[place] = f"{what} {digest(describe(dict(enumerate(entries)), self.kept))}"
+            self.found[place] = f"{what} {digest(describe(dict(enumerate(entries)), self.kept, called=self.called))}"
         else:
             self._parts(place, {f"[{k}]": entry for k, entry in enumerate(entries)}, "no entry")
-
-    def _function(self, place: str, function: types.FunctionType) -> None:
-        """Describe a function of the user by its code and what it reads, one of a library by its name and closure."""
-        code, library = function.__code__, _of_library(function)
-        name = f"{function.__module__}.{function.__qualname__}" if library else _signature(function)
-        self.found[place] = f"{name}" if library else f"{name} {digest(_of_code(code))}"
-        values = function.__defaults__ or ()
-        first = code.co_argcount - len(values)
-        parts = dict(zip(code.co_varnames[first : code.co_argcount], values, strict=False))
-        parts |= function.__kwdefaults__ or {}
-        for variable, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            parts[variable] = _content(cell)
-        if not library:
-            known = function.__globals__
-            parts |= {name: known[name] for name in _globals(code) if name in known}
-        for name, value in parts.items():
-            self.add(f"{place}.{name}".removeprefix("."), value)
-
-    def _code(self, place: str, code: types.CodeType) -> None:
-        self.found[place] = f"code {digest(_of_code(code))}"
-
-    def _class(self, place: str, kind: type) -> None:
-        """Describe a class of the user by its methods and data, a class of a library by its name."""
-        self.found[place] = f"{kind.__module__}.{kind.__qualname__}"
-        if _of_library(kind):
-            return
-        for base in kind.__mro__:
-            if not _of_library(base):
-                for name, value in vars(base).items():
-                    if not (name.startswith("__") and name.endswith("__")) or isinstance(value, types.FunctionType):
-                        self.add(f"{place}.{name}", _plain(value))
-
-    def _object(self, place: str, thing: Any) -> None:
-        kind = type(thing)
-        attributes = _attributes(thing)
-        if attributes is None:
-            attributes = _reduced(thing)
-        if attributes is None:
-            self.found[place] = f"a {kind.__module__}.{kind.__qualname__}, of which nothing more can be seen"
-            return
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        self.found[f"{place}.type".removeprefix(".")] = name
-        if not _of_library(kind):
-            self.add(f"{place}.class".removeprefix("."), kind)
-        for attribute, value in attributes.items():
-            self.add(f"{place}.{attribute}".removeprefix("."), value)
 
 
 def _simple(thing: Any) -> str | None:
@@ -208,11 +204,7 @@ def _simple(thing: Any) -> str | None:
         return repr(thing)
     if isinstance(thing, types.ModuleType):
         return f"module {thing.__name__}"
-    if isinstance(thing, types.BuiltinFunctionType) and not isinstance(thing.__self__, types.ModuleType | None):
-        return None
-    if isinstance(thing, types.BuiltinFunctionType | np.ufunc):
-        return f"{getattr(thing, '__module__', None) or 'numpy'}.{thing.__name__}"
-    if isinstance(thing, types.FunctionType | type) and _of_library(thing) and not getattr(thing, "__closure__", None):
+    if isinstance(thing, type):
         return f"{thing.__module__}.{thing.__qualname__}"
     return None
 
@@ -232,92 +224,32 @@ def _seed(generator: Any) -> str:
     return f"{type(bits).__name__} of seed {getattr(seeds, 'entropy', None)} {getattr(seeds, 'spawn_key', ())}"
 
 
-def _of_library(thing: Any) -> bool:
-    package = str(getattr(thing, "__module__", None)).split(".")[0]
-    return package in LIBRARIES or _installed(package)
+def _name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-@functools.cache
-def _installed(package: str) -> bool:
-    """Was the package installed, and is not a module or an editable installation of the user?"""
-    module = sys.modules.get(package)
-    places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
-    return any({"site-packages", "dist-packages"} & set(PurePath(place).parts) for place in places)
+def _data_of_function(function: Any) -> dict[str, Any]:
+    """The arguments that a partial function has already, the object of a method, or the attributes of an object."""
+    if isinstance(function, functools.partial):
+        return {"func": function.func, "args": function.args, "keywords": function.keywords}
+    if isinstance(function, types.MethodType):
+        return {"self": function.__self__}
+    return {} if inspect.isroutine(function) else _attributes(function)
 
 
-def _signature(function: types.FunctionType) -> str:
-    code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    return f"function {function.__name__}({', '.join(code.co_varnames[:count])})"
-
-
-def _of_code(code: types.CodeType) -> list[Any]:
-    """The code without file names and line numbers."""
-    constants = [_of_code(one) if isinstance(one, types.CodeType) else _constant(one) for one in code.co_consts]
-    return [code.co_code.hex(), constants, list(code.co_names), list(code.co_varnames), list(code.co_freevars)]
-
-
-def _constant(value: Any) -> str:
-    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
-
-
-def _globals(code: types.CodeType) -> list[str]:
-    """The global names that the code, or code inside it, reads."""
-    found = {one.argval: None for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            found |= dict.fromkeys(_globals(inner))
-    return list(found)
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return "empty"
-
-
-def _plain(value: Any) -> Any:
-    """The function inside a static method, a class method, a property or a cached property."""
-    for name in ("__func__", "fget", "func"):
-        if isinstance(getattr(value, name, None), types.FunctionType):
-            return getattr(value, name)
-    return type(value) if isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType) else value
-
-
-def _attributes(thing: Any) -> dict[str, Any] | None:
-    """The attributes of an object, without private attributes of jostle's objects and cached properties."""
+def _attributes(thing: Any) -> dict[str, Any]:
+    """The public attributes of an object without cached properties; private ones are caches, or follow from them."""
     kind = type(thing)
-    slots = [name for base in kind.__mro__ for name in _slots(base)]
-    if not hasattr(thing, "__dict__") and not slots:
-        return None
-    values = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
-    values |= getattr(thing, "__dict__", {})
-    left_out: frozenset[str] = _private(kind) | CHANGING.get((kind.__module__, kind.__qualname__), set())
-    return {name: value for name, value in values.items() if name not in left_out and not _cached(kind, name)}
-
-
-def _private(kind: type) -> frozenset[str]:
-    """The private attributes that classes of jostle use; they are caches, or determined by public attributes."""
-    bases = [base for base in kind.__mro__ if base.__module__.split(".")[0] == "jostle"]
-    methods = [_plain(value) for base in bases for value in vars(base).values()]
-    names = {name for one in methods if isinstance(one, types.FunctionType) for name in one.__code__.co_names}
-    return frozenset(name for name in names if name.startswith("_"))
-
-
-def _slots(base: type) -> list[str]:
-    slots = vars(base).get("__slots__", ())
-    return [name for name in ([slots] if isinstance(slots, str) else slots) if name not in ("__dict__", "__weakref__")]
+    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    names = [name for some in slots for name in ([some] if isinstance(some, str) else some)]
+    values = {name: getattr(thing, name) for name in names if hasattr(thing, name)} | getattr(thing, "__dict__", {})
+    left_out = CHANGING.get((kind.__module__, kind.__qualname__), set())
+    return {
+        name: value
+        for name, value in values.items()
+        if not name.startswith("_") and name not in left_out and not _cached(kind, name)
+    }
 
 
 def _cached(kind: type, name: str) -> bool:
     return any(isinstance(vars(base).get(name), functools.cached_property) for base in kind.__mro__)
-
-
-def _reduced(thing: Any) -> dict[str, Any] | None:
-    """The parts from which pickle would rebuild the object."""
-    try:
-        made = thing.__reduce_ex__(2)
-    except Exception:  # noqa: BLE001 - an object of another package may raise anything; it is then opaque
-        return None
-    return {"made of": str(made)} if isinstance(made, str) else {f"part {k}": part for k, part in enumerate(made[:3])}

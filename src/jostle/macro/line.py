@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.metric import Metric
@@ -64,7 +63,6 @@ class LineCollision:
         return self.hit.projection.residual
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, eq=False, init=False)
 class Interval:
     """The impact law in one dimension: velocities do not decrease along saturated intervals.

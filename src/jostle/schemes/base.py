@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import check_fields, explain_wrong_calls
+from jostle.arguments import check_fields
 from jostle.arrays import read_only
 from jostle.citations import cite
 from jostle.errors import InvalidValue
@@ -23,7 +23,6 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
     """A time-stepping scheme. A new one inherits from this class and defines `step`.

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import metric
@@ -33,7 +32,6 @@ SLOPE_TOLERANCE = 1e-9
 """Slopes between the sample places that differ by less than this fraction count as equal."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class CatchingUp(Scheme):
     """Moreau's catching-up algorithm: first order, with an exact projection onto Q(t).

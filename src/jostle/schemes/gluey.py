@@ -36,7 +36,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
@@ -111,7 +110,6 @@ def glue(state: State) -> Glue:
     return state.memory if isinstance(state.memory, Glue) else NO_GLUE
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Gluey(Maury):
     """Maury's scheme with gluey contacts, which open only when they are pulled by the impulse that pressed them.

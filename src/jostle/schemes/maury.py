@@ -19,7 +19,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
@@ -31,7 +30,6 @@ from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Maury(Scheme):
     """Second order, inelastic impacts (e = 0), many constraints that may move: the scheme of SCoPI.

@@ -35,7 +35,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -79,7 +78,6 @@ class Depth(NamedTuple):
         )
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class MoreauJean(Scheme):
     """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arguments import Finite, explain_wrong_calls
+from jostle.arguments import Finite
 from jostle.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import NoContraction, SchemeRefuses
@@ -66,7 +66,6 @@ class Memory(NamedTuple):
     """True if there was a warning that impacts are too close for h."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Paoli(Scheme):
     """Second order on positions, restitution e in [0, 1], masses M(q), sets that need not be convex.

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jostle.arguments import explain_wrong_calls
 from jostle.problems import Sweeping
 from jostle.schemes.abilities import EQUALITIES, EXCHANGE, FIRST, METRIC, MOVING
 from jostle.schemes.base import Scheme
@@ -21,7 +20,6 @@ from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Venel(Scheme):
     """First order, prediction and correction: crowds, points pushed by moving sets, the labyrinth.

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
@@ -53,7 +52,6 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 """Kernels of the solvers other than Gauss-Seidel; if a device lacks them, only Gauss-Seidel is used."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
     """The default solver: chooses an algorithm by the size of the problem; ``Projection.solver`` names it.

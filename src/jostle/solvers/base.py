@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_fields, explain_wrong_calls
+from jostle.arguments import check_fields
 from jostle.arrays import Array, floats, lowest, place_of
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import LinearMap, Offsets
@@ -54,7 +54,6 @@ class Whitened(NamedTuple):
     noise: Array
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Solver:
     """Base class of the solvers of projections.

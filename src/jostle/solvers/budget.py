@@ -16,14 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InvalidValue
 from jostle.solvers.gauss_seidel import GaussSeidel
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Budget(GaussSeidel):
     """At most a fixed number of Gauss-Seidel sweeps, started from the previous step, without a guarantee.

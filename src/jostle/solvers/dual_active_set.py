@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.emptiness import empty_set
 from jostle.convex.metric import Metric
@@ -27,7 +26,6 @@ MAX_COLUMNS_A_ROW = 12
 """If there are more columns per row than this, columns that occur in no row are left out: two spheres have six."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class ActiveSet(Solver):
     """Dual active-set method (Goldfarb & Idnani 1983), exact up to round-off, for up to about a hundred contacts.

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting, LinearMap
 from jostle.convex.maps import stacked
@@ -37,7 +36,6 @@ INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class GaussSeidel(Solver):
     """Accelerated Gauss-Seidel sweeps: many cheap iterations, for large problems and loose tolerances.

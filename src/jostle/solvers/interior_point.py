@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
@@ -40,7 +39,6 @@ FAR_SLACK = 1e6
 """Rows whose slack exceeds this multiple of the largest violation are left out, and put back if they are violated."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class InteriorPoint(Solver):
     """Interior-point method with sparse factorisations: ten to thirty iterations at any size and tolerance.

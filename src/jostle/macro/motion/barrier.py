@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import Positive, explain_wrong_calls
+from jostle.arguments import Positive
 from jostle.arrays import Array
 from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.macro.motion.pressure import Spread, barrier
@@ -26,7 +26,6 @@ MIN_ROOM = 1e-6
 """The density of a flow must be at least this much below one at the start."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Barrier(Splitting):
     """A scheme for flows with e = 0 in which a singular pressure keeps the density below one.

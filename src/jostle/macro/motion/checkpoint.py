@@ -6,7 +6,8 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import Checkpoint as File
 from jostle.io.checkpoint import stored_memory
 from jostle.io.checkpoint_contents import Contents
-from jostle.io.run_identity import CHANGEABLE, Run
+from jostle.io.run_identity import CHANGEABLE, Called, Run
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
+from jostle.macro.velocity import Velocity
 from jostle.past import Remembers
 from jostle.steps import Grid as Steps
 
@@ -45,7 +47,8 @@ class Checkpoint:
         self.path, self.saved = Path(chosen.path), time.monotonic()
         self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
         free = dict.fromkeys(CHANGEABLE)
-        self.steps, self.run = steps, Run(problem, scheme, (), steps.start, steps.sizes, free, None)
+        called = Called(partial(_functions, problem), past=past.get("velocity"))
+        self.steps, self.run = steps, Run(problem, scheme, (), (steps.start, steps.end), steps.sizes, free, called)
 
     def check_free(self) -> None:
         """Refuse to overwrite another run."""
@@ -88,7 +91,8 @@ class Checkpoint:
         if not {"run", "names"} <= found.keys():
             raise BrokenFile(f"{self.path} is not a checkpoint of a density, or is of an older version: remove it")
         done = int(found["number"])
-        other = self.run.difference(json.loads(str(found["run"])), done)
+        told = json.loads(str(found["run"]))
+        other = self.run.difference(told, done) or self.run.other_start(told)
         if other:
             raise InvalidValue(f"{self.path} belongs to another run: {other}; only t, every and until may change")
         self.steps.check_reached(done, float(found["t"][-1]))
@@ -111,3 +115,10 @@ class Checkpoint:
         ]
         run.pressure, run.since = found["sum"], float(found["since"])
         return done
+
+
+def _functions(problem: Crowd | Flow, t: float, state: None) -> dict[str, Callable[[], Any]]:
+    """The desired velocity of a crowd, which does not depend on the state."""
+    if isinstance(problem, Flow) or isinstance(problem.velocity, Velocity):
+        return {}
+    return {"velocity": lambda: np.concatenate([faces.ravel() for faces in problem.wish(t)])}

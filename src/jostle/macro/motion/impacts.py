@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue, NotApproaching
 from jostle.macro.active_set import nested, obstacle
@@ -48,7 +47,6 @@ LATTICES = {"square": Square, "triangular": Triangular}
 """The laws of lattices by the names of structures."""
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Impacts(Scheme):
     """Moreau's impact law wherever the density reaches one: a scheme for flows with any restitution coefficient.

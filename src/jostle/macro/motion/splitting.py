@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.macro.motion.momentum import carried, impulses, velocities
 from jostle.macro.motion.passages import passed
@@ -23,7 +22,6 @@ from jostle.macro.motion.state import State
 from jostle.macro.motion.transport import flux
 
 
-@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Scheme):
     """Free motion, then projection onto {rho <= 1}: a scheme for crowds, and for flows with e = 0.
