@@ -47,8 +47,9 @@ def coordination(
     """The coordination number of one frame of a run: the mean number of contacts per body, with and without rattlers.
 
     A contact is a row with a force that is not solver noise (``forces(sol).noise``), so a loose tolerance of the solver
-    does not add contacts. Rattlers are bodies with fewer than `fewest` contacts; they are removed again and again until none is left. The
-    isostatic value of z is 2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N between walls.
+    does not add contacts. Rattlers are bodies with fewer than `fewest` contacts; they are removed again and again until
+    none is left. The isostatic value of z is 2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N
+    between walls.
 
     Parameters
     ----------

@@ -207,7 +207,7 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     slack = contacts.gap + contacts.G @ way.ravel()
     touching = slack <= closed * contacts.tolerance() / CLOSED
     loaded = ~found.noise
-    new = np.flatnonzero(touching & (by_pair(found.pairs, 1.0 * loaded, contacts.pairs) == 0.0))
+    new = np.flatnonzero(touching & (by_pair(found.pairs, loaded.astype(float), contacts.pairs) == 0.0))
     pairs = np.concatenate([found.pairs[loaded], contacts.pairs[new]])
     normals = np.concatenate([found.normals[loaded], contacts.normals[new].reshape(-1, d)])
     p = np.concatenate([found.magnitude[loaded], np.zeros(len(new))])
