@@ -355,6 +355,22 @@ def test_a_pile_at_rest_has_the_same_forces_in_other_units(heap):
     assert wall_force(scaled) == pytest.approx(mass * length * wall_force(sol), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
+def test_multipliers_that_are_solver_noise_are_not_contacts(heap, tol, monkeypatch):
+    """An interior point has a multiplier in every row; the heap has as many contacts as with the tight tolerance."""
+    sol, _, _ = heap
+    of = sol.problem
+    at_rest = jo.Motion(q0=sol.q[-1], v0=sol.u[-1], force=of.constant_force, mass=of.mass, within=of.within)
+    monkeypatch.setattr("jostle.solvers.interior_point._without_noise", lambda w, K, M, u, p, unit, tol: (u, p))
+    loose = jo.solve(at_rest, jo.Maury(solver=jo.InteriorPoint(tol=tol)), t=0.06, h=0.06)
+    found, true = forces(loose), forces(sol)
+    assert len(found.magnitude) > 1.1 * len(true.magnitude), "the multipliers have no noise"
+    assert coordination(loose).z == coordination(sol).z
+    assert found.mean == pytest.approx(true.mean, rel=1e-2)
+    share = force_distribution(loose).share, force_distribution(sol).share
+    assert share[0] == pytest.approx(share[1], abs=0.01)
+
+
 # Walls
 
 

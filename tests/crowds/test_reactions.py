@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Group, LogNormal, Normal, Plan, Reaction, Uniform, crowd, walking_speed
+from jostle.crowds import Group, LogNormal, Normal, Plan, Uniform, crowd, walking_speed
 from jostle.scenarios import ScenarioError, parse
 
 PLAN = Plan([(0, 0), (14, 0), (14, 4), (0, 4)], exits={"east": ((14, 0.1), (14, 3.9))})
@@ -64,12 +64,79 @@ def test_nobody_walks_before_their_reaction_time():
     np.testing.assert_allclose(sol.q[-1][:, 0], [12.0, 7.0], atol=0.11)
 
 
-def test_reactions_stay_around_another_wish_of_the_same_people():
+def test_another_wish_of_the_same_people_keeps_their_reactions():
     first = people()
-    for wish in (first.wish, jo.crowds.AvoidJams(PLAN.walk(radius=0.2))):
-        made = first.wishing(wish)
-        assert isinstance(made.wish, Reaction)
-        assert not made.wish(0.0, made.q0).any()
+    for wish in (first.wish, jo.crowds.AvoidJams(first.wish), PLAN.walk(radius=0.2)):
+        assert not first.wishing(wish).velocity(0.0, first.q0).any()
+    walk = PLAN.walk(radius=0.22)
+    with pytest.raises(jo.InvalidValue, match="AvoidJams wraps a wish without the reaction times"):
+        first.wishing(jo.crowds.AvoidJams(walk))
+    with pytest.raises(jo.InvalidValue, match="give crowd\\(\\) the behaviour as behaviour="):
+        crowd(12, radius=0.2, room=PLAN, wish=jo.crowds.AvoidJams(walk), reaction=1.0)
+
+
+@pytest.mark.parametrize("behaviour", ["pedestrians", "inhibition", "plain"])
+@pytest.mark.parametrize("avoid_jams", [False, True])
+def test_a_crowd_walks_alike_whether_a_file_crowd_or_wishing_made_it(behaviour, avoid_jams):
+    """On stairs, with reaction times: the people of a file, of `crowd`, and of a crowd with another wish."""
+    text = """
+seed = 2
+[problem]
+kind = "crowd"
+rooms = [{ corners = [[0, 0], [6, 0], [6, 3], [0, 3]] }, { corners = [[20, 0], [26, 0], [26, 3], [20, 3]] }]
+exits = [{ name = "out", ends = [[26, 0.5], [26, 2.5]] }, { name = "back", ends = [[23, 3], [24, 3]] }]
+stairs = [{ name = "steps", start = [[6, 0.5], [6, 2.5]], end = [[20, 0.5], [20, 2.5]], length = 3.0, pace = 0.5 }]
+avoid_jams = %s
+behaviour = { kind = "%s" }
+[[problem.groups]]
+name = "all"
+n = 12
+region = [[2, 0.2], [5.8, 0.2], [5.8, 2.8], [2, 2.8]]
+radius = 0.2
+speed = 1.34
+reaction = { kind = "uniform", low = 0.0, high = 6.0 }
+[run]
+t = 60.0
+h = 0.05
+"""
+    run = parse(text % (str(avoid_jams).lower(), behaviour), "stairs.toml").build()
+    theirs, plan, own = run.problem, run.problem.plan, {"radius": 0.2, "speed": 1.34, "reaction": Uniform(0.0, 6.0)}
+
+    def behave(wish, plan, radii):
+        wish = jo.crowds.AvoidJams(wish) if avoid_jams else wish
+        kinds = {"pedestrians": jo.crowds.Pedestrians(), "plain": lambda wish, plan, radii: wish}
+        kinds["inhibition"] = lambda wish, plan, radii: jo.crowds.inhibition(wish, radii)
+        return kinds[behaviour](wish, plan, radii)
+
+    group = Group("all", 12, start=[[2, 0.2], [5.8, 0.2], [5.8, 2.8], [2, 2.8]], **own)
+    mine = crowd(group, room=plan, seed=2, behaviour=behave)
+    plain = crowd(group, room=plan, seed=2)
+    later = plain.wishing(behave(plain.wish, plan, plain.within.radii_at(0.0)))
+    on_stairs = mine.q0.copy()
+    on_stairs[::2, 0] += 2.5
+    for t, q in ((0.0, mine.q0), (2.0, mine.q0), (4.0, on_stairs)):
+        expected = theirs.velocity(t, q)
+        np.testing.assert_array_equal(mine.velocity(t, q), expected)
+        np.testing.assert_array_equal(later.velocity(t, q), expected)
+
+
+def test_others_walk_around_people_who_still_stand():
+    """Somebody who has not reacted yet weighs in the quickest way like anybody who stands, not like one who walks."""
+    q0 = [[9.5, 1.9], [9.5, 1.45], [9.5, 2.35], [8.0, 2.0]]
+    behaviour = jo.crowds.Pedestrians(strength=0.0)
+
+    def heading(speed, reaction):
+        made = crowd(4, radius=0.2, room=PLAN, q0=q0, speed=speed, reaction=reaction, behaviour=behaviour)
+        return made.velocity(0.0, made.q0)[3]
+
+    late = heading(1.0, [5.0, 5.0, 5.0, 0.0])
+    np.testing.assert_array_equal(late, heading([0.0, 0.0, 0.0, 1.0], 0.0))
+    assert np.linalg.norm(late - heading(1.0, 0.0)) > 0.01
+
+
+def test_given_places_take_no_region():
+    with pytest.raises(jo.InvalidValue, match="give q0 or start, not both"):
+        crowd(1, radius=0.2, room=PLAN, q0=[[1.0, 1.0]], start=[(2, 1), (3, 1), (3, 2)])
 
 
 def test_people_who_react_late_can_be_resumed(tmp_path):

@@ -44,7 +44,7 @@ def test_a_crowd_on_stairs_is_slower_by_the_pace_too():
     plan = building(pace="up")
     q0 = [(19.0, 1.5), (19.75, 1.5), (21.0, 1.5), (21.75, 1.5)]
     people = crowd(4, radius=R, speed=1.0, room=plan, q0=q0, behaviour=jo.crowds.Pedestrians(T=0.7))
-    speeds = np.linalg.norm(people.wish(0.0, people.q0), axis=1)
+    speeds = np.linalg.norm(people.velocity(0.0, people.q0), axis=1)
     np.testing.assert_allclose(speeds, [STAIR_PACES["up"], STAIR_PACES["up"] * 0.5, 1.0, 0.5], rtol=1e-3)
 
 
@@ -62,7 +62,7 @@ t = 40.0
 """
     for reaction, second in ((0.0, STAIR_PACES["up"] * 0.5), (9.0, 0.0)):
         people = parse(text.replace("REACTION", str(reaction))).build().problem
-        speeds = np.linalg.norm(people.wish(0.0, people.q0), axis=1)
+        speeds = np.linalg.norm(people.velocity(0.0, people.q0), axis=1)
         np.testing.assert_allclose(speeds, [STAIR_PACES["up"], second], rtol=1e-3)
 
 
@@ -70,7 +70,7 @@ def test_another_behaviour_around_the_wish_does_not_slow_people_on_stairs_twice(
     plan = building(pace="up")
     people = crowd(1, radius=R, speed=1.0, room=plan, q0=[(19.0, 1.5)])
     avoiding = people.wishing(jo.crowds.AvoidJams(people.wish))
-    assert np.linalg.norm(avoiding.wish(0.0, people.q0)) == pytest.approx(STAIR_PACES["up"])
+    assert np.linalg.norm(avoiding.velocity(0.0, people.q0)) == pytest.approx(STAIR_PACES["up"])
 
 
 def test_a_lift_leaves_at_the_step_whose_end_is_its_time():

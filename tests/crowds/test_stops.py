@@ -213,3 +213,15 @@ def test_mistakes_of_stops_in_a_file_are_named():
         with pytest.raises(ScenarioError) as error:
             parse(text.replace(old, new), "f.toml").build()
         assert message in str(error.value)
+
+
+def test_paths_that_are_kept_belong_to_their_own_stops_and_closed_doors():
+    """Whatever was asked for before, and whatever the names of the stops are."""
+    walls, door = [((6, 0), (6, 2)), ((6, 3), (6, 5))], [[6.0, 2.0], [6.0, 3.0]]
+    asked = [{"closed": [door]}, {"stops": {"": door}}, {}, {"stops": {"desk": door}}]
+    shared = Plan(BOX, exits=EXITS, walls=walls)
+    for said in asked:
+        kept, fresh = (plan.ways(0.4, spacing=0.2, **said) for plan in (shared, Plan(BOX, exits=EXITS, walls=walls)))
+        assert [goal.name for goal in kept.goals] == [goal.name for goal in fresh.goals]
+        np.testing.assert_array_equal(kept.distance, fresh.distance)
+        assert shared.ways(0.4, spacing=0.2, **said) is kept

@@ -1,6 +1,7 @@
 """How kernels are compiled: all in one way, for threads that run at the same time; and the limit of BLAS."""
 
 import pkgutil
+import subprocess
 import sys
 import threading
 import time
@@ -131,3 +132,41 @@ def test_two_threads_that_project_at_the_same_time_get_what_one_gets():
     for k in range(2):
         assert len(together[k]) == 5
         assert all((P.point == alone[k].point).all() for P in together[k])
+
+
+FIRST_CALLS = """
+import threading, time
+import numpy as np
+from numba.core.types import abstract
+from jostle.kernels.cpu import descent, marched
+
+numbered, threads = abstract._autoincr, 4
+together, failed = threading.Barrier(threads), []
+
+def slowly():
+    time.sleep(0.005)
+    return numbered()
+
+def call():
+    free, start = np.ones((9, 9), dtype=bool), np.full((9, 9), np.inf)
+    start[3, 3] = 0.0
+    together.wait()
+    try:
+        descent(marched(free, start, 0.1), 0.1)
+    except TypeError as error:
+        failed.append(error)
+
+abstract._autoincr = slowly
+crowd = [threading.Thread(target=call) for _ in range(threads)]
+for one in crowd:
+    one.start()
+for one in crowd:
+    one.join()
+print(failed)
+"""
+
+
+def test_the_first_calls_of_a_kernel_may_come_from_several_threads():
+    """Also if threads change places while numba gives a number to a type."""
+    done = subprocess.run([sys.executable, "-c", FIRST_CALLS], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

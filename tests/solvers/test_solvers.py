@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
@@ -463,3 +465,38 @@ def test_a_solver_with_a_name_that_statistics_cannot_keep_is_refused():
     solver = type(name, (jo.GaussSeidel,), {})
     with pytest.raises(jo.InvalidValue, match=f"the name of the solver {name} must have at most 32 ASCII characters"):
         solver()
+
+
+@settings(max_examples=30, derandomize=True, deadline=None)
+@given(
+    seed=st.integers(0, 10_000), decades=st.sampled_from([0.0, 3.0]), changed=st.integers(0, 20), twice=st.booleans()
+)
+def test_the_active_set_started_from_any_guess_is_that_started_without_one(seed, decades, changed, twice):
+    """Up to round-off: from the rows that are active, from a guess with wrong rows, and with dependent rows."""
+    random, active = np.random.default_rng(seed), np.arange(100) < 80
+    G, u = random.normal(size=(100, 110)), random.normal(size=110)
+    if twice:
+        G[70:80] = G[:10]
+    mass = 10.0 ** random.uniform(-decades, decades, 110)
+    p = np.where(active, random.uniform(0.1, 1.0, 100), 0.0)
+    K = jo.Polyhedron(G, np.where(active, 0.0, random.uniform(0.1, 1.0, 100)) - G @ u, length=1.0)
+    w = u - G.T @ p / mass
+    guess = p.copy()
+    guess[random.permutation(100)[:changed]] = random.choice([0.0, 1.0])
+    found = [jo.ActiveSet().project(w, K, mass, one) for one in (None, guess)]
+    for P in found:
+        np.testing.assert_allclose(P.point, u, atol=1e-9 * np.abs(u - w).max())
+        assert P.residual.worst <= 1e-11
+    assert found[1].iterations <= 3 or changed or twice
+
+
+def test_discs_at_rest_need_few_factorisations():
+    """Their active rows are those of the step before; without them the method adds one row at a time."""
+    radii = np.random.default_rng(1).uniform(0.35, 0.5, 50)
+    pile = jo.models.spheres(radii, box=([0, 0], [7.0, np.inf]))
+    sol = jo.solve(pile, jo.Maury(), t=6.0, h=0.02)
+    at_rest = sol.stats[-50:]
+    assert (at_rest["solver"] == "ActiveSet").all()
+    assert at_rest["active"].min() > 90
+    assert np.median(at_rest["iterations"]) <= 3
+    assert at_rest["complementarity"].max() <= 1e-12

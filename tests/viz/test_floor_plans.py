@@ -204,3 +204,22 @@ t = 9.0
     (tmp_path / "hall.toml").write_text(text)
     scenario = jo.scenarios.load(tmp_path / "hall.toml")
     assert [(one.name, one.place) for one in scenario.problem.labels] == [("Hall 1", (14.5, 1.5))]
+
+
+def test_names_with_dollar_signs_are_drawn_as_they_are(tmp_path):
+    """Dollar signs enclose formulas in matplotlib, and most names are not formulas."""
+    odd = r"gate $\x$"
+    box, exits = [(0, 0), (6, 0), (6, 4), (0, 4)], {odd: ((6, 1), (6, 2)), "west $1$": ((0, 1), (0, 2))}
+    room = jo.crowds.Plan(box, exits=exits, labels={odd: (3, 3)})
+    groups = [jo.crowds.Group(name, 2, radius=0.2) for name in (odd, "others")]
+    people = jo.crowds.crowd(groups, room=room)
+    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5, change=room.changes(people))
+    drawn = [jo.viz.plan(room), jo.viz.plan(people), jo.viz.plan(sol), jo.viz.draw(sol, colour="group")]
+    for number, one in enumerate(drawn):
+        figure = one if hasattr(one, "savefig") else one.figure
+        figure.savefig(tmp_path / f"{number}.png")  # matplotlib reads formulas when it draws
+        found = figure.findobj(lambda text: isinstance(text, matplotlib.text.Text) and "gate" in text.get_text())
+        assert found
+        assert all("$" not in text.get_text().replace(r"\$", "") for text in found)
+    html = jo.viz.report(sol, tmp_path / "run.html", film=False).read_text()
+    assert odd in html

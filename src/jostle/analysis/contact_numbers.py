@@ -46,8 +46,10 @@ def coordination(
 ) -> Coordination:
     """The coordination number of one frame of a run: the mean number of contacts per body, with and without rattlers.
 
-    Rattlers are bodies with fewer than `fewest` contacts; they are removed again and again until none is left. The
-    isostatic value of z is 2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N between walls.
+    A contact is a row with a force that is not solver noise (``forces(sol).noise``), so a loose tolerance of the solver
+    does not add contacts. Rattlers are bodies with fewer than `fewest` contacts; they are removed again and again until
+    none is left. The isostatic value of z is 2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N
+    between walls.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def coordination(
     k : int, default -1
         Number of the saved frame.
     threshold : float, default 0.0
-        Only contacts with a force of more than `threshold` times the mean force are counted.
+        Only contacts with a force of more than `threshold` times the mean force are counted; 0 means all contacts.
     fewest : int, optional
         Smallest number of contacts of a body that is not a rattler. None means d + 1, which holds a body against pushes
         from all sides. In a pile under gravity a ball at rest needs only d.
@@ -83,7 +85,7 @@ def coordination(
     (2.666666667, True, 0)
     """
     found = forces(sol, k)
-    chosen = np.abs(found.magnitude) > threshold * found.mean
+    chosen = ~found.noise & (np.abs(found.magnitude) > threshold * found.mean)
     d = found.normals.shape[1]
     return _coordination(found.pairs[chosen], found.present, d + 1 if fewest is None else fewest)
 

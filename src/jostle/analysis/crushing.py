@@ -2,7 +2,8 @@
 
 Contacts push with p >= 0 (see `grains.forces`): in a first-order run u - U = G^T p, so p is a velocity, the force on a
 person of unit drag. If people have masses, M (u - U) = G^T p, and p is a mass times a velocity. The load of a person is
-the sum of p over all their contacts, and their pressure is the load divided by their circumference.
+the sum of p over all their contacts, without forces that are solver noise (see `grains.forces`), and their pressure is
+the load divided by their circumference.
 `jostle.analysis.ranges` tells how well these are determined.
 """
 
@@ -77,7 +78,7 @@ def _loads(sol: Solution, k: int) -> tuple[Integers, Array, Array]:
     """The pairs with a force in frame k, their forces, and the load (n,) of each person."""
     found = forces(planar(sol), k)
     i, j = found.pairs.T
-    n, between, f = sol.q.shape[1], found.between, found.magnitude
+    n, between, f = sol.q.shape[1], found.between, np.where(found.noise, 0.0, found.magnitude)
     return found.pairs, f, _summed(i, f, n) + _summed(j[between], f[between], n)
 
 

@@ -36,6 +36,8 @@ class ForceDistribution:
 def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20) -> ForceDistribution:
     """The probability density of f / <f> over the contacts of one frame, and the load above the mean.
 
+    Forces that are solver noise (``forces(sol).noise``) do not count.
+
     Parameters
     ----------
     sol : Solution
@@ -66,14 +68,14 @@ def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20
     ([0.5, 0.5, 0.5, 0.5], 0.5, 0.7)
     """
     found = forces(sol, k)
-    if len(found.magnitude) == 0:
+    if found.noise.all():
         raise InvalidValue(f"no contact carries a force at t = {sol.t[k]:g}, so there is no distribution")
-    relative = found.magnitude / found.mean
+    relative = found.magnitude[~found.noise] / found.mean
     ends = (min(0.0, float(relative.min())), float(relative.max()))
     if isinstance(bins, int) and bins < 1:
         raise InvalidValue(f"bins must be at least 1, not {bins}")
     counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else shaped(bins, "bins", -1), range=ends)
-    strong = found.strong
+    strong = found.strong[~found.noise]
     load = float(np.abs(relative[strong]).sum() / np.abs(relative).sum())
     return ForceDistribution(edges, counts / (len(relative) * np.diff(edges)), float(strong.mean()), load)
 
@@ -91,7 +93,7 @@ class ForceChains:
     fraction: float
     """Fraction of the bodies that are in the network."""
     fabric: Array
-    """(d, d) <n (x) n> of all contacts with a force, trace 1; zero if there are none."""
+    """(d, d) <n (x) n> of all contacts with a force that is not solver noise, trace 1; zero if there are none."""
     strong_fabric: Array
     """(d, d) <n (x) n> of the strong contacts."""
 
@@ -146,7 +148,7 @@ def force_chains(sol: Solution, k: int = -1) -> ForceChains:
     cluster = np.full(n, -1, dtype=np.int64)
     cluster[inside] = np.argsort(order)[number]
     fraction = float(inside.sum() / max(int(found.present.sum()), 1))
-    fabrics = _fabric(found.normals), _fabric(found.normals[strong])
+    fabrics = _fabric(found.normals[~found.noise]), _fabric(found.normals[strong])
     return ForceChains(pairs, cluster, sizes[order], fraction, *fabrics)
 
 

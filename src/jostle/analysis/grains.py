@@ -46,8 +46,11 @@ class Forces:
         Unit vectors from the first body to the second, or into the wall.
     present : ndarray of bool, shape (n,)
         The bodies that were present in the step.
+    noise : ndarray of bool, shape (m,)
+        True for forces so small that, by the residual of the step, the contact may as well be open. Sums of forces
+        include them; means and numbers of contacts do not.
     mean : float
-        Mean of the absolute forces; 0 without contacts.
+        Mean of the absolute forces that are not noise; 0 without contacts.
     between : ndarray of bool, shape (m,)
         True for contacts between two bodies, False for contacts with walls.
     strong : ndarray of bool, shape (m,)
@@ -55,21 +58,23 @@ class Forces:
 
     Examples
     --------
-    >>> pairs, normals = np.array([[0, 1], [1, -1]]), np.array([[1.0, 0.0], [0.0, -1.0]])
-    >>> two = Forces(np.array([1.0, 3.0]), pairs, normals, present=np.ones(2, dtype=bool))
-    >>> two.mean, two.between.tolist(), two.strong.tolist()
-    (2.0, [True, False], [False, True])
+    >>> pairs, normals = np.array([[0, 1], [1, -1], [0, -1]]), np.array([[1.0, 0.0], [0.0, -1.0], [0.0, -1.0]])
+    >>> noise = np.array([False, False, True])
+    >>> three = Forces(np.array([1.0, 3.0, 1e-9]), pairs, normals, present=np.ones(2, dtype=bool), noise=noise)
+    >>> three.mean, three.between.tolist(), three.strong.tolist()
+    (2.0, [True, False, False], [False, True, False])
     """
 
     magnitude: Array
     pairs: Integers
     normals: Array
     present: Booleans
+    noise: Booleans
 
     @property
     def mean(self) -> float:
-        """Mean of the absolute forces; 0 without contacts."""
-        return float(np.abs(self.magnitude).mean()) if len(self.magnitude) else 0.0
+        """Mean of the absolute forces that are not noise; 0 without contacts."""
+        return float(np.abs(self.magnitude[~self.noise]).mean()) if not self.noise.all() else 0.0
 
     @property
     def between(self) -> Booleans:
@@ -99,7 +104,7 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     Returns
     -------
     Forces
-        The contacts with p != 0: magnitudes, pairs of bodies, and normals.
+        The contacts with p != 0: magnitudes, pairs of bodies, normals, and which of them are solver noise.
 
     Raises
     ------
@@ -128,7 +133,30 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     present = np.isfinite(x).all(axis=1)
     pairs, normals = pairs[active], normals[active].reshape(len(active), x.shape[1])
     present[pairs[pairs >= 0]] = True  # bodies that left at the end of the step have contacts, too
-    return Forces(p[active] / sol.duration(k), pairs, normals, present)
+    f = p[active] / sol.duration(k)
+    return Forces(f, pairs, normals, present, _noise(sol, k, f, pairs, normals))
+
+
+def _noise(sol: Solution, k: int, f: Array, pairs: Integers, normals: Array) -> Booleans:
+    """(m,) True for forces that the residual of their step cannot tell from open gaps.
+
+    The residual bounds sum p_c s_c by kappa |u - w|_M^2, so p_c s_c is kappa |u - w|_M^2 / m in the mean. A contact is
+    open if its slack s_c exceeds p_c, both as distances: p_c A_cc < s_c with A = G M^-1 G^T. The two are equal at
+    p_c^2 A_cc = kappa |u - w|_M^2 / m, and |u - w|_M^2 = |G^T p|^2 in the metric of M^-1.
+    """
+    step = np.flatnonzero(sol.stats["t"] == sol.t[k])
+    if len(step) == 0:
+        return np.zeros(len(f), dtype=bool)
+    n = int(pairs.max(initial=0)) + 1
+    inverse = np.ones(n) if sol.facts.masses is None else 1.0 / sol.facts.masses[:n]
+    i, j = pairs.T
+    between, push = j >= 0, f[:, None] * normals
+    total = np.zeros((n, normals.shape[1]))
+    np.add.at(total, i, -push)
+    np.add.at(total, j[between], push[between])
+    A = inverse[i] + np.where(between, inverse[np.maximum(j, 0)], 0.0)
+    bound = sol.stats["complementarity"][step[0]] * float(inverse @ (total**2).sum(axis=1))
+    return np.asarray(f**2 * A * len(f) < bound)
 
 
 @check_arguments

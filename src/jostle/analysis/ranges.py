@@ -206,10 +206,11 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     contacts = presence.within(within).linearise(t, presence.placed(q - way), reach)
     slack = contacts.gap + contacts.G @ way.ravel()
     touching = slack <= closed * contacts.tolerance() / CLOSED
-    new = np.flatnonzero(touching & (by_pair(found.pairs, np.ones(len(found.pairs)), contacts.pairs) == 0.0))
-    pairs = np.concatenate([found.pairs, contacts.pairs[new]])
-    normals = np.concatenate([found.normals, contacts.normals[new].reshape(-1, d)])
-    p = np.concatenate([found.magnitude, np.zeros(len(new))])
+    loaded = ~found.noise
+    new = np.flatnonzero(touching & (by_pair(found.pairs, loaded.astype(float), contacts.pairs) == 0.0))
+    pairs = np.concatenate([found.pairs[loaded], contacts.pairs[new]])
+    normals = np.concatenate([found.normals[loaded], contacts.normals[new].reshape(-1, d)])
+    p = np.concatenate([found.magnitude[loaded], np.zeros(len(new))])
     order = np.lexsort(pairs.T[::-1])
     pairs, normals, p = pairs[order], normals[order], p[order]
     rows, (i, j) = np.arange(len(pairs)), pairs.T

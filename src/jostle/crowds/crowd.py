@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
+from jostle.crowds.behaviour import check_wish
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.entries import Entry, regions
 from jostle.crowds.free_wish import FreeWish
@@ -25,8 +26,8 @@ from jostle.crowds.lifts import with_lift_doors
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plan_checks import check_inside
 from jostle.crowds.plans import Plan
-from jostle.crowds.reactions import Reaction
-from jostle.crowds.stair_paces import StairPaces, has_paces
+from jostle.crowds.reactions import Reaction, reacting
+from jostle.crowds.stair_paces import StairPaces
 from jostle.crowds.stairs import passages
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP
@@ -51,8 +52,7 @@ class Crowd(Sweeping):
     q0 : array_like, shape (n, 2)
         Positions at the start (m).
     wish : Wish
-        Rule for the desired velocities and goals of people. Stair paces and reaction times are wrapped around
-        it.
+        Rule for the desired velocities and goals of people on level ground.
     within : ConstraintSet
         Positions without overlap: discs, walls and columns.
     plan : Plan
@@ -64,7 +64,8 @@ class Crowd(Sweeping):
     present : array_like of bool, shape (n,), optional
         People who are present at the start. None means everyone.
     reaction : float or array_like, shape (n,), default 0.0
-        Times before which people do not walk (s).
+        Times before which people do not walk (s). They belong inside all behaviours, so that others see who still
+        stands.
     entries : sequence of Entry, default ()
         How people enter who are not present at the start.
     gates : Gates, optional
@@ -72,6 +73,8 @@ class Crowd(Sweeping):
 
     Attributes
     ----------
+    velocity : Wish
+        The wish, at the pace of the stairs where people are on stairs.
     longest_step : float
         Longest time step (s) of which `solve` does not warn.
 
@@ -107,12 +110,10 @@ class Crowd(Sweeping):
         gates: Gates | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
-        if any(link.pace != 1.0 for link in plan.links.values()) and not has_paces(wish):
-            wish = StairPaces(wish, plan)
-        if late.any() and not isinstance(wish, Reaction):
-            wish = Reaction(wish, late)
         late.setflags(write=False)
-        super().__init__(q0=q0, velocity=wish, within=within, present=present)
+        wish = reacting(wish, late)
+        stairs = any(link.pace != 1.0 for link in plan.links.values())
+        super().__init__(q0=q0, velocity=StairPaces(wish, plan) if stairs else wish, within=within, present=present)
         numbers = np.zeros(len(self.q0), dtype=np.int64) if group is None else np.array(group, dtype=np.int64)
         numbers.setflags(write=False)
         values: dict[str, Any] = {
@@ -130,17 +131,6 @@ class Crowd(Sweeping):
     def longest_step(self) -> float:
         """Longest time step (s) of which `solve` does not warn."""
         return self.wish.longest_step
-
-    @property
-    def level_wish(self) -> Wish:
-        """The wish without the pace of stairs, which a crowd adds around its wish.
-
-        Behaviours that change speeds belong inside: `people.wishing(behaviour(people.level_wish, plan, radii))`.
-        """
-        late = isinstance(self.wish, Reaction)
-        wish = self.wish.wish if isinstance(self.wish, Reaction) else self.wish
-        wish = wish.wish if isinstance(wish, StairPaces) else wish
-        return Reaction(wish, self.reaction) if late else wish
 
     def members(self, name: str) -> Integers:
         """The numbers of the people in a group.
@@ -210,7 +200,8 @@ class Crowd(Sweeping):
         Parameters
         ----------
         wish : Wish
-            The new wish; reaction times and stair paces are kept.
+            The new wish, such as a behaviour around ``people.wish``. Stair paces are kept, and a wish without
+            behaviours gets the reaction times.
 
         Returns
         -------
@@ -220,7 +211,8 @@ class Crowd(Sweeping):
         Raises
         ------
         InvalidValue
-            If somebody cannot leave, or does not fit through an opening on the way of the new wish.
+            If somebody cannot leave, or does not fit through an opening on the way of the new wish, or if behaviours
+            wrap a wish without the reaction times of these people.
 
         Examples
         --------
@@ -282,8 +274,8 @@ def crowd(
         Time gap T (s): nobody tries to walk faster than s / T, where s is the free distance ahead. True means
         TIME_GAP, False no limit.
     behaviour : callable (wish, plan, radii) -> Wish, optional
-        Changes the wish; ``Pedestrians()`` is the behaviour of people in buildings. It excludes `inhibition`. None
-        means that people walk the shortest way and push.
+        Changes the wish, in which people stand until their reaction time; ``Pedestrians()`` is the behaviour of people
+        in buildings. It excludes `inhibition`. None means that people walk the shortest way and push.
     start : polygon or array_like, shape (k, 2), optional
         Region in which people are placed at random, a `shapely.Polygon` or its corners. None means the whole plan.
     q0 : array_like, shape (n, 2), optional
@@ -323,6 +315,7 @@ def crowd(
     groups = [group.drawn(random) for group in groups_of(n, said)]
     radii = np.concatenate([group.radii for group in groups])
     speeds = np.concatenate([group.speeds for group in groups])
+    late = np.concatenate([group.reactions for group in groups])
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
@@ -346,12 +339,14 @@ def crowd(
             walking: Wish = GatedWalk(shutting, find)
         else:
             walking = to()
-        wished: Any = itinerary.around(walking, to(), places, radii, random)
+        wished: Wish = itinerary.around(walking, to(), places, radii, random)
+        wished = Reaction(wished, late) if late.any() else wished
     else:
         itinerary.check_unused()
-        wished = wish
+        if inhibition is not False or behaviour is not None:
+            check_wish(wish, "behaviour" if inhibition is False else "inhibition")
+        wished = reacting(wish if isinstance(wish, Wish) else FreeWish(wish, nearer=None), late)
     if inhibition is not False:
-        # a plain function is refused here, because it does not know who is nearer to an exit
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
     if behaviour is not None:
         if inhibition is not False:
@@ -364,12 +359,9 @@ def crowd(
     else:
         presence = Presence.of(places, here, float(radii.max()))
         presence.within(within).check_start(0.0, presence.placed(places))
-    if not isinstance(wished, Wish):
-        wished = FreeWish(wished, nearer=None)
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]
-    late = np.concatenate([group.reactions for group in groups])
     entries = []
     for k, one in enumerate(groups):
         who = np.flatnonzero((group == k) & ~here)

@@ -241,10 +241,12 @@ def groups_of(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Gr
     q0 = said.pop("q0")
     if q0 is None:
         return [Group(ONE_GROUP, int(n), **said)]
+    if said["start"] is not None:
+        raise InvalidValue("give q0 or start, not both: start is the region of random places")
     places = finite(q0, "q0")
     if places.shape != (n, 2):
         raise InvalidValue(f"q0 has shape {places.shape}, expected ({n}, 2)")
-    return [Group(ONE_GROUP, places=places, **{**said, "start": None})]
+    return [Group(ONE_GROUP, places=places, **said)]
 
 
 def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:

@@ -8,7 +8,7 @@ metres, or in the unit of the radii.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from os import PathLike
 from typing import Any
@@ -129,7 +129,7 @@ class Plan:
         self.shafts = dict(zip(self.links, shafts, strict=True))
         self._half_planes = None if len(self.columns) or links else convex
         self.convex = self._half_planes is not None and len(thin) == 0
-        self._ways: dict[tuple[float, float, bytes], Ways] = {}
+        self._ways: dict[Hashable, Ways] = {}
 
     def __repr__(self) -> str:
         counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}
@@ -391,8 +391,8 @@ class Plan:
         goals = len(self.exits) + len(passages(self.links, self.shafts)) + len(stops or {})
         step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
         places = {name: stop_on(self, name, place) for name, place in (stops or {}).items()}
-        stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
-        key = (float(radius), float(step), shut.tobytes() + stopping)
+        stopping = tuple((name, place.tobytes()) for name, place in places.items())
+        key = (float(radius), float(step), shut.tobytes(), stopping)
         if key not in self._ways:
             self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
         return self._ways[key]

@@ -1,4 +1,7 @@
-"""Reaction times: people stand until they have noticed the alarm and decided to leave."""
+"""Reaction times: people stand until they have noticed the alarm and decided to leave.
+
+Behaviours wrap the wish that has the reaction times, so that others walk around people who still stand.
+"""
 
 from __future__ import annotations
 
@@ -61,3 +64,26 @@ class Reaction(Behaviour):
 
     def _late(self, t: float, n: int) -> Booleans:
         return np.asarray(np.broadcast_to(self.times, (n,)) > t)
+
+
+def reacting(wish: Wish, times: Array) -> Wish:
+    """The wish of people with these reaction times (n,); the same wish if it has reaction times or needs none.
+
+    Raises
+    ------
+    InvalidValue
+        If behaviours wrap a wish without reaction times: in their eyes nobody would stand.
+    """
+    if not times.any():
+        return wish
+    inner = wish
+    while isinstance(inner, Behaviour):
+        if isinstance(inner, Reaction):
+            return wish
+        inner = inner.wish
+    if isinstance(wish, Behaviour):
+        raise InvalidValue(
+            f"{type(wish).__name__} wraps a wish without the reaction times of the people: wrap people.wish, or "
+            f"Reaction(wish, people.reaction), or give crowd() the behaviour as behaviour="
+        )
+    return Reaction(wish, times)

@@ -9,7 +9,6 @@ import numpy as np
 from jostle.arrays import Array, Integers, dot
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.geometry import Geometry
-from jostle.crowds.wish import Wish
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +40,3 @@ class StairPaces(Behaviour):
                 ways = (link.pace_at(depth[on], back=way) for way in (False, True))
                 paces[on] = np.where(back, *reversed(tuple(ways)))
         return paces
-
-
-def has_paces(wish: Wish) -> bool:
-    """Tell whether a wish, or one that it wraps, knows how fast people walk on stairs."""
-    while isinstance(wish, Behaviour):
-        if isinstance(wish, StairPaces):
-            return True
-        wish = wish.wish
-    return False

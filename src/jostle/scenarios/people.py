@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle.analysis.crowd_summary import LONGEST_INTERVAL
+from jostle.arrays import Array
 from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
@@ -18,6 +19,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams
+from jostle.crowds.wish import Wish
 from jostle.errors import JostleError
 from jostle.scenarios.behaviours import DEFAULT, Behaviour, InhibitionTable, PlainTable
 from jostle.scenarios.drawings import Drawings
@@ -278,6 +280,10 @@ class Crowd(ProblemTable):
             return PlainTable(kind="plain")
         return InhibitionTable(kind="inhibition", T=TIME_GAP if self.inhibition is True else self.inhibition)
 
+    def _behave(self, wish: Wish, plan: Plan, radii: Array) -> Wish:
+        """The wish with the behaviour."""
+        return self._behaviour().build(AvoidJams(wish) if self.avoid_jams else wish, plan, radii)
+
     def ending(self) -> str:
         return "empty"
 
@@ -349,8 +355,9 @@ class Crowd(ProblemTable):
                 stops[stop.name] = stop.build()
                 stop_on(plan, stop.name, stops[stop.name].target)
         gates = [gate.build() for gate in self.gates]
+        said = {"room": plan, "seed": seed, "stops": stops, "gates": gates, "behaviour": self._behave}
         with belongs_to("groups"):
-            return self._groups({"room": plan, "seed": seed, "stops": stops, "gates": gates})
+            return self._groups(said)
 
     def _groups(self, said: dict[str, Any]) -> People:
         groups: list[Group] = []
@@ -368,11 +375,7 @@ class Crowd(ProblemTable):
     def build(self, seed: int) -> Built:
         plan = self.floor_plan()
         people = self._people(plan, seed)
-        radii, wish = people.within.radii_at(0.0), people.level_wish
-        if self.avoid_jams:
-            wish = AvoidJams(wish)
-        people = people.wishing(self._behaviour().build(wish, plan, radii))
-        until = EmptyOrBlocked(plan.empty, radii, people.anyone_waits)
+        until = EmptyOrBlocked(plan.empty, people.within.radii_at(0.0), people.anyone_waits)
         return Built(people, tuple(plan.changes(people, beyond=self.outlet)), until)
 
 

@@ -12,7 +12,7 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
-MIN_WARM_ROWS = 100
+MIN_WARM_ROWS = 60
 """Projections with at least this many rows start from the multipliers of the step before."""
 POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
 """Round-off of a displacement in one step, as a fraction of the positions."""

@@ -24,6 +24,7 @@ from jostle.crowds.crowd import Crowd
 from jostle.crowds.gates import Gate
 from jostle.io.areas import floors, needed, walkable
 from jostle.shapes import BALL, SEGMENTS, Shape
+from jostle.viz.style import plain
 from jostle.viz.units import lift_times
 
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
@@ -103,7 +104,7 @@ class Building:
         """
         for name, at in getattr(self.plan, "labels", {}).items():
             x, y = map(float, at)
-            ax.text(x, y, name, zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
+            ax.text(x, y, plain(name), zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
         middle, states = np.mean(self.bounds, axis=0), dict(is_open or {})
         found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
@@ -132,7 +133,7 @@ class Building:
             up = "bottom" if normal[1] > 0.0 else "top"
         turned = 90.0 if across != "center" else 0.0
         ax.annotate(
-            name, at, xytext=tuple(4.0 * normal), textcoords="offset points", ha=across, va=up, fontsize=7,
+            plain(name), at, xytext=tuple(4.0 * normal), textcoords="offset points", ha=across, va=up, fontsize=7,
             rotation=turned, color="0.1", zorder=6, annotation_clip=False,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8},
         )  # fmt: skip
@@ -148,7 +149,8 @@ class Building:
             arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "shrinkA": 0, "shrinkB": 0, "linewidth": 1.6},
         )  # fmt: skip
         middle: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 7}
-        ax.annotate(f"{length:g} {self.unit}", (end - length / 2.0, y), xytext=(0, -4), annotation_clip=False, **middle)
+        words = plain(f"{length:g} {self.unit}")
+        ax.annotate(words, (end - length / 2.0, y), xytext=(0, -4), annotation_clip=False, **middle)
 
     def before(self, ax: Axes, people: Crowd | None) -> None:
         """The plan before a run: widths of openings, areas of floors, stairs, and people where they start."""
@@ -167,14 +169,15 @@ class Building:
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
             left, _, _, top = floor.bounds
-            ax.text(left, top, f"{floor.area:.4g} {self.unit}²", color="0.3", ha="left", va="bottom", fontsize=8)
+            words = plain(f"{floor.area:.4g} {self.unit}²")
+            ax.text(left, top, words, color="0.3", ha="left", va="bottom", fontsize=8)
         widths = sum(float(np.linalg.norm(ends[1] - ends[0])) for ends in plan.exits.values())
         count = len(plan.exits)
         exits = "1 exit" if count == 1 else f"{count} exits, together"
         said = [f"{plan.size:.4g} {self.unit}²", f"{exits} {widths:.2f} {self.unit} wide"]
         if people is not None:
             said.append(self._people(ax, people))
-        ax.set_title("    ".join(said), fontsize=9, loc="left")
+        ax.set_title(plain("    ".join(said)), fontsize=9, loc="left")
 
     def _people(self, ax: Axes, people: Crowd) -> str:
         """Draw people where they start, and the regions where others enter; return their number in words."""
@@ -223,7 +226,7 @@ def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
     """Draw the legend below the plan: names of the groups, and the meaning of the ring."""
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6}
     handles = [
-        Line2D([], [], markerfacecolor=GROUPS[k % len(GROUPS)], markeredgecolor="0.6", label=name, **dot)
+        Line2D([], [], markerfacecolor=GROUPS[k % len(GROUPS)], markeredgecolor="0.6", label=plain(name), **dot)
         for k, name in enumerate(names)
     ]
     if ring:

@@ -31,7 +31,7 @@ from jostle.viz.assumptions import assumptions
 from jostle.viz.document import part
 from jostle.viz.floor_plans import WIDE, Shot, draw_plan
 from jostle.viz.sources import Shown, file_of, target_for
-from jostle.viz.style import axes, legend, pen
+from jostle.viz.style import axes, legend, pen, plain
 from jostle.viz.viewer import PAGES, page
 
 MOST_BYTES = 8_000_000
@@ -206,7 +206,7 @@ def _inside(found: CrowdSummary, sol: Solution) -> Figure:
     inside = [int((there & (start <= now) & (left > now)).sum()) for now in t]
     ax.step(t, inside, where="post", label="inside", linewidth=1.8, **pen(6))
     for number, (name, use) in enumerate(found.exits.items()):
-        ax.step(t, use.passed(t), where="post", label=f"out by {name}", linewidth=1.4, **pen(number))
+        ax.step(t, use.passed(t), where="post", label=plain(f"out by {name}"), linewidth=1.4, **pen(number))
     ax.set(xlabel="t (s)", ylabel="people", xlim=(t[0], t[-1]))
     ax.set_ylim(bottom=0.0)
     legend(ax, ["inside", *found.exits])

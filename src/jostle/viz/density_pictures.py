@@ -27,7 +27,7 @@ from jostle.viz.drawing import figure_size, frames_at
 from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
 from jostle.viz.picture import MARGIN
-from jostle.viz.style import CELL_COLOURS, axes, legend, pen
+from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain
 from jostle.viz.units import with_time, with_unit
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
@@ -70,8 +70,8 @@ class DensityPicture:
 
     def bar(self, figure: Any, axes: Axes | list[Axes]) -> None:
         """Add the colour bar."""
-        label = with_unit(LABELS[self.colour], self.images.units, unit_of(self.images, self.colour))
-        figure.colorbar(self.key, ax=axes, label=label, shrink=0.8)
+        unit = with_unit("", self.images.units, unit_of(self.images, self.colour))
+        figure.colorbar(self.key, ax=axes, label=LABELS[self.colour] + plain(unit), shrink=0.8)
 
     def onto(self, ax: Axes, k: int, *, contours: bool = False, arrows: bool = False) -> None:
         """Draw frame k."""
@@ -96,7 +96,7 @@ class DensityPicture:
             ax.collections[-1].set_color(ARROW)
         margin = MARGIN * max(self.size)
         ax.set(
-            xlabel="$x$", ylabel="$y$", aspect="equal", title=with_time(f"t = {images.t[k]:.4g}", images.units),
+            xlabel="$x$", ylabel="$y$", aspect="equal", title=plain(with_time(f"t = {images.t[k]:.4g}", images.units)),
             xlim=(left - margin, right + margin), ylim=(bottom - margin, top + margin),
         )  # fmt: skip
 

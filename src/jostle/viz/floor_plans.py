@@ -35,7 +35,7 @@ from jostle.solution import Solution
 from jostle.viz.buildings import Building, draw_people, name_groups
 from jostle.viz.drawing import frames_at
 from jostle.viz.sources import Shown, solution
-from jostle.viz.style import CELL_COLOURS
+from jostle.viz.style import CELL_COLOURS, plain
 from jostle.viz.units import with_time, with_unit
 
 NOT_STARTED = 0.02
@@ -154,7 +154,7 @@ class Shot:
         mesh = ax.pcolormesh(maps.x, maps.y, np.ma.masked_invalid(values), zorder=1, **scale)
         mesh.set_clip_path(self.building.outline, ax.transData)
         bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8)
-        bar.set_label(label, fontsize=8)
+        bar.set_label(plain(label), fontsize=8)
         if name != "level of service":
             return
         bar.set_ticks(list(FRUIN["walkways"]), labels=[f"{each:.2f}" for each in FRUIN["walkways"]])
@@ -172,7 +172,7 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
     shot.building.ground(ax)
     if layer is None:
         shot.people(ax, k)
-        ax.set_title(shot.counters(k), fontsize=9, loc="left")
+        ax.set_title(plain(shot.counters(k)), fontsize=9, loc="left")
     else:
         shot.layer(ax, layer)
     shot.building.walls(ax, shot.sol.shapes(k))

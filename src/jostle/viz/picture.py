@@ -27,7 +27,7 @@ from jostle.viz.frames import Frame
 from jostle.viz.perspective import as_seen, directions
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Scene
-from jostle.viz.style import BODY_COLOURS
+from jostle.viz.style import BODY_COLOURS, plain
 from jostle.viz.units import LENGTH, with_time, with_unit
 
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
@@ -107,10 +107,10 @@ class Picture:
         """Add the colour bar, with the label and the unit of the quantity, and the names of groups."""
         if not isinstance(self.colour, Quantity):
             return figure.colorbar(self.key, ax=axes, shrink=0.8)
-        bar = figure.colorbar(self.key, ax=axes, label=self.colour.title(self.scene), shrink=0.8)
+        bar = figure.colorbar(self.key, ax=axes, label=plain(self.colour.title(self.scene)), shrink=0.8)
         categories = self.colour.categories(self.scene)
         if categories:
-            bar.set_ticks(list(range(len(categories))), labels=list(categories))
+            bar.set_ticks(list(range(len(categories))), labels=[plain(name) for name in categories])
         return bar
 
     @property
@@ -134,7 +134,7 @@ class Picture:
         if contacts:
             self._bars(ax, frame)
         self.settle(ax)
-        ax.set_title(with_time(f"t = {frame.t:.4g}", self.scene.facts.units))
+        ax.set_title(plain(with_time(f"t = {frame.t:.4g}", self.scene.facts.units)))
 
     def walls(self, ax: Axes, t: float, box: View) -> None:
         """Draw the walls at time t inside a box: lines, and curved walls in space as glass."""
@@ -186,11 +186,12 @@ class Picture:
             ax.set_axis_off()
             self._triad(ax)
             return
-        ax.set_xlabel(with_unit("$x$", self.scene.facts.units, LENGTH))
+        unit = plain(with_unit("", self.scene.facts.units, LENGTH))
+        ax.set_xlabel(f"$x${unit}")
         if self.scene.dimension == 1:
             ax.set_yticks([])
         else:
-            ax.set_ylabel(with_unit("$y$", self.scene.facts.units, LENGTH))
+            ax.set_ylabel(f"$y${unit}")
 
     def flat(self, points: Array) -> Array:
         """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""

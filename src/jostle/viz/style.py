@@ -73,6 +73,15 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
         return plt.figure(figsize=size, layout="constrained").subplots()
 
 
+def plain(text: str) -> str:
+    r"""A text that matplotlib draws as it is: names and units may contain dollar signs, which enclose formulas.
+
+    >>> plain(r"gate $\x$")
+    'gate \\$\\x\\$'
+    """
+    return text.replace("$", r"\$")
+
+
 def pen(number: int) -> dict[str, Any]:
     """Colour and style of line number 0, 1, 2 ...
 

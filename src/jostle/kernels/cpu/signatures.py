@@ -57,6 +57,15 @@ ENTRIES = {
     "Bits": types.uint64,
     "Bools": types.boolean,
 }
+ARRAYS = tuple(
+    types.Array(entry, dimension, "C", readonly=readonly)
+    for entry in ENTRIES.values()
+    for dimension in (1, 2, 3)
+    for readonly in (False, True)
+)
+"""The types of all arrays that kernels take, held from the start. Numba numbers a type when it meets one that nobody
+holds, and this takes two steps: threads that met a type at the same time gave it several numbers, and numba found no
+kernel for all but one of them ("No matching definition for argument type(s)")."""
 
 
 def declared(function: Any) -> tuple[Any, ...] | None:
