@@ -82,11 +82,19 @@ class Rows:
         by_body[self.balls, i], by_body[self.balls, j] = -normal, normal
         return G
 
-    def noise(self, terms: Array) -> Array:
-        """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of."""
+    def lengths(self, terms: Array) -> Array:
+        """(m,) the lengths that the gaps are differences of, where the coordinates are sums of `terms` (N,)."""
         by_place = np.abs(self.G) @ terms
         by_place[self.balls] += self.between_at_most(terms)
-        return EVENT_ROUND_OFF * (by_place + self.size)
+        return np.asarray(by_place + self.size)
+
+    def moved(self, x: Array, rows: Integers, terms: Array) -> Array:
+        """(N,) the largest move of each coordinate in `onto` where some rows have gaps made by one of the `terms`."""
+        G = self.gradients(x)[rows]
+        W = self.metric.solve(G)  # masses are diagonal
+        gaps = (np.abs(G) * terms).max(axis=1, initial=0.0)
+        found: Array = (np.abs(W) * (gaps / (G * W).sum(axis=1))[:, None]).max(axis=0, initial=0.0)
+        return found
 
     def between_at_most(self, sizes: Array) -> Array:
         """(k,) a bound of |v_j - v_i| for the rows of balls, where |v| <= sizes."""

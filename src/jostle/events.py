@@ -27,7 +27,8 @@ from jostle.solvers.dual_active_set import ActiveSet
 from jostle.statuses import FAILED, FINISHED
 
 SLOWEST = 64 * float(np.finfo(float).eps)
-"""Gap rates below this fraction of the largest velocity so far count as zero."""
+"""Gap rates below this fraction of the largest velocity so far, and gaps below this fraction of the largest coordinates
+so far that they are differences of, count as zero."""
 
 
 @check_arguments
@@ -114,6 +115,8 @@ class _Run:
         self.t, self.x, self.u = 0.0, problem.q0.ravel().copy(), problem.v0.ravel().copy()
         self.fastest = 0.0
         self.sizes = self._sizes(np.abs(self.u))
+        self.reach: Array = np.zeros(self.x.size)
+        """(N,) the largest lengths so far whose round-off is in the coordinates."""
         self.gap, self.noise, self.closed = self._start()
         self.kept: Integers = np.zeros(0, dtype=np.int64)
         self.flight = 0.0
@@ -129,6 +132,15 @@ class _Run:
         self.fastest = max(self.fastest, float(sizes.max(initial=0.0)))
         return sizes + SLOWEST / EVENT_ROUND_OFF * self.fastest
 
+    def _noise(self, terms: Array, held: Array) -> Array:
+        """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of.
+
+        A coordinate that is 0 has the round-off of the places that the body came from, and of the moves that contacts
+        `held` up.
+        """
+        self.reach = np.maximum(self.reach, terms)
+        return EVENT_ROUND_OFF * self.rows.lengths(terms + held + SLOWEST / EVENT_ROUND_OFF * self.reach)
+
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
         parabolas = np.array(self.parabolas or [np.array([self.x, self.u, np.zeros(self.x.size)])])
@@ -139,7 +151,7 @@ class _Run:
 
     def integrate(self) -> None:
         for _ in range(self.max_events):
-            self.x = self.rows.onto(self.x, self.closed)
+            self._close()
             resting = self._impacts()
             phase = self.rows.phase(self.t, self.x, self.u, self.sizes, self.free, self.closed, resting)
             self.starts.append(self.t)
@@ -150,10 +162,22 @@ class _Run:
             f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
         )
 
+    def _close(self) -> None:
+        """Make the gaps of the closed rows zero, and those of all rows that this closes.
+
+        The round-off of each coordinate is handed on to the coordinates that are moved.
+        """
+        closed = self.closed[:0]
+        while len(closed) < len(self.closed):
+            closed = self.closed
+            self.x = self.rows.onto(self.x, closed)
+            self.closed = np.union1d(closed, np.flatnonzero(self.rows.gaps(self.x) <= 0.0))
+        self.reach = np.maximum(self.reach, self.rows.moved(self.x, self.closed, self.reach))
+
     def _start(self) -> tuple[Array, Array, Integers]:
         """Gaps at the start, their round-off, and which rows are closed."""
         contacts = self.problem.within.linearise(0.0, self.problem.q0)
-        gap, noise = self.rows.gaps(self.x), self.rows.noise(np.abs(self.x))
+        gap, noise = self.rows.gaps(self.x), self._noise(np.abs(self.x), np.zeros(self.x.size))
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
             self.problem.within.check_start(0.0, self.problem.q0)
             row = int(np.argmin(gap))
@@ -171,11 +195,12 @@ class _Run:
             self.t = self.end
             return False
         terms = np.abs(self.x) + np.abs(phase.u * s) + np.abs(0.5 * phase.a * s * s)
+        held = self.rows.moved(self.x, phase.kept, self.sizes * s + 0.5 * np.abs(self.free) * s * s)
         self.t, self.flight = self.t + s, self.flight + s
         self.x = self.x + s * phase.u + 0.5 * s * s * phase.a
         self.sizes = self._sizes(np.abs(phase.u) + np.abs(phase.a * s))
         self.u, self.kept = phase.u + s * phase.a, phase.kept
-        gap, noise = self.rows.gaps(self.x), self.rows.noise(terms)
+        gap, noise = self.rows.gaps(self.x), self._noise(terms, held)
         wrong = gap < -noise
         wrong[first] = abs(gap[first]) > noise[first]
         if wrong.any():
@@ -186,12 +211,15 @@ class _Run:
 
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
-        G, impacts = self.rows.gradients(self.x), len(self.events)
+        impacts = len(self.events)
         for _ in range(MAX_IMPACTS_AT_ONCE):
+            G = self.rows.gradients(self.x)
             rate, noise = G[self.closed] @ self.u, EVENT_ROUND_OFF * (np.abs(G[self.closed]) @ self.sizes)
             resting, cone = np.abs(rate) <= noise, self.closed[rate <= noise]
             if not (rate < -noise).any():
-                return self._accumulate(resting) if len(self.events) > impacts else resting
+                if len(self.events) > impacts and self._accumulate(self.closed[resting]):
+                    continue
+                return resting
             before = self.rows.equalise(self.u, G[self.closed[resting]], np.zeros(int(resting.sum())))
             hit = impact(before, Cone(G[cone]), law=self.problem.law, mass=self.rows.metric, solver=ActiveSet())
             rows, impulse = cone[hit.impulse > 0.0], hit.impulse[hit.impulse > 0.0]
@@ -208,18 +236,16 @@ class _Run:
             Event(self.t, self.rows.pairs[rows], before.reshape(shape), after.reshape(shape), impulse.copy())
         )
 
-    def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
-        found = limit_of(self.history)
+    def _accumulate(self, at_rest: Integers) -> bool:
+        """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do."""
+        found = limit_of(self.history, at_rest)
         if found is None or (self.t + found.remaining > self.end and found.remaining > EVENT_ROUND_OFF * self.end):
-            return resting
-        at_rest = np.union1d(self.closed[resting], found.rows)
-        if found.remaining == 0.0 and len(at_rest) > resting.sum():
-            return resting
+            return False
         error = max(found.error, EVENT_ROUND_OFF * self.t)
         self.accumulations.append(Accumulation(self.t + found.remaining, error, self.rows.pairs[found.rows]))
+        at_rest = np.union1d(at_rest, found.rows)
         self.closed = np.union1d(self.closed, found.rows)
-        self.x = self.rows.onto(self.x, self.closed)
+        self._close()
         self.u = self.rows.equalise(self.u, self.rows.gradients(self.x)[at_rest], np.zeros(len(at_rest)))
         self.history.clear()
-        return np.isin(self.closed, at_rest)
+        return True

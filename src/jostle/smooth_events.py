@@ -136,7 +136,7 @@ class SmoothRun:
 
     def _accumulate(self, resting: Booleans) -> Booleans:
         """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
-        found = self._low_bounces() or limit_of(self.history)
+        found = self._low_bounces() or limit_of(self.history, self.closed[resting])
         if found is None or self.t + found.remaining > self.end:
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
