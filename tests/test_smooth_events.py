@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import jostle as jo
@@ -159,6 +161,21 @@ def test_a_wall_that_rises_briefly_is_not_missed():
     assert len(hit.events) == 1
     assert abs(hit.events[0].t - 1.0) < 0.02
     missed = jo.solve_by_events(jo.Motion(q0=[1.0], v0=[1e-3], within=bump(0.9)), t=2.0)
+    assert missed.events == ()
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(w=st.floats(1.0, 1000.0), depth=st.sampled_from([1e-3, 1e-5, 1e-7]))
+@example(w=5.0, depth=1e-5)
+@example(w=50.0, depth=1e-5)
+@example(w=4.337456791448622, depth=1e-5)
+def test_a_grazing_impact_is_found_wherever_the_steps_end(w, depth):
+    """q = 1 - depth - (1 - cos w t) / 2 is negative for a short time around w t = pi."""
+    force = {"force": lambda t, q: [-0.5 * w * w * np.cos(w * t)], "within": jo.HalfSpace([1.0])}
+    sol = jo.solve_by_events(jo.Motion(q0=[1.0 - depth], **force, law=jo.Restitution(1.0)), t=3.5 / w)
+    assert len(sol.events) == 1
+    np.testing.assert_allclose(w * sol.events[0].t, np.arccos(2.0 * depth - 1.0), atol=1e-8)
+    missed = jo.solve_by_events(jo.Motion(q0=[1.0 + depth], **force), t=3.5 / w)
     assert missed.events == ()
 
 

@@ -17,8 +17,8 @@ contact, where the sequence is geometric, and of several in turn, where it becom
 REMAINING = 1e-8
 """Impacts are no longer computed one by one where their limit is nearer than this fraction of their longest flight."""
 TIGHT = 100.0
-"""Impacts of several contacts in turn are no longer computed one by one where all their gaps are below this multiple of
-the round-off."""
+"""Impacts of several contacts in turn are no longer computed one by one where all their gaps, now and in
+the bounces that are left, are below this multiple of the round-off."""
 
 
 class RecentImpact(NamedTuple):
@@ -58,13 +58,14 @@ def remember(
         del history[: 3 * MAX_PERIOD]
 
 
-def limit_of(history: Sequence[RecentImpact]) -> Limit | None:
+def limit_of(history: Sequence[RecentImpact], at_rest: Integers) -> Limit | None:
     """Where the impacts accumulate; None if they do not, or if the limit is still far.
 
-    The time that remains is 0 where the last impacts follow each other faster than round-off can tell.
+    Impacts without time between them have reached their limit when all their contacts are `at_rest`, with gap rate 0.
 
     >>> halved = [RecentImpact((0,), 0.5**k, 0.5**k, 1.0, np.zeros(1), np.zeros(1)) for k in range(40)]
-    >>> limit_of(halved[:9]) is None, limit_of(halved).remaining == 0.5**39
+    >>> moving = np.zeros(0, dtype=int)
+    >>> limit_of(halved[:9], moving) is None, limit_of(halved, moving).remaining == 0.5**39
     (True, True)
     """
     for period in range(1, min(MAX_PERIOD, len(history) // 3) + 1):
@@ -74,18 +75,18 @@ def limit_of(history: Sequence[RecentImpact]) -> Limit | None:
             continue
         rows = np.unique([row for one in last for row in one.rows])
         T1, T2, T3 = (sum(one.flight for one in last[k * period : (k + 1) * period]) for k in range(3))
-        if T3 == 0.0:
-            return Limit(0.0, T1 + T2, rows)
-        if not T3 < T2 < T1:
+        if T3 == 0.0 and np.isin(rows, at_rest).all():
+            return Limit(0.0, 0.0, rows)
+        if not 0.0 < T3 < T2 < T1:
             continue
         ratio, change = T3 / T2, abs(T3 / T2 - T2 / T1)
         found = Limit(T3 * ratio / (1.0 - ratio), T3 * change / (1.0 - ratio) ** 2, rows)
         end = last[-1]
-        low = end.speed * found.remaining <= end.noise[rows].min()  # the bounces that are left are round-off
-        near = low or found.remaining <= REMAINING * end.longest
+        left = max(one.speed for one in last[-period:]) * found.remaining  # how far gaps still open
+        near = left <= end.noise[rows].min() or found.remaining <= REMAINING * end.longest
         in_turn = len({one.rows for one in last}) > 1
         if near and change <= (STEADY_LONG if in_turn else STEADY) * (1.0 - ratio):
             return found
-        if in_turn and (end.gap[rows] <= TIGHT * end.noise[rows]).all():
+        if in_turn and (np.maximum(end.gap[rows], left) <= TIGHT * end.noise[rows]).all():
             return found
     return None

@@ -111,7 +111,9 @@ RULES = {
     "ArrayLike": Rule(numbers, "numbers"),
     "Constant": Rule(_constant, "numbers"),
     "Callable": Rule(callable, "a function"),
-    "Shown": Rule(lambda value: _shown(value, "Solution"), "a Solution, or the path of a trajectory file"),
+    "Shown": Rule(
+        lambda value: _shown(value, "Solution", "EventSolution"), "a Solution, or the path of a trajectory file"
+    ),
     "ShownDensity": Rule(
         lambda value: _shown(value, "Evolution", "Images"), "an Evolution, or the path of a file of images"
     ),

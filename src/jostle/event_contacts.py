@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -26,8 +27,8 @@ from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
 
-MAX_BODIES = 20
-"""Largest number of bodies that are integrated from event to event."""
+MAX_BODIES = 200
+"""Largest number of bodies that are integrated from event to event: all pairs of them are rows of a dense matrix."""
 EVENT_ROUND_OFF = 256 * float(np.finfo(float).eps)
 """Gaps, gap rates and accelerations below this fraction of the numbers they are computed from count as zero."""
 MAX_IMPACTS_AT_ONCE = 1000
@@ -42,8 +43,10 @@ class Phase(NamedTuple):
     a: Array
     kept: Integers
     """The rows that stay closed."""
-    polynomials: list[tuple[int, list[float]]]
-    """(row, coefficients) of the rows that can close. Zero gaps are divided out, so that all are positive at 0."""
+    rows: Integers
+    """The rows that can close."""
+    polynomials: Array
+    """(k, 5) ascending coefficients of these rows. Zero gaps are divided out, so that all are positive at 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,19 +77,34 @@ class Rows:
         gap[self.balls] += np.linalg.norm(self.between(x), axis=1)
         return gap
 
-    def gradients(self, x: Array) -> Array:
-        """(m, N) dg/dq at x."""
-        d = self.between(x)
-        G, normal = self.G.copy(), d / np.linalg.norm(d, axis=1)[:, None]
-        by_body, (i, j) = G.reshape(len(G), self.bodies, x.size // self.bodies), self.pairs[self.balls].T
-        by_body[self.balls, i], by_body[self.balls, j] = -normal, normal
+    def gradients(self, x: Array, rows: Integers) -> Array:
+        """(k, N) dg/dq at x of some rows."""
+        G, of_balls = self.G[rows], np.flatnonzero(np.isin(rows, self.balls))
+        i, j = self.pairs[rows[of_balls]].T
+        each = x.reshape(self.bodies, -1)
+        by_body = G.reshape(len(rows), *each.shape)
+        d = each[j] - each[i]
+        normal = d / np.linalg.norm(d, axis=1)[:, None]
+        by_body[of_balls, i], by_body[of_balls, j] = -normal, normal
         return G
 
-    def noise(self, terms: Array) -> Array:
-        """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of."""
-        by_place = np.abs(self.G) @ terms
+    def lengths(self, terms: Array) -> Array:
+        """(m,) the lengths that the gaps are differences of, where the coordinates are sums of `terms` (N,)."""
+        by_place = self._sizes_of_G @ terms
         by_place[self.balls] += self.between_at_most(terms)
-        return EVENT_ROUND_OFF * (by_place + self.size)
+        return np.asarray(by_place + self.size)
+
+    @cached_property
+    def _sizes_of_G(self) -> Array:
+        return np.abs(self.G)
+
+    def moved(self, x: Array, rows: Integers, terms: Array) -> Array:
+        """(N,) the largest move of each coordinate in `onto` where some rows have gaps made by one of the `terms`."""
+        G = self.gradients(x, rows)
+        W = self.metric.solve(G)  # masses are diagonal
+        gaps = (np.abs(G) * terms).max(axis=1, initial=0.0)
+        found: Array = (np.abs(W) * (gaps / (G * W).sum(axis=1))[:, None]).max(axis=0, initial=0.0)
+        return found
 
     def between_at_most(self, sizes: Array) -> Array:
         """(k,) a bound of |v_j - v_i| for the rows of balls, where |v| <= sizes."""
@@ -104,7 +122,7 @@ class Rows:
 
     def onto(self, x: Array, rows: Integers) -> Array:
         """x with the gaps of some rows, which are zero up to round-off, made zero."""
-        return x + self.equalise(np.zeros(len(x)), self.gradients(x)[rows], -self.gaps(x)[rows])
+        return x + self.equalise(np.zeros(len(x)), self.gradients(x, rows), -self.gaps(x)[rows])
 
     def polynomials(self, x: Array, u: Array, a: Array) -> Array:
         """(m, 5) ascending coefficients of the gaps, those of balls times |d| + R."""
@@ -127,22 +145,23 @@ class Rows:
         `sizes` (N,) are the velocities that u was computed from. `resting` says which of the closed rows have gap
         rate 0; the others separate.
         """
-        G, rest = self.gradients(x), closed[resting]
-        u = self.equalise(u, G[rest], np.zeros(len(rest)))
+        rest = closed[resting]
+        G = self.gradients(x, rest)
+        u = self.equalise(u, G, np.zeros(len(rest)))
         zeros = np.zeros(len(self.c), dtype=np.int64)
         zeros[closed], zeros[rest] = 1, 2
         a, kept = free, rest
         if len(rest):
             bent = self._bent(x, u, sizes)[rest]
-            found = project(free, Polyhedron(G[rest], bent), mass=self.metric, solver=ActiveSet())
-            small = EVENT_ROUND_OFF * (np.abs(G[rest]) @ np.abs(free) + np.abs(free).max() + bent)
-            holds = G[rest] @ found.point + bent <= small
+            found = project(free, Polyhedron(G, bent), mass=self.metric, solver=ActiveSet())
+            small = EVENT_ROUND_OFF * (np.abs(G) @ np.abs(free) + np.abs(free).max() + bent)
+            holds = G @ found.point + bent <= small
             kept, bent, forces = rest[holds], bent[holds], found.multipliers[holds]
-            a = self.equalise(found.point, G[kept], -bent)
+            a = self.equalise(found.point, G[holds], -bent)
             leave = self._leave(t, x, a, np.abs(free).max(), kept, bent, forces)
             zeros[kept[leave]] = 4
             kept = kept[~leave]
-        return Phase(u, a, kept, self._that_can_close(t, self.polynomials(x, u, a), kept, zeros))
+        return Phase(u, a, kept, *self._that_can_close(t, self.polynomials(x, u, a), kept, zeros))
 
     def _bent(self, x: Array, u: Array, sizes: Array) -> Array:
         """(m,) |w|^2 / |d|, by which the gap rate of two balls that pass each other with velocity w grows."""
@@ -172,19 +191,16 @@ class Rows:
             )
         return turning
 
-    def _that_can_close(
-        self, t: float, coefficients: Array, kept: Integers, zeros: Integers
-    ) -> list[tuple[int, list[float]]]:
-        """The polynomials of the rows that are not kept, without their `zeros` lowest coefficients."""
-        found = []
-        for row in sorted(set(range(len(self.c))) - set(kept.tolist())):
-            c = coefficients[row, zeros[row] :].tolist()
-            if not c[0] > 0.0:
-                raise UnresolvedEvent(
-                    f"t = {t:.15g}: it cannot be decided whether {self.describe(row)} separate; perturb q0 or v0"
-                )
-            found.append((row, c))
-        return found
+    def _that_can_close(self, t: float, coefficients: Array, kept: Integers, zeros: Integers) -> tuple[Integers, Array]:
+        """The rows that are not kept, and their polynomials without the `zeros` lowest coefficients."""
+        rows = np.setdiff1d(np.arange(len(self.c)), kept)
+        columns = np.arange(coefficients.shape[1]) + zeros[rows, None]
+        shifted = np.hstack([coefficients, np.zeros_like(coefficients)])[rows[:, None], columns]
+        undecided = ~(shifted[:, 0] > 0.0)
+        if undecided.any():
+            row = self.describe(int(rows[np.argmax(undecided)]))
+            raise UnresolvedEvent(f"t = {t:.15g}: it cannot be decided whether {row} separate; perturb q0 or v0")
+        return rows, shifted
 
 
 def has_parabolas(problem: Motion) -> bool:

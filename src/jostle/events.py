@@ -13,25 +13,27 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.accumulations import RecentImpact, limit_of, remember
-from jostle.arguments import Count, Positive, check_arguments
+from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InfeasibleStart, InvalidValue, NotConverged, UnresolvedEvent
 from jostle.event_contacts import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, Phase, Rows, has_parabolas, rows_of
 from jostle.event_solution import Accumulation, Event, EventSolution
 from jostle.laws import impact
-from jostle.polynomials import first_crossing
+from jostle.polynomials import first_of
 from jostle.problems import Motion
 from jostle.smooth_events import SmoothRun
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.statuses import FAILED, FINISHED
+from jostle.steps import Span, start_and_end
 
 SLOWEST = 64 * float(np.finfo(float).eps)
-"""Gap rates below this fraction of the largest velocity so far count as zero."""
+"""Gap rates below this fraction of the largest velocity so far, and gaps below this fraction of the largest coordinates
+so far that they are differences of, count as zero."""
 
 
 @check_arguments
-def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000) -> EventSolution:
+def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) -> EventSolution:
     """Integrate the motion of few bodies from impact to impact, without time steps.
 
     Under a constant force, with one mass per body or coordinate, inside a set at rest made of `HalfSpace`, `Box`,
@@ -40,23 +42,26 @@ def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000
 
     Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside` and `@constraints` are integrated to
     about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step). They must be smooth between impacts,
-    also a little before 0 and after t. Walls that move are sampled at 2000 times; a contact that closes and opens again
-    between two of them can be missed.
+    also a little before the start and after the end. Walls that move are sampled at 2000 times; a contact that closes
+    and opens again between two of them can be missed.
 
-    A start velocity that points out of the set is an impact at t = 0. Overlaps of q0 that count as round-off are
+    Each event costs time in proportion to the number of pairs of bodies.
+
+    A start velocity that points out of the set is an impact at the start. Overlaps of q0 that count as round-off are
     removed.
 
-    Impacts that accumulate are computed one by one until their limit is near (1e-8 of their longest flight). The limit
-    is in `accumulations`; in the short time before it the contacts are taken as closed. Sequences in which more than
+    Impacts that accumulate are computed one by one until their limit is near (1e-8 of their longest flight), or the
+    bounces that are left are as low as round-off. The limit is in `accumulations`; in the short time before it the
+    contacts are taken as closed. Sequences in which more than
     six impacts take turns, or that have no period, end where gap rates are round-off (1.4e-14 of the largest velocity
     so far), and are not listed.
 
     Parameters
     ----------
     problem : Motion
-        The motion of at most 20 bodies, whose law has one number e.
-    t : float
-        End time; positive. The motion starts at time 0.
+        The motion of at most 200 bodies, whose law has one number e.
+    t : float or pair of float
+        End time; the motion starts at time 0. A pair (t0, t1): start and end time.
     max_events : int, default 100000
         Largest number of events.
 
@@ -68,9 +73,9 @@ def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000
     Raises
     ------
     InvalidValue
-        If `problem` is not a `Motion`.
+        If `problem` is not a `Motion`, or the end is not after the start.
     SchemeRefuses
-        If the problem has more than 20 bodies, a law without one number e, or anything else that is not supported.
+        If the problem has more than 200 bodies, a law without one number e, or anything else that is not supported.
     InfeasibleStart
         If q0 is not in the admissible set.
     UnresolvedEvent
@@ -91,7 +96,10 @@ def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000
     """
     if not isinstance(problem, Motion):
         raise InvalidValue(f"problem must be a jo.Motion, not {problem!r}")
-    run = (_Run if has_parabolas(problem) else SmoothRun)(problem, float(t), int(max_events))
+    start, end = start_and_end(t)
+    if end == start:
+        raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
+    run = (_Run if has_parabolas(problem) else SmoothRun)(problem, start, end, int(max_events))
     try:
         run.integrate()
     except UnresolvedEvent as error:
@@ -107,13 +115,15 @@ def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000
 class _Run:
     """The state of an integration: time, flat positions and velocities, closed rows, and what is recorded."""
 
-    def __init__(self, problem: Motion, end: float, max_events: int):
-        self.problem, self.end, self.max_events = problem, end, max_events
+    def __init__(self, problem: Motion, start: float, end: float, max_events: int):
+        self.problem, self.start, self.end, self.max_events = problem, start, end, max_events
         self.rows: Rows = rows_of(problem)
-        self.free = problem.acceleration(0.0, problem.q0, problem.v0).ravel()
-        self.t, self.x, self.u = 0.0, problem.q0.ravel().copy(), problem.v0.ravel().copy()
+        self.free = problem.acceleration(start, problem.q0, problem.v0).ravel()
+        self.t, self.x, self.u = start, problem.q0.ravel().copy(), problem.v0.ravel().copy()
         self.fastest = 0.0
         self.sizes = self._sizes(np.abs(self.u))
+        self.reach: Array = np.zeros(self.x.size)
+        """(N,) the largest lengths so far whose round-off is in the coordinates."""
         self.gap, self.noise, self.closed = self._start()
         self.kept: Integers = np.zeros(0, dtype=np.int64)
         self.flight = 0.0
@@ -129,17 +139,26 @@ class _Run:
         self.fastest = max(self.fastest, float(sizes.max(initial=0.0)))
         return sizes + SLOWEST / EVENT_ROUND_OFF * self.fastest
 
+    def _noise(self, terms: Array, held: Array) -> Array:
+        """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of.
+
+        A coordinate that is 0 has the round-off of the places that the body came from, and of the moves that contacts
+        `held` up.
+        """
+        self.reach = np.maximum(self.reach, terms)
+        return EVENT_ROUND_OFF * self.rows.lengths(terms + held + SLOWEST / EVENT_ROUND_OFF * self.reach)
+
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
         parabolas = np.array(self.parabolas or [np.array([self.x, self.u, np.zeros(self.x.size)])])
         events, accumulations = tuple(self.events), tuple(self.accumulations)
         return EventSolution(
-            self.problem, events, accumulations, end, status, np.array(self.starts or [0.0]), parabolas
+            self.problem, events, accumulations, end, status, np.array(self.starts or [self.start]), parabolas
         )
 
     def integrate(self) -> None:
         for _ in range(self.max_events):
-            self.x = self.rows.onto(self.x, self.closed)
+            self._close()
             resting = self._impacts()
             phase = self.rows.phase(self.t, self.x, self.u, self.sizes, self.free, self.closed, resting)
             self.starts.append(self.t)
@@ -150,10 +169,22 @@ class _Run:
             f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
         )
 
+    def _close(self) -> None:
+        """Make the gaps of the closed rows zero, and those of all rows that this closes.
+
+        The round-off of each coordinate is handed on to the coordinates that are moved.
+        """
+        closed = self.closed[:0]
+        while len(closed) < len(self.closed):
+            closed = self.closed
+            self.x = self.rows.onto(self.x, closed)
+            self.closed = np.union1d(closed, np.flatnonzero(self.rows.gaps(self.x) <= 0.0))
+        self.reach = np.maximum(self.reach, self.rows.moved(self.x, self.closed, self.reach))
+
     def _start(self) -> tuple[Array, Array, Integers]:
         """Gaps at the start, their round-off, and which rows are closed."""
         contacts = self.problem.within.linearise(0.0, self.problem.q0)
-        gap, noise = self.rows.gaps(self.x), self.rows.noise(np.abs(self.x))
+        gap, noise = self.rows.gaps(self.x), self._noise(np.abs(self.x), np.zeros(self.x.size))
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
             self.problem.within.check_start(0.0, self.problem.q0)
             row = int(np.argmin(gap))
@@ -162,20 +193,18 @@ class _Run:
 
     def _fly(self, phase: Phase) -> bool:
         """Move to the next event; False if the end comes first."""
-        left, first, s = self.end - self.t, -1, np.inf
-        for row, c in phase.polynomials:
-            crossing = first_crossing(c, min(left, s))
-            if crossing is not None and crossing < s:
-                first, s = row, crossing
-        if first < 0:
+        crossing = first_of(phase.polynomials, self.end - self.t)
+        if crossing is None:
             self.t = self.end
             return False
+        first, s = phase.rows[crossing[0]], crossing[1]
         terms = np.abs(self.x) + np.abs(phase.u * s) + np.abs(0.5 * phase.a * s * s)
+        held = self.rows.moved(self.x, phase.kept, self.sizes * s + 0.5 * np.abs(self.free) * s * s)
         self.t, self.flight = self.t + s, self.flight + s
         self.x = self.x + s * phase.u + 0.5 * s * s * phase.a
         self.sizes = self._sizes(np.abs(phase.u) + np.abs(phase.a * s))
         self.u, self.kept = phase.u + s * phase.a, phase.kept
-        gap, noise = self.rows.gaps(self.x), self.rows.noise(terms)
+        gap, noise = self.rows.gaps(self.x), self._noise(terms, held)
         wrong = gap < -noise
         wrong[first] = abs(gap[first]) > noise[first]
         if wrong.any():
@@ -186,40 +215,43 @@ class _Run:
 
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
-        G, impacts = self.rows.gradients(self.x), len(self.events)
+        impacts = len(self.events)
         for _ in range(MAX_IMPACTS_AT_ONCE):
-            rate, noise = G[self.closed] @ self.u, EVENT_ROUND_OFF * (np.abs(G[self.closed]) @ self.sizes)
-            resting, cone = np.abs(rate) <= noise, self.closed[rate <= noise]
+            G = self.rows.gradients(self.x, self.closed)
+            rate, noise = G @ self.u, EVENT_ROUND_OFF * (np.abs(G) @ self.sizes)
+            resting, stays = np.abs(rate) <= noise, rate <= noise
             if not (rate < -noise).any():
-                return self._accumulate(resting) if len(self.events) > impacts else resting
-            before = self.rows.equalise(self.u, G[self.closed[resting]], np.zeros(int(resting.sum())))
-            hit = impact(before, Cone(G[cone]), law=self.problem.law, mass=self.rows.metric, solver=ActiveSet())
-            rows, impulse = cone[hit.impulse > 0.0], hit.impulse[hit.impulse > 0.0]
-            self._record(before, hit.velocity, rows, impulse)
+                if len(self.events) > impacts and self._accumulate(self.closed[resting]):
+                    continue
+                return resting
+            before = self.rows.equalise(self.u, G[resting], np.zeros(int(resting.sum())))
+            hit = impact(before, Cone(G[stays]), law=self.problem.law, mass=self.rows.metric, solver=ActiveSet())
+            pushed = hit.impulse > 0.0
+            rows, impulse = self.closed[stays][pushed], hit.impulse[pushed]
+            rates = np.array([G[stays][pushed] @ v for v in (before, hit.velocity)])
+            self._record(before, hit.velocity, rows, impulse, rates)
             remember(self.history, tuple(rows.tolist()), self.flight, float(-rate.min()), self.gap, self.noise)
             moved = np.abs(hit.velocity - before)
             self.u, self.flight = hit.velocity, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
         raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
 
-    def _record(self, before: Array, after: Array, rows: Integers, impulse: Array) -> None:
+    def _record(self, before: Array, after: Array, rows: Integers, impulse: Array, rates: Array) -> None:
         shape = self.problem.q0.shape
         self.events.append(
-            Event(self.t, self.rows.pairs[rows], before.reshape(shape), after.reshape(shape), impulse.copy())
+            Event(self.t, self.rows.pairs[rows], before.reshape(shape), after.reshape(shape), impulse.copy(), rates)
         )
 
-    def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
-        found = limit_of(self.history)
+    def _accumulate(self, at_rest: Integers) -> bool:
+        """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do."""
+        found = limit_of(self.history, at_rest)
         if found is None or (self.t + found.remaining > self.end and found.remaining > EVENT_ROUND_OFF * self.end):
-            return resting
-        at_rest = np.union1d(self.closed[resting], found.rows)
-        if found.remaining == 0.0 and len(at_rest) > resting.sum():
-            return resting
+            return False
         error = max(found.error, EVENT_ROUND_OFF * self.t)
         self.accumulations.append(Accumulation(self.t + found.remaining, error, self.rows.pairs[found.rows]))
+        at_rest = np.union1d(at_rest, found.rows)
         self.closed = np.union1d(self.closed, found.rows)
-        self.x = self.rows.onto(self.x, self.closed)
-        self.u = self.rows.equalise(self.u, self.rows.gradients(self.x)[at_rest], np.zeros(len(at_rest)))
+        self._close()
+        self.u = self.rows.equalise(self.u, self.rows.gradients(self.x, at_rest), np.zeros(len(at_rest)))
         self.history.clear()
-        return np.isin(self.closed, at_rest)
+        return True

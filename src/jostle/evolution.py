@@ -27,14 +27,12 @@ from jostle.schemes.stiffness import ForceWatch
 from jostle.solution import Solution
 from jostle.solvers.project import require
 from jostle.statuses import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
-from jostle.steps import STEP_TOLERANCE, Grid, Saving
+from jostle.steps import STEP_TOLERANCE, Grid, Saving, Span
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
     from jostle.io.outputs import Output
 
-Span = float | tuple[float, float]
-"""End time, or start time and end time."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """Functions that return the state to continue from after each step."""
 AnyState = TypeVar("AnyState")

@@ -9,6 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from jostle.arrays import Array
+
+BOUND_ROUND_OFF = 1e-9
+"""Fraction of its constant term by which the bound of a polynomial is lowered, so that round-off never lifts it."""
 MAX_BISECTIONS = 2000
 """Bisection of an interval of floats ends after fewer halvings than this."""
 
@@ -33,6 +39,28 @@ def first_crossing(c: Sequence[float], end: float) -> float | None:
             return _sign_change(c, before, after)
         before = after
     return None
+
+
+def first_of(c: Array, end: float) -> tuple[int, float] | None:
+    """The row of c (k, d) whose polynomial crosses zero first in (0, end], and where.
+
+    Rows that stay positive up to the earliest crossing so far by the bound c[0] + min(c[1], 0) s + ... are left out.
+
+    >>> first_of(np.array([[1.0, 0.0, -4.0], [1.0, -4.0, 0.0], [1.0, 1.0, 0.0]]), 9.0)
+    (1, 0.25)
+    """
+    found, s = None, end
+    possible, powers, falling = np.arange(len(c)), np.arange(1, c.shape[1]), np.minimum(c[:, 1:], 0.0)
+    while True:
+        lowest = c[possible, 0] * (1.0 - BOUND_ROUND_OFF) + falling[possible] @ s**powers
+        possible, lowest = possible[lowest <= 0.0], lowest[lowest <= 0.0]
+        if len(possible) == 0:
+            return found
+        k = int(possible[np.argmin(lowest / c[possible, 0])])
+        crossing = first_crossing(c[k].tolist(), s)
+        if crossing is not None:
+            found, s = (k, crossing), crossing
+        possible = possible[possible != k]
 
 
 def value_at(c: Sequence[float], s: float) -> float:

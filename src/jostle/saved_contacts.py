@@ -15,7 +15,7 @@ def duration_of(sol: Any, k: int) -> float:
     """`Solution.duration` of a saved time."""
     if not sol.contacts_saved:
         raise InvalidValue(
-            "this file contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+            "this run contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
         )
     if sol.order == 1 or not np.any(sol.multipliers[k]):
         return 1.0

@@ -42,27 +42,29 @@ class Rates(NamedTuple):
 class SmoothContacts:
     """All contacts that few bodies can have, as smooth functions of time and place."""
 
-    def __init__(self, problem: Motion, end: float):
+    def __init__(self, problem: Motion, t: float, end: float):
         check_supported(problem)
         for part in parts_of(problem):
             if type(part) not in SMOOTH_SETS:
                 refuse(f"sets other than HalfSpace, Box, Balls, Line, Outside, Inside and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
-        start = self.within.linearise(0.0, problem.q0)
+        start = self.within.linearise(t, problem.q0)
         if getattr(start, "equal", None) is not None:
             refuse("equality constraints")
         number_of_bodies(problem, start)
         self.pairs, self.describe = start.pairs, start.describe
         self.still = self.within.moving is False
         self.flat = self.within.flat
-        self.longest = LONGEST_DIFFERENCE * end
+        self.longest = LONGEST_DIFFERENCE * (end - t)
         self.size = float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
         contacts = self.within.linearise(t, q.reshape(self.shape))
         if len(contacts.pairs) != len(self.pairs) or not np.array_equal(contacts.pairs, self.pairs):
-            raise UnresolvedEvent(f"t = {t:.15g}: the contacts are not the same, or not in the same order, as at t = 0")
+            raise UnresolvedEvent(
+                f"t = {t:.15g}: the contacts are not the same, or not in the same order, as at the start"
+            )
         return contacts
 
     def gaps(self, t: float, q: Array) -> Array:

@@ -42,10 +42,10 @@ FIRST_TIME = 1e-3
 class SmoothRun:
     """The state of an integration: time, flat positions and velocities, closed rows, and what is recorded."""
 
-    def __init__(self, problem: Motion, end: float, max_events: int):
-        self.problem, self.end, self.max_events = problem, end, max_events
-        self.contacts = SmoothContacts(problem, end)
-        self.t, self.x, self.u = 0.0, problem.q0.ravel().copy(), problem.v0.ravel().copy()
+    def __init__(self, problem: Motion, start: float, end: float, max_events: int):
+        self.problem, self.start, self.end, self.max_events = problem, start, end, max_events
+        self.contacts = SmoothContacts(problem, start, end)
+        self.t, self.x, self.u = start, problem.q0.ravel().copy(), problem.v0.ravel().copy()
         self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), self._strongest_at_the_start()
         self.flight = 0.0
         self.lengths: Array = np.zeros(0)
@@ -60,7 +60,7 @@ class SmoothRun:
 
     def _strongest_at_the_start(self) -> float:
         """The largest acceleration of a body that stays where it starts: the size of the first motion from rest."""
-        times = np.linspace(0.0, self.end, 17)
+        times = np.linspace(self.start, self.end, 17)
         return max(float(np.abs(self.contacts.acceleration(t, self.x, self.u)).max(initial=0.0)) for t in times)
 
     def solution(self, status: str) -> EventSolution:
@@ -68,7 +68,7 @@ class SmoothRun:
         pieces, origins = self.pieces, self.origins
         if not pieces:
             there = np.concatenate([np.zeros(len(self.x)), self.u])
-            pieces, origins = [Piece(0.0, self.t, lambda t: there)], [self.x]
+            pieces, origins = [Piece(self.start, self.t, lambda t: there)], [self.x]
         starts = np.array([piece.start for piece in pieces])
         parabolas = np.zeros((len(pieces), 3, len(self.x)))
         parabolas[:, 0] = origins
@@ -89,9 +89,9 @@ class SmoothRun:
 
     def _start(self) -> Integers:
         """The rows that are closed at the start."""
-        contacts = self.contacts.linearise(0.0, self.x)
+        contacts = self.contacts.linearise(self.start, self.x)
         if (contacts.gap < -contacts.tolerance()).any():
-            self.problem.within.check_start(0.0, self.problem.q0)
+            self.problem.within.check_start(self.start, self.problem.q0)
             row = int(np.argmin(contacts.gap))
             named, gap = contacts.describe(row), contacts.gap[row]
             raise InfeasibleStart(f"q0 is not admissible: the gap of {named} is {gap:.2e}")
@@ -121,8 +121,9 @@ class SmoothRun:
             P = project(before, K, mass=M, solver=ActiveSet())
             after, impulse = (1.0 + e) * P.point - e * before, (1.0 + e) * P.multipliers
             hit, shape = impulse > 0.0, self.problem.q0.shape
+            rates = np.array([G[rows[hit]] @ v + drift[rows[hit]] for v in (before, after)])
             self.events.append(
-                Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit])
+                Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit], rates)
             )
             speed, noise = float(-rate.min()), EVENT_ROUND_OFF * self.lengths
             remember(self.history, tuple(rows[hit].tolist()), self.flight, speed, here.gap, noise)
@@ -136,7 +137,7 @@ class SmoothRun:
 
     def _accumulate(self, resting: Booleans) -> Booleans:
         """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
-        found = self._low_bounces() or limit_of(self.history)
+        found = self._low_bounces() or limit_of(self.history, self.closed[resting])
         if found is None or self.t + found.remaining > self.end:
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
@@ -209,7 +210,7 @@ class SmoothRun:
         force = NO_FORCE * self.strongest * float(np.abs(self.contacts.metric(self.x).mass).max(initial=0.0))
         floor = np.concatenate([FLOOR * self.lengths[others], np.full(len(kept), force)])
         y = np.concatenate([np.zeros(n), self.u])
-        longest = np.inf if self.contacts.still else LONGEST_STEP * self.end
+        longest = np.inf if self.contacts.still else LONGEST_STEP * (self.end - self.start)
         path = follow(derivative, start, y, self.end, watched, floor, self._tolerances(n), longest)
         pieces = [piece for piece in path.pieces if piece.end > piece.start]
         self.pieces += pieces
@@ -243,7 +244,7 @@ class SmoothRun:
 
     def _tolerances(self, n: int) -> Array:
         """(2 N,) the sizes of displacements and velocities below which errors are absolute."""
-        time = FIRST_TIME * self.end
+        time = FIRST_TIME * (self.end - self.start)
         speed, first = self.fastest, self.strongest * time
         if speed <= CLOSED * first:  # at rest so far, up to the error of the integration
             speed = first or 1.0

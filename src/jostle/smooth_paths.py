@@ -1,7 +1,7 @@
 """Smooth differential equations y' = f(t, y), followed until one of several watched values becomes negative.
 
 The integrator is the Runge-Kutta method of order 8 of Dormand and Prince (DOP853 of SciPy). The crossing is searched on
-the interpolation of each step, also between its ends.
+the interpolation of each step, also between the samples and at the ends of the step.
 """
 
 from __future__ import annotations
@@ -106,30 +106,36 @@ def _first_crossing(
         values[0] = np.maximum(values[0], floor)
     best: tuple[float, int] | None = None
     for which in range(values.shape[1]):
-        found = _crossing_of(times, values[:, which], partial(_entry, watched, which, y), floor[which])
+        found = _crossing_of(times, values[:, which], partial(_entry, watched, which, y), floor[which], fresh)
         if found is not None and (best is None or found < best[0]):
             best = found, which
     return best
 
 
-def _crossing_of(times: Array, values: Array, value: Callable[[float], float], floor: float) -> float | None:
+def _crossing_of(
+    times: Array, values: Array, value: Callable[[float], float], floor: float, fresh: bool
+) -> float | None:
     """The first crossing of one value, between whose values at some times a dip below zero is looked for, too.
 
-    The floor is in the values already.
+    The floor is in the values already. A dip around the end of a step is looked for in both steps, on either side.
     """
     from scipy.optimize import minimize_scalar
 
-    for k in range(1, len(times)):
-        low, high = times[k - 1], times[k]
+    last = len(times) - 1
+    opens = fresh and values[0] <= floor
+    for k in range(last + 1):
+        before, after = max(k - 1, 0), min(k + 1, last)
         if values[k] < 0.0:
-            return _root(value, floor, low, high)
-        if k + 1 < len(times) and values[k] <= min(values[k - 1], values[k + 1]):
-            drops = values[k - 1] + values[k + 1] - 2.0 * values[k]
-            if values[k] <= drops:  # a dip that may reach zero
-                wide = {"bounds": (low, times[k + 1]), "method": "bounded", "options": {"xatol": 1e-12 * (high - low)}}
-                lowest = minimize_scalar(value, **wide)
-                if lowest.fun < -floor:
-                    return _root(value, floor, low, lowest.x)
+            return _root(value, floor, times[before], times[k])
+        if values[k] > min(values[before], values[after]) or (k == 0 and opens):
+            continue
+        middle = min(max(k, 1), last - 1)
+        if values[k] <= abs(values[middle - 1] + values[middle + 1] - 2.0 * values[middle]):  # the dip may reach zero
+            width = times[after] - times[before]
+            wide = {"bounds": (times[before], times[after]), "method": "bounded", "options": {"xatol": 1e-12 * width}}
+            lowest = minimize_scalar(value, **wide)
+            if lowest.fun < -floor:
+                return _root(value, floor, times[before], lowest.x)
     return None
 
 

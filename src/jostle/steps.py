@@ -13,10 +13,26 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 
+Span = float | tuple[float, float]
+"""The end of a run that starts at 0, or its start and its end."""
 STEP_TOLERANCE = 1e-9
 """T counts as a multiple of h, and a time as reached, up to this fraction of a step, or of T for an array of steps."""
 TIME_ROUND_OFF = 8 * float(np.finfo(float).eps)
 """Times are known up to this fraction of the latest one."""
+
+
+def start_and_end(t: Span) -> tuple[float, float]:
+    """The start and the end of a run.
+
+    >>> start_and_end(2.0), start_and_end((1, 2))
+    ((0.0, 2.0), (1.0, 2.0))
+    """
+    if np.ndim(t) and np.size(t) != 2:
+        raise InvalidValue(f"t must be the end, or the pair (start, end), not {np.size(t)} times; `every` saves fewer")
+    start, end = (float(time) for time in np.ravel(t)) if np.ndim(t) else (0.0, float(t))  # type: ignore[arg-type]
+    if not np.isfinite(end - start) or end < start:
+        raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
+    return start, end
 
 
 class Step(NamedTuple):
@@ -45,15 +61,9 @@ class Grid:
     """The length of a step, or the lengths (count,) of all."""
 
     @staticmethod
-    def of(t: float | tuple[float, float], h: float | ArrayLike) -> Grid:
+    def of(t: Span, h: float | ArrayLike) -> Grid:
         """Steps of length h, or of all lengths h, from 0 or t[0] to t or t[1]."""
-        if np.ndim(t) and np.size(t) != 2:
-            raise InvalidValue(
-                f"t must be the end, or the pair (start, end), not {np.size(t)} times; `every` saves fewer"
-            )
-        start, end = (float(time) for time in np.ravel(t)) if np.ndim(t) else (0.0, float(t))  # type: ignore[arg-type]
-        if not np.isfinite(end - start) or end < start:
-            raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
+        start, end = start_and_end(t)
         sizes = np.asarray(h, dtype=float)
         if sizes.ndim > 1 or sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
             raise InvalidValue(f"h must be positive and finite, a number or one step after the other, not {h!r}")

@@ -23,6 +23,24 @@ def ball():
     return jo.solve(problem, jo.Paoli(), t=1.5, h=0.01)
 
 
+def test_curves_of_event_driven_motions_have_their_impacts_and_positions(tmp_path):
+    problem = jo.Motion(
+        q0=[[0.5, 0.5], [1.5, 0.6]], v0=[[1.0, 0.3], [-0.4, 0.9]], law=jo.Restitution(1.0),
+        within=jo.Balls([0.3, 0.3]) & jo.Box([0.0, 0.0], [2.0, 2.0]),
+    )  # fmt: skip
+    sol = jo.solve_by_events(problem, t=(1.0, 3.0))
+    line = viz.history(sol).lines[1]
+    np.testing.assert_array_equal(line.get_ydata(), sol.q(line.get_xdata())[:, 0, 1])
+    assert viz.impacts(sol).lines[0].get_xdata().tolist() == sol.impacts().t.tolist()
+    total = viz.energies(sol).lines[0].get_ydata()
+    np.testing.assert_allclose(total, total[0], rtol=1e-13)
+    for show in (viz.paths, viz.phase, viz.draw, viz.balance):
+        show(sol)
+    assert viz.page(sol, tmp_path / "motion.html").stat().st_size > 1000
+    with pytest.raises(jo.InvalidValue, match="needs contacts"):
+        viz.draw(sol, colour="pressure")
+
+
 def test_a_history_has_one_line_for_each_coordinate(pile):
     ax = viz.history(pile)
     assert len(ax.lines) == 48

@@ -77,29 +77,22 @@ class SelfSimilar:
 
 
 @dataclass(frozen=True, eq=False)
-class Shifted:
-    """An event-driven motion that begins at a time other than 0."""
+class Heights:
+    """An event-driven motion of one coordinate."""
 
     run: EventSolution
-    start: float
 
     def q(self, t: ArrayLike) -> Array:
         """Heights at some times."""
-        return self.run.q(self._since(t))[..., 0]
+        return self.run.q(t)[..., 0]
 
     def u(self, t: ArrayLike) -> Array:
         """Velocities at some times."""
-        return self.run.u(self._since(t))[..., 0]
-
-    def _since(self, t: ArrayLike) -> Array:
-        """The time since the start, kept in the right piece of the motion despite round-off."""
-        times = finite(t, "t")
-        k = np.maximum(np.searchsorted(self.start + self.run.starts, times, side="right") - 1, 0)
-        return np.clip(times - self.start, self.run.starts[k], self.run.end)
+        return self.run.u(t)[..., 0]
 
     def changes(self, start: float, end: float) -> Array:
         """Times in an interval at which a piece of the motion begins."""
-        times = self.start + self.run.starts
+        times = self.run.starts
         found: Array = times[(times > start) & (times < end)]
         return found
 
@@ -203,9 +196,9 @@ def two_motions_under_a_smooth_force() -> TwoMotions:
     return TwoMotions(force, 0.0, first, second, starts[0], SMOOTH_FORCE_END, lambda start, end: np.zeros(0))
 
 
-def _from_rest(force: Callable[[float], float], start: float, end: float) -> Shifted:
-    problem = Motion(q0=[0.0], force=lambda t, q: [force(start + t)], within=FLOOR)
-    return Shifted(solve_by_events(problem, t=end - start), start)
+def _from_rest(force: Callable[[float], float], start: float, end: float) -> Heights:
+    problem = Motion(q0=[0.0], force=lambda t, q: [force(t)], within=FLOOR)
+    return Heights(solve_by_events(problem, t=(start, end)))
 
 
 def _by_pulses(pulses: tuple[tuple[float, float], ...]) -> SelfSimilar:

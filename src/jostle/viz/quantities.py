@@ -23,7 +23,7 @@ from jostle.viz.units import NO_UNIT, Unit, with_unit
 
 FORCE_PERCENTILE = 98.0
 """Forces above this percentile share the last colour; otherwise one impact would make all other forces look alike."""
-NO_CONTACTS = "needs contacts, which this file does not contain: save them with jo.io.Output(path, contacts=True)"
+NO_CONTACTS = "needs contacts, which this run does not contain: save them with jo.io.Output(path, contacts=True)"
 """Message about a quantity that needs contacts."""
 NO_DURATIONS = "needs forces, but the file does not say whether its problem is of first or second order"
 """Message about a quantity that needs forces."""

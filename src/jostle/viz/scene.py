@@ -54,8 +54,7 @@ class Scene:
             raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
         self.count = int(np.prod(sol.q.shape[1:])) // self.dimension
         self.period = np.full(self.dimension, np.inf) if self.facts.period is None else self.facts.period
-        q: Any = sol.q
-        self.contacts_known = not isinstance(q, States) or q.source.header.contacts
+        self.contacts_known = sol.contacts_saved
         """Whether contacts are known; files contain them only if `Output(contacts=True)` was used."""
 
     def continued(self, sol: Solution) -> Scene:

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jostle.errors import InvalidValue, MissingPackage
+from jostle.event_solution import EventSolution
 from jostle.io.lazy_arrays import States
 from jostle.io.reading import read
 from jostle.solution import Solution
 
-Shown = Solution | str | os.PathLike[str]
+Shown = Solution | EventSolution | str | os.PathLike[str]
 """A solution, or the path of a trajectory file."""
+EVENT_FRAMES = 401
+"""Number of frames, evenly spaced in time, of a solution of `solve_by_events`."""
 
 
 def solution(sol: Shown) -> Solution:
-    """The solution itself, or the solution in the file.
+    """The solution itself, that of `solve_by_events` at evenly spaced times, or the solution in the file.
 
     >>> solution(7)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -25,6 +30,8 @@ def solution(sol: Shown) -> Solution:
     """
     if isinstance(sol, Solution):
         return sol
+    if isinstance(sol, EventSolution):
+        return sol.sampled(np.linspace(sol.start, sol.end, EVENT_FRAMES))
     if not isinstance(sol, str | os.PathLike):
         raise InvalidValue(f"sol must be a Solution or the name of a trajectory file, not {sol!r}")
     return read(sol)

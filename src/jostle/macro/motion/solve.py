@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.errors import Interrupted, InvalidValue, JostleError
-from jostle.evolution import Progress, Span
+from jostle.evolution import Progress
 from jostle.interrupts import Interrupts
 from jostle.io.checkpoint import Checkpoint as CheckpointFile
 from jostle.io.outputs import Output
@@ -25,7 +25,7 @@ from jostle.macro.motion.state import State
 from jostle.past import Remembers, remembering
 from jostle.statuses import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
 from jostle.steps import Grid as Steps
-from jostle.steps import Saving
+from jostle.steps import Saving, Span
 
 
 @check_arguments
