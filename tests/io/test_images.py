@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.errors import BrokenFile, FileIsThere
+from jostle.errors import BrokenFile, FileInUse, FileIsThere
 from jostle.macro import Flow, Grid, Splitting
 
 
@@ -114,9 +114,10 @@ def damaged(place, change):
 
 
 DAMAGES = {
-    "its times must increase": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
+    "Steps/Values does not match its checksum": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
+    "totals/mass does not match its checksum": lambda file: file["jostle/images/totals/mass"].write_direct(np.ones(9)),
     "has shape": lambda file: file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 15, 0, 4, 0, 1])),
-    "newer version of jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
+    "another version of jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
     "must name three units": lambda file: file["jostle/images"].attrs.__setitem__("units", ["m", "s"]),
     "has no jostle/images": lambda file: file.__delitem__("jostle/images"),
     "walls has shape": lambda file: (
@@ -145,3 +146,63 @@ def test_damaged_files_of_fields_are_refused(run, message):
     damaged(place, DAMAGES[message])
     with pytest.raises(BrokenFile, match=message):
         jo.io.read_images(place)
+
+
+def contents(place):
+    found = jo.io.read_images(place)
+    parts = [found.t, found.lower, found.h, found.closed, found.walls, found.exits, found.steps, found.status]
+    parts += [*found.totals.values(), *map(np.asarray, found.fields.values()), *found.about.values(), found.units]
+    return b"".join(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode() for part in parts)
+
+
+def test_a_byte_that_changed_is_refused_or_changes_nothing(run):
+    place, _ = run
+    good, whole = place.read_bytes(), contents(place)
+    refused, random = 0, np.random.default_rng(0)
+    for byte in random.integers(0, len(good), 60):
+        bad = bytearray(good)
+        bad[byte] ^= 1 << int(random.integers(8))
+        place.write_bytes(bad)
+        try:
+            assert contents(place) == whole
+        except BrokenFile:
+            refused += 1
+    assert refused > 10
+
+
+def test_a_frame_that_changed_is_refused_when_it_is_read(run):
+    place, sol = run
+    with h5py.File(place, "r+") as file:
+        file["VTKHDF/CellData/pressure"][4, 0, 0, 0] += 1.0
+    found = jo.io.read_images(place).fields["pressure"]
+    assert (found[3] == sol.pressure[3]).all()
+    with pytest.raises(BrokenFile, match="pressure of frame 4 does not match its checksum"):
+        found[2:6]
+
+
+def test_a_file_that_a_run_writes_is_not_taken_by_another_run(room, tmp_path):
+    place = tmp_path / "room.vtkhdf"
+
+    def second(progress):
+        if progress.status == "finished" and progress.step == 2:
+            with pytest.raises(FileInUse, match="being written"):
+                jo.macro.solve(room, Splitting(), t=0.1, h=0.1, output=jo.io.Output(place, overwrite=True))
+
+    sol = jo.macro.solve(room, Splitting(), t=0.5, h=0.1, output=place, progress=second)
+    assert (jo.io.read_images(place).t == sol.t).all()
+    again = jo.macro.solve(room, Splitting(), t=0.2, h=0.1, output=jo.io.Output(place, overwrite=True))
+    assert (jo.io.read_images(place).t == again.t).all()
+
+
+def test_a_trajectory_that_took_the_name_of_a_running_run_is_kept(room, tmp_path):
+    place = tmp_path / "room.vtkhdf"
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+
+    def moved(progress):
+        if progress.step == 2:
+            place.unlink()
+            jo.solve(ball, jo.Maury(), t=0.1, h=0.1, output=place)
+
+    with pytest.raises(FileIsThere, match="replaced by another program"):
+        jo.macro.solve(room, Splitting(), t=0.5, h=0.1, output=place, progress=moved)
+    assert len(jo.io.read(place).t) == 2

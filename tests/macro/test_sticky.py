@@ -1,5 +1,7 @@
 """Blocks on a line: the projection, the impacts one by one, grains on a line, and closed forms."""
 
+from decimal import Context, Decimal, localcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -248,6 +250,54 @@ def test_three_equal_blocks_collapse_if_e_is_below_7_minus_4_sqrt_3(e, collapses
     assert blocks.momentum(1e6) == pytest.approx(0.0, abs=1e-12)
     if collapses:
         assert blocks.velocities(10.0) == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def in_many_digits(y, v, walls, e, until):
+    """Points of mass one between two walls, impact by impact with 600 digits; an accumulation is one from 1e-20 on.
+
+    Each digit of its velocities takes up to seven of its times and gaps.
+    """
+    with localcontext(Context(prec=600)):
+        y, v = [*map(Decimal, (walls[0], *y, walls[1]))], [*map(Decimal, (0.0, *v, 0.0))]
+        sizes, walled = [1] * len(y), [True, *[False] * (len(y) - 2), True]
+        left, e, small, rest = Decimal(until), Decimal(e), Decimal("1e-20"), Decimal("1e-10")
+        while True:
+            times = [(y[k + 1] - y[k]) / (v[k] - v[k + 1]) if v[k] > v[k + 1] else left for k in range(len(y) - 1)]
+            s = min(left, *times) if times else left
+            y, left = [a + s * u for a, u in zip(y, v, strict=True)], left - s
+            if left == 0:
+                return np.array([float(a) for a, size in zip(y, sizes, strict=True) for _ in range(size)][1:-1])
+            begin = times.index(s)
+            end, sticks = begin + 2, v[begin] - v[begin + 1] < small
+            while sticks and begin > 0 and y[begin] - y[begin - 1] < rest > abs(v[begin] - v[begin - 1]):
+                begin -= 1
+            while sticks and end < len(y) and y[end] - y[end - 1] < rest > abs(v[end] - v[end - 1]):
+                end += 1
+            total, fixed = sum(sizes[begin:end]), any(walled[begin:end])
+            mean = Decimal(0) if fixed else sum(sizes[k] * v[k] for k in range(begin, end)) / total
+            if sticks:
+                place = next((y[k] for k in range(begin, end) if walled[k]), y[begin])
+                y[begin:end], v[begin:end], walled[begin:end], sizes[begin:end] = [place], [mean], [fixed], [total]
+            else:
+                v[begin:end] = [v[k] if walled[k] else mean + e * (mean - v[k]) for k in range(begin, end)]
+
+
+def test_a_group_whose_impacts_accumulate_closes_as_one():
+    """The last three come to rest at the wall together, before the first block bounces off them."""
+    blocks = macro.StickyBlocks([1, 3, 5, 7], 1, [4, 3, 0, -2], restitution=0.2, walls=(0, 9))
+    assert blocks.at(8.0) == pytest.approx([3.5010847186944, 6.0, 7.0, 8.0], abs=1e-12)
+    assert blocks.mergers(until=8.0).time == pytest.approx([1.9999288848536079] * 3, abs=1e-13)
+    assert blocks.mergers(until=8.0).first.min() == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), e=st.sampled_from([0.1, 0.2, 0.2]), n=st.integers(3, 8))
+def test_accumulations_of_many_impacts_are_those_of_many_digits(seed, e, n):
+    random = np.random.default_rng(seed)
+    y, v, walls = np.sort(random.uniform(0.0, n, n)), random.uniform(-4.0, 4.0, n), (-0.5, n + 0.5)
+    blocks = macro.StickyBlocks(y + np.arange(n), 1.0, v, restitution=e, walls=(-0.5, 2 * n + 0.5))
+    expected = in_many_digits(blocks.x - np.arange(n), v, walls, e, 20.0)
+    assert blocks.at(20.0) - np.arange(n) == pytest.approx(expected, abs=1e-10)
 
 
 def test_blocks_with_equal_velocities_never_meet():

@@ -12,7 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile
+from jostle.io.checksums import of_rows
 from jostle.io.container import reading
+from jostle.io.images import CHECK
 from jostle.io.trust import inside
 
 MAX_COMPRESSION = 1040
@@ -48,11 +50,27 @@ class Frames:
             data = stored_data(file, self._name)
             if len(data) < len(self):
                 raise BrokenFile(f"{self._path} was replaced by a shorter run while it was being read")
-            found = np.asarray(data[np.arange(len(self))[frames]], float)
+            chosen = np.arange(len(self))[frames]
+            found = np.asarray(data[chosen], float)
+            self._compare(file, chosen, found)
         one = found.ndim < len(self.shape) + 1
         found = np.swapaxes(found[None] if one else found, 2, 3)[:, 0]
         found = found[..., :2] if len(self.shape) == 4 else found
         return np.asarray(found[0][tuple(rest)] if one else found[(slice(None), *rest)])
+
+    def _compare(self, file: Any, frames: NDArray[Any], found: Array) -> None:
+        """Refuse frames that do not match their checksums."""
+        name = self._name.rpartition("/")[2]
+        sums = stored_numbers(file, f"jostle/images/checksums/{name}")
+        for frame, values in zip(np.atleast_1d(frames), found.reshape(-1, *self._stored), strict=True):
+            if frame >= len(sums) or of_rows(values) != sums[frame]:
+                raise BrokenFile(f"{self._path} is damaged: {name} of frame {frame} does not match its checksum")
+
+    @property
+    def _stored(self) -> tuple[int, ...]:
+        """Shape of a frame in the file."""
+        _, nx, ny, *rest = self.shape
+        return (1, ny, nx, 3) if rest else (1, ny, nx)
 
     def __iter__(self) -> Iterator[Array]:
         return (self[k] for k in range(len(self)))
@@ -79,7 +97,11 @@ def stored_data(file: Any, name: str) -> Any:
 
 
 def stored_numbers(file: Any, name: str, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+    """The values of a data set, after comparison with their checksum."""
     data = stored_data(file, name)
     if shape is not None and data.shape != shape:
         raise BrokenFile(f"{file.filename} is damaged: {name} has shape {data.shape}, not {shape}")
-    return np.asarray(data[()])
+    found = np.asarray(data[()])
+    if int(data.attrs.get(CHECK, -1)) != of_rows(found):
+        raise BrokenFile(f"{file.filename} is damaged: {name} does not match its checksum")
+    return found

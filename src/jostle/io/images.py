@@ -9,6 +9,10 @@ Only jostle reads the group /jostle. Its attributes are the notes of the writer 
     images/exits    (nx, ny) 1 where a cell is an exit
     images/steps    one record per step of the run
     images/totals   one number per frame: mass, energy ...
+    images/checksums  (frames,) for each field, the CRC-32 of each of its frames
+
+Each data set outside CellData has the CRC-32 of its values as attribute "checksum", and the group images that of all
+texts; HDF5 itself protects attributes that are numbers.
 """
 
 from __future__ import annotations
@@ -26,14 +30,17 @@ from numpy.typing import NDArray
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.facts import Units
+from jostle.io.checksums import of_rows
 from jostle.io.container import HDF5_ERRORS
 from jostle.io.new_files import whole
 from jostle.statuses import FINISHED
 
 VERSION = (2, 2)
 """Version of the VTKHDF layout."""
-FORMAT = 1
+FORMAT = 2
 """Version of the group /jostle/images."""
+CHECK = "checksum"
+"""Attribute of a data set: the CRC-32 of its values."""
 Sides = tuple[tuple[bool, bool], tuple[bool, bool]]
 """Which sides of the grid are closed: ((left, right), (bottom, top))."""
 
@@ -138,12 +145,23 @@ def write_images(path: str | os.PathLike[str], images: Images) -> None:
     """
     check_path(path)
     with whole(Path(path), *HDF5_ERRORS) as new, h5py.File(new, "w", libver=("v110", "v110")) as file:
-        _write_picture(file.create_group("VTKHDF"), images)
-        _write_run(file.create_group("jostle"), images)
+        checks = _write_picture(file.create_group("VTKHDF"), images)
+        _write_run(file.create_group("jostle"), images, checks)
 
 
-def _write_picture(root: Any, images: Images) -> None:
-    """Write the part that VTK reads."""
+def _store(group: Any, name: str, values: NDArray[Any], **how: Any) -> None:
+    """Write a data set with its checksum."""
+    group.create_dataset(name, data=values, **how).attrs[CHECK] = np.uint32(of_rows(values))
+
+
+def of_texts(status: str, units: Units, about: Mapping[str, str]) -> int:
+    """Checksum of the texts of an image file."""
+    texts = [status, *astuple(units), *(text for pair in sorted(about.items()) for text in pair)]
+    return of_rows(np.frombuffer("\0".join(texts).encode(), np.uint8))
+
+
+def _write_picture(root: Any, images: Images) -> dict[str, NDArray[np.uint32]]:
+    """Write the part that VTK reads, and return the checksums of the frames of each field."""
     (nx, ny), frames = images.shape, len(images.t)
     root.attrs["Version"] = np.array(VERSION, np.int64)
     root.attrs.create("Type", b"ImageData", dtype=h5py.string_dtype("ascii", len("ImageData")))
@@ -153,7 +171,8 @@ def _write_picture(root: Any, images: Images) -> None:
     root.attrs["Direction"] = np.eye(3).ravel()
     cells, steps = root.create_group("CellData"), root.create_group("Steps")
     steps.attrs["NSteps"] = np.int64(frames)
-    steps.create_dataset("Values", data=np.asarray(images.t, float))
+    _store(steps, "Values", np.asarray(images.t, float))
+    checks: dict[str, NDArray[np.uint32]] = {}
     offsets = steps.create_group("CellDataOffsets")
     for name, values in images.fields.items():
         turned = np.swapaxes(values, 1, 2)[:, None]  # frame, z, y, x
@@ -162,22 +181,27 @@ def _write_picture(root: Any, images: Images) -> None:
         chunk = (1, *turned.shape[1:])
         cells.create_dataset(name, data=turned, chunks=chunk, compression="gzip", compression_opts=1)
         offsets.create_dataset(name, data=np.arange(frames, dtype=np.int64))
+        checks[name] = np.array([of_rows(frame) for frame in turned], np.uint32)
+    return checks
 
 
-def _write_run(root: Any, images: Images) -> None:
+def _write_run(root: Any, images: Images, checks: Mapping[str, NDArray[np.uint32]]) -> None:
     """Write the part that only jostle reads."""
     for name, text in images.about.items():
         root.attrs[name] = text
     run = root.create_group("images")
     run.attrs["format"], run.attrs["status"] = FORMAT, images.status
     run.attrs["closed"] = np.array(images.closed, np.uint8)
+    run.attrs[CHECK] = np.uint32(of_texts(images.status, images.units, images.about))
     if images.units != Units():
         run.attrs["units"] = list(astuple(images.units))
     for name, mask in (("walls", images.walls), ("exits", images.exits)):
         if mask is not None:
-            run.create_dataset(name, data=np.asarray(mask, np.uint8), compression="gzip", compression_opts=1)
+            _store(run, name, np.asarray(mask, np.uint8), compression="gzip", compression_opts=1)
     if images.steps is not None:
-        run.create_dataset("steps", data=images.steps)
-    totals = run.create_group("totals")
+        _store(run, "steps", images.steps)
+    totals, sums = run.create_group("totals"), run.create_group("checksums")
     for name, values in images.totals.items():
-        totals.create_dataset(name, data=np.asarray(values, float))
+        _store(totals, name, np.asarray(values, float))
+    for name, found in checks.items():
+        _store(sums, name, found)

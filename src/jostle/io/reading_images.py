@@ -14,7 +14,7 @@ from jostle.errors import BrokenFile
 from jostle.facts import Units
 from jostle.io.container import reading
 from jostle.io.image_frames import Frames, stored_numbers
-from jostle.io.images import FORMAT, Images
+from jostle.io.images import CHECK, FORMAT, Images, of_texts
 from jostle.io.trust import inside
 
 
@@ -99,9 +99,9 @@ def read_images(path: str | os.PathLike[str]) -> Images:
         if not holds_images(file):
             raise BrokenFile(f"{path} does not contain fields on a grid: read a trajectory of bodies with jo.io.read")
         root, run = inside(file, "VTKHDF").attrs, inside(file, "jostle/images")
-        if int(run.attrs["format"]) > FORMAT:
+        if int(run.attrs["format"]) != FORMAT:
             raise BrokenFile(
-                f"{path} was written by a newer version of jostle: this version reads format {FORMAT} of images"
+                f"{path} was written by another version of jostle: this version reads format {FORMAT} of images"
             )
         _, nx, _, ny, _, _ = (int(k) for k in root["WholeExtent"])
         t, lower, h = (
@@ -125,16 +125,19 @@ def read_images(path: str | os.PathLike[str]) -> Images:
             str(name): stored_numbers(file, f"jostle/images/totals/{name}", t.shape)
             for name in inside(file, "jostle/images/totals")
         }
+        status, about, units = str(run.attrs["status"]), notes(file), _units(run)
+        if int(run.attrs[CHECK]) != of_texts(status, units, about):
+            raise BrokenFile(f"{path} is damaged: its texts do not match their checksum")
         (left, right), (bottom, top) = np.asarray(run.attrs["closed"]).astype(bool).tolist()
         return Images(
             t=t, lower=lower, h=float(h), fields=fields, closed=((left, right), (bottom, top)), totals=totals,
             steps=stored_numbers(file, "jostle/images/steps") if "steps" in run else None,
-            status=str(run.attrs["status"]), about=notes(file), units=_units(run), path=place.absolute(), **masks,
+            status=status, about=about, units=units, path=place.absolute(), **masks,
         )  # fmt: skip
 
 
 def _units(run: Any) -> Units:
-    """The names of the units; older files have none."""
+    """The names of the units, if they are known."""
     names = [str(name) for name in np.ravel(run.attrs.get("units", []))]
     if len(names) not in (0, 3):
         raise BrokenFile(f"{run.file.filename} is damaged: it must name three units, of length, time and mass")

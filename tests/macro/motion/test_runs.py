@@ -51,7 +51,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, eve
     jo.macro.solve(blocks, Splitting(), t=0.75, h=0.1, every=every, checkpoint=place)
     resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
     same(resumed, whole)
-    with pytest.raises(jo.InvalidValue, match="exists: add resume=True"):
+    with pytest.raises(jo.errors.FileIsThere, match="exists: add resume=True"):
         jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place)
     with pytest.raises(jo.InvalidValue, match="belongs to another run: scheme"):
         jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
@@ -152,13 +152,45 @@ def test_until_must_say_true_or_false(blocks, said):
 
 def test_damaged_and_missing_checkpoints_are_said(blocks, tmp_path):
     place = tmp_path / "run.npz"
-    with pytest.raises(jo.InvalidValue, match="does not exist"):
+    with pytest.raises(jo.errors.NoSuchFile, match="there is no checkpoint"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
     with pytest.raises(jo.InvalidValue, match="resume needs a checkpoint"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, resume=True)
     place.write_bytes(b"nothing of the kind")
     with pytest.raises(jo.errors.BrokenFile, match="damaged"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+
+
+def test_other_files_are_not_replaced_by_checkpoints(blocks, tmp_path):
+    place = tmp_path / "run.npz"
+    place.write_text("a diary")
+    with pytest.raises(jo.errors.FileIsThere, match="is not replaced"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=jo.io.Checkpoint(place, overwrite=True))
+    assert place.read_text() == "a diary"
+
+
+def test_a_checkpoint_that_unpacks_to_more_than_it_has_is_refused(blocks, tmp_path):
+    place = tmp_path / "run.npz"
+    jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, checkpoint=place)
+    with np.load(place) as kept:
+        np.savez_compressed(place, **kept)
+    with pytest.raises(jo.errors.BrokenFile, match=r"more bytes than it has|compressed"):
+        jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, checkpoint=place, resume=True)
+
+
+def test_a_byte_of_a_checkpoint_that_changed_is_refused_or_changes_nothing(blocks, tmp_path):
+    place, random, refused = tmp_path / "run.npz", np.random.default_rng(0), 0
+    first = jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, checkpoint=place)
+    good = place.read_bytes()
+    for byte in random.integers(0, len(good), 60):
+        bad = bytearray(good)
+        bad[byte] ^= 1 << int(random.integers(8))
+        place.write_bytes(bad)
+        try:
+            same(jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, checkpoint=place, resume=True), first)
+        except jo.errors.JostleError:
+            refused += 1
+    assert refused > 20
 
 
 def test_an_error_keeps_what_was_computed(blocks, tmp_path):

@@ -13,14 +13,16 @@ import numpy as np
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Ints, OutBools, OutFloats, OutFloats2, OutInts, OutInts2
 from jostle.kernels.reference import blocks as definition
-from jostle.kernels.reference.blocks import AGAIN, CALM, FLIGHT, LEVEL, LIMIT, REMAINING, SLOWEST, TIGHT
+from jostle.kernels.reference.blocks import COLLAPSED, FLEETING, LEVEL, SLOWEST
 from jostle.kernels.reference.dense import ROUND_OFF
 
-Y, V, A, MASS, SINCE, LAST, LONGEST, WIDEST = range(8)
+Y, V, A, MASS, SINCE, GAP, RATE, OFFSET = range(8)
 """Columns of the state, one line of the cache: position, velocity, acceleration and mass of a cluster, and their time;
-time of the last impact of its contact on the left, longest flight, and largest gap since then."""
-NOW, KEY, FASTEST = range(3)
-"""Places of the time of the last impact, of its key in the tree, and of the largest velocity so far."""
+gap and rate of its contact on the left during a burst; velocity relative to the first cluster of its impact."""
+CLOSED, AT_REST = 1, 2
+"""Bits of the part that a contact takes in an impact: closed, and not separating; at rest, up to round-off."""
+NOW, FASTEST = range(2)
+"""Places of the time of the last impact, and of the largest velocity so far."""
 IMPACTS, MERGERS, PARABOLAS = range(3)
 """Places of the numbers of impacts and mergers so far, and of the parabolas since the buffer was last emptied."""
 BITS = 3
@@ -29,8 +31,6 @@ BUFFERED = 1000
 """Smallest number of parabolas that are kept before the buffer is emptied."""
 
 closing_time = jit(helper=True)(definition.closing_time)
-same_time = jit(helper=True)(definition.same_time)
-widest_gap = jit(helper=True)(definition.widest_gap)
 
 
 def collisions(
@@ -41,21 +41,20 @@ def collisions(
     state = np.zeros((n + 2, 8))
     state[1:-1, :4] = np.stack([y, v, a, mass], axis=1)
     state[0, Y], state[-1, Y] = walls
-    state[:, WIDEST] = np.inf
     first, last, name = np.arange(n + 2), np.arange(n + 2), np.arange(n + 2) - 1
     name[-1] = -2
-    held, kind = np.zeros(n + 2, dtype=bool), np.full(n + 2, FLIGHT)
+    held, changed, part = np.zeros(n + 2, dtype=bool), np.zeros(n + 2, dtype=bool), np.zeros(n + 2, np.int64)
     held[[0, -1]] = True
     tree, levels = _tree(n + 2)
-    so_far = np.array([0.0, -1.0, np.abs(v).max(initial=0.0)])
+    so_far = np.array([0.0, np.abs(v).max(initial=0.0)])
     level, counts, stack = LEVEL * np.abs(a).max(initial=0.0), np.zeros(3, np.int64), np.empty(n + 2, np.int64)
     clusters, parabolas = np.empty(2 * n + BUFFERED, np.int64), np.empty((2 * n + BUFFERED, 3))
     pairs, merged = np.empty((n + 1, 4), np.int64), np.empty((n + 1, 4))
-    _watch_all(state, kind, tree, levels, so_far, level, scale, e)
+    _watch_all(state, tree, levels, so_far, level, scale)
     found = []
     while True:
         more = _follow(
-            state, first, last, name, held, kind, tree, levels, so_far, counts, stack,
+            state, first, last, name, held, changed, part, tree, levels, so_far, counts, stack,
             clusters, parabolas, pairs, merged, e, until, scale, level, most,
         )  # fmt: skip
         found.append((clusters[: counts[PARABOLAS]].copy(), parabolas[: counts[PARABOLAS]].copy()))
@@ -63,7 +62,7 @@ def collisions(
         if not more:
             break
     k = counts[MERGERS]
-    every = (np.concatenate(part) for part in zip(*found, strict=True))
+    every = (np.concatenate(column) for column in zip(*found, strict=True))
     return np.array([so_far[NOW], tree[-1]]), *every, pairs[:k].copy(), merged[:k].copy(), int(counts[IMPACTS])
 
 
@@ -93,51 +92,17 @@ def _between(state: OutFloats2, left: int, right: int, now: float, scale: float)
 
 
 @jit(helper=True)
-def _next_impact(
-    state: OutFloats2,
-    kind: OutInts,
-    left: int,
-    right: int,
-    so_far: OutFloats,
-    level: float,
-    scale: float,
-    e: float,
-    used: float,
-) -> float:
-    """The time of the next impact of a contact; used is the restitution of the one that it has just had, or 0."""
-    slow = SLOWEST * so_far[FASTEST]
+def _next_impact(state: OutFloats2, left: int, right: int, so_far: OutFloats, level: float, scale: float) -> float:
+    """The time of the next impact of a contact."""
     gap, rate, change, noise = _between(state, left, right, so_far[NOW], scale)
-    time = closing_time(gap, rate, change, noise, slow, level)
-    kind[right] = FLIGHT
-    state[right, WIDEST] = max(state[right, WIDEST], widest_gap(gap, rate, change))
-    if 0.0 < used < 1.0 and rate > slow and change < -level:
-        remaining = -2.0 * rate / change / (1.0 - used)
-        if remaining <= REMAINING * state[right, LONGEST]:
-            time = remaining
-            kind[right] = LIMIT
-    time += so_far[NOW]
-    if e > 0.0 and time <= so_far[KEY]:
-        time = so_far[KEY] + same_time(so_far[NOW], noise, so_far[FASTEST])
-        kind[right] = AGAIN
-    elif so_far[KEY] >= 0.0 and gap <= noise and abs(rate) <= slow:
-        kind[right] = AGAIN
-    return time
+    return so_far[NOW] + closing_time(gap, rate, change, noise, SLOWEST * so_far[FASTEST], level)
 
 
 @jit()
-def _watch_all(
-    state: OutFloats2,
-    kind: OutInts,
-    tree: OutFloats,
-    levels: Ints,
-    so_far: OutFloats,
-    level: float,
-    scale: float,
-    e: float,
-) -> None:
+def _watch_all(state: OutFloats2, tree: OutFloats, levels: Ints, so_far: OutFloats, level: float, scale: float) -> None:
     """The times of all contacts, and the tree above them."""
     for k in range(1, len(state)):
-        tree[k] = _next_impact(state, kind, k - 1, k, so_far, level, scale, e, 0.0)
+        tree[k] = _next_impact(state, k - 1, k, so_far, level, scale)
     for height in range(1, len(levels)):
         for node in range(levels[height] - levels[height - 1] >> BITS):
             tree[levels[height] + node] = _least(tree, levels[height - 1] + (node << BITS))
@@ -180,61 +145,147 @@ def _first_contact(tree: OutFloats, levels: Ints) -> int:
 
 
 @jit(helper=True)
-def _takes_part(
+def _sum(one: float, other: float) -> float:
+    """The sum of two numbers; zero where they cancel to round-off."""
+    total = one + other
+    return 0.0 if abs(total) <= ROUND_OFF * (abs(one) + abs(other)) else total
+
+
+@jit(helper=True)
+def _admit(state: OutFloats2, cluster: int, so_far: OutFloats) -> None:
+    """Move a cluster to the time of the burst."""
+    s = so_far[NOW] - state[cluster, SINCE]
+    state[cluster, Y] += s * (state[cluster, V] + 0.5 * s * state[cluster, A])
+    state[cluster, V] += s * state[cluster, A]
+    state[cluster, SINCE] = so_far[NOW]
+    so_far[FASTEST] = max(so_far[FASTEST], abs(state[cluster, V]))
+
+
+@jit(helper=True)
+def _resolve(
+    state: OutFloats2, first: OutInts, tree: OutFloats, levels: Ints, contact: int, so_far: OutFloats, scale: float
+) -> None:
+    """Find the gap and the rate of a contact of the burst, and take its time out of the tree."""
+    if 0 < contact < len(state):
+        gap, rate, _, noise = _between(state, first[contact - 1], contact, so_far[NOW], scale)
+        state[contact, GAP] = 0.0 if gap <= noise else gap
+        state[contact, RATE] = 0.0 if abs(rate) <= SLOWEST * so_far[FASTEST] else rate
+        _set_time(tree, levels, contact, inf)
+
+
+@jit(helper=True)
+def _grow(
     state: OutFloats2,
-    kind: OutInts,
+    first: OutInts,
+    last: OutInts,
     tree: OutFloats,
-    left: int,
-    right: int,
+    levels: Ints,
+    contact: int,
+    begin: int,
+    end: int,
     so_far: OutFloats,
     scale: float,
-    e: float,
-) -> bool:
-    gap, rate, _, noise = _between(state, left, right, so_far[NOW], scale)
-    slow = SLOWEST * so_far[FASTEST]
-    if gap > noise or rate > slow:
-        return False
-    if e == 0.0:
-        return True
-    if kind[right] == AGAIN and tree[right] > so_far[KEY] + 0.5 * same_time(so_far[NOW], noise, so_far[FASTEST]):
-        return False
-    return rate >= -slow or state[right, WIDEST] > TIGHT * noise
+) -> tuple[int, int]:
+    """The clusters of the burst, with those at a contact that closes, and those that touch them."""
+    if begin > end:
+        begin, end = first[contact - 1], last[contact]
+        _admit(state, begin, so_far)
+        _admit(state, contact, so_far)
+        _resolve(state, first, tree, levels, begin, so_far, scale)
+        _resolve(state, first, tree, levels, contact, so_far, scale)
+        _resolve(state, first, tree, levels, end + 1, so_far, scale)
+    while begin > 0 and (begin >= contact or state[begin, GAP] == 0.0):
+        begin = first[begin - 1]
+        _admit(state, begin, so_far)
+        _resolve(state, first, tree, levels, begin, so_far, scale)
+    while end + 1 < len(state) and (end < contact or state[end + 1, GAP] == 0.0):
+        _admit(state, end + 1, so_far)
+        end = last[end + 1]
+        _resolve(state, first, tree, levels, end + 1, so_far, scale)
+    state[contact, GAP] = 0.0
+    return begin, end
 
 
 @jit(helper=True)
 def _collide(
-    state: OutFloats2, last: OutInts, held: OutBools, begin: int, end: int, so_far: OutFloats, e: float, slowest: float
-) -> float:
-    """Move the clusters begin to end to one place, with the velocities of Moreau's law; returns the restitution."""
-    now, closing, before = so_far[NOW], -inf, -inf
-    y, v, mass, at_rest, wall = state[begin, Y], 0.0, 0.0, False, 0.0
-    k = begin
+    state: OutFloats2,
+    first: OutInts,
+    last: OutInts,
+    held: OutBools,
+    changed: OutBools,
+    part: OutInts,
+    begin: int,
+    end: int,
+    so_far: OutFloats,
+    scale: float,
+    e: float,
+) -> None:
+    """Moreau's law for all contacts of the clusters begin to end that are closed and do not separate."""
+    k = last[begin] + 1
     while k <= end:
-        s = now - state[k, SINCE]
-        state[k, Y] += s * (state[k, V] + 0.5 * s * state[k, A])
-        state[k, V] += s * state[k, A]
-        state[k, SINCE] = now
-        so_far[FASTEST] = max(so_far[FASTEST], abs(state[k, V]))
-        closing, before = max(closing, before - state[k, V]), state[k, V]
-        if k == begin:
-            y, v, mass = state[k, Y], state[k, V], state[k, MASS]
-        else:
-            mass += state[k, MASS]
-            if mass > 0.0:
-                y += state[k, MASS] / mass * (state[k, Y] - y)
-                v += state[k, MASS] / mass * (state[k, V] - v)
+        noise = _between(state, first[k - 1], k, so_far[NOW], scale)[3]
+        part[k] = CLOSED if state[k, GAP] == 0.0 and state[k, RATE] <= 0.0 else 0
+        if state[k, GAP] <= noise and abs(state[k, RATE]) <= SLOWEST * so_far[FASTEST]:
+            part[k] |= AT_REST
+        k = last[k] + 1
+    k = last[begin] + 1
+    while k <= end:
+        if not part[k] & CLOSED:
+            k = last[k] + 1
+            continue
+        left, closing = first[k - 1], 0.0
+        while k <= end and part[k] & CLOSED:
+            closing = max(closing, -state[k, RATE])
+            k = last[k] + 1
+        used = e
+        if closing <= COLLAPSED * so_far[FASTEST]:  # the limit of infinitely many impacts: all contacts close together
+            used = 0.0
+            while left > begin and part[left] & AT_REST:
+                left = first[left - 1]
+            while k <= end and part[k] & AT_REST:
+                k = last[k] + 1
+        _hit(state, first, last, held, changed, left, k - 1, used)
+
+
+@jit(helper=True)
+def _hit(
+    state: OutFloats2,
+    first: OutInts,
+    last: OutInts,
+    held: OutBools,
+    changed: OutBools,
+    begin: int,
+    end: int,
+    e: float,
+) -> None:
+    """Give the clusters begin to end one place, and the velocities of Moreau's law."""
+    y, mean, mass, offset = state[begin, Y], 0.0, state[begin, MASS], 0.0
+    at_rest, wall, of_wall = held[begin], y, 0.0
+    state[begin, OFFSET] = 0.0
+    k = last[begin] + 1
+    while k <= end:
+        offset += state[k, RATE]
+        state[k, OFFSET] = offset
+        mass += state[k, MASS]
+        if mass > 0.0:
+            y += state[k, MASS] / mass * (state[k, Y] - y)
+            mean += state[k, MASS] / mass * (offset - mean)
         if held[k]:
-            at_rest, wall = True, state[k, Y]
+            at_rest, wall, of_wall = True, state[k, Y], offset
+        state[k, GAP], state[k, RATE] = 0.0, -e * state[k, RATE] + 0.0
         k = last[k] + 1
     if at_rest:
-        y, v = wall, 0.0
-    used = 0.0 if closing <= slowest * so_far[FASTEST] else e
+        y, mean = wall, of_wall
     k = begin
     while k <= end:
         if not held[k]:
-            state[k, Y], state[k, V] = y, v + used * (v - state[k, V])
+            state[k, Y], changed[k] = y, True
+            state[k, V] += (1.0 + e) * (mean - state[k, OFFSET])
         k = last[k] + 1
-    return used
+    if not held[begin]:
+        state[begin, RATE] = _sum(state[begin, RATE], (1.0 + e) * mean)
+    if end + 1 < len(state) and not held[first[end]]:
+        state[end + 1, RATE] = _sum(state[end + 1, RATE], (1.0 + e) * (offset - mean))
 
 
 @jit(helper=True)
@@ -253,6 +304,101 @@ def _join(state: OutFloats2, held: OutBools, first: OutInts, last: OutInts, left
     first[last[left]] = left
 
 
+@jit(helper=True)
+def _merge(
+    state: OutFloats2,
+    first: OutInts,
+    last: OutInts,
+    name: OutInts,
+    held: OutBools,
+    changed: OutBools,
+    so_far: OutFloats,
+    counts: OutInts,
+    stack: OutInts,
+    pairs: OutInts2,
+    merged: OutFloats2,
+    begin: int,
+    end: int,
+    level: float,
+) -> None:
+    """Join those of the clusters begin to end that are at rest with each other, and that nothing pulls apart."""
+    top, k = -1, begin
+    while k <= end:
+        top += 1
+        stack[top] = k
+        k = last[k] + 1
+        while top > 0:
+            left, right = stack[top - 1], stack[top]
+            if state[right, GAP] > 0.0 or state[right, RATE] != 0.0 or state[right, A] - state[left, A] > level:
+                break
+            m = counts[MERGERS]
+            pairs[m, 0], pairs[m, 1] = name[left], name[right]
+            _join(state, held, first, last, left, right)
+            pairs[m, 2], pairs[m, 3] = max(left, 1) - 1, min(last[left], len(state) - 2) - 1
+            merged[m, 0], merged[m, 1] = so_far[NOW], state[left, V]
+            merged[m, 2], merged[m, 3] = state[left, MASS], state[left, A]
+            name[left], changed[left] = len(state) - 2 + m, True
+            counts[MERGERS] += 1
+            top -= 1
+
+
+@jit(helper=True)
+def _record(
+    state: OutFloats2,
+    last: OutInts,
+    name: OutInts,
+    changed: OutBools,
+    counts: OutInts,
+    clusters: OutInts,
+    parabolas: OutFloats2,
+    begin: int,
+    end: int,
+    now: float,
+) -> None:
+    """Begin a parabola for each cluster whose velocity has changed."""
+    k = begin
+    while k <= end:
+        if changed[k] and name[k] >= 0:
+            p = counts[PARABOLAS]
+            clusters[p] = name[k]
+            parabolas[p, 0], parabolas[p, 1], parabolas[p, 2] = now, state[k, Y], state[k, V]
+            counts[PARABOLAS] += 1
+        changed[k] = False
+        k = last[k] + 1
+
+
+@jit(helper=True)
+def _soonest(state: OutFloats2, first: OutInts, last: OutInts, begin: int, end: int, level: float) -> tuple[float, int]:
+    """The time until the next contact of the clusters begin to end closes, and this contact."""
+    soonest, contact = inf, -1
+    k = max(begin, last[0] + 1)
+    while k <= end + 1 and k < len(state):
+        change = state[k, A] - state[first[k - 1], A]
+        time = closing_time(state[k, GAP], state[k, RATE], change, 0.0, 0.0, level)
+        if time < soonest:
+            soonest, contact = time, k
+        k = last[k] + 1
+    return soonest, contact
+
+
+@jit(helper=True)
+def _move(state: OutFloats2, first: OutInts, last: OutInts, begin: int, end: int, s: float, now: float) -> None:
+    """Advance the clusters begin to end, and their contacts."""
+    k = max(begin, last[0] + 1)
+    while k <= end + 1 and k < len(state):
+        gap, rate, change = state[k, GAP], state[k, RATE], s * (state[k, A] - state[first[k - 1], A])
+        after = gap + s * (rate + 0.5 * change)
+        state[k, GAP] = 0.0 if after < ROUND_OFF * (gap + s * (abs(rate) + abs(change))) else after
+        state[k, RATE] = _sum(rate, change)
+        k = last[k] + 1
+    k = begin
+    while k <= end:
+        state[k, Y] += s * (state[k, V] + 0.5 * s * state[k, A])
+        state[k, V] += s * state[k, A]
+        state[k, SINCE] = now
+        k = last[k] + 1
+
+
 @jit()
 def _follow(
     state: OutFloats2,
@@ -260,7 +406,8 @@ def _follow(
     last: OutInts,
     name: OutInts,
     held: OutBools,
-    kind: OutInts,
+    changed: OutBools,
+    part: OutInts,
     tree: OutFloats,
     levels: Ints,
     so_far: OutFloats,
@@ -278,64 +425,33 @@ def _follow(
 ) -> bool:
     """Continue until the time, the largest number of impacts, or until the buffer may be full; True if it may."""
     bodies, root = len(state), len(tree) - 1
-    while counts[IMPACTS] < most and tree[root] < inf:
-        contact = _first_contact(tree, levels)
-        if tree[root] > until and kind[contact] != AGAIN:
-            return False
-        if counts[PARABOLAS] + bodies > len(clusters):
+    fleeting = FLEETING if 0.0 < e < 1.0 else 0.0
+    while counts[IMPACTS] < most and tree[root] < inf and tree[root] <= until:
+        if counts[PARABOLAS] + 2 * bodies > len(clusters):
             return True
-        so_far[KEY] = tree[root]
-        if kind[contact] != AGAIN:
-            so_far[NOW] = max(so_far[NOW], tree[root])
-        begin, end = first[contact - 1], last[contact]
-        alone = kind[contact] == LIMIT
-        noise = _between(state, begin, contact, so_far[NOW], scale)[3]
-        slowest = CALM if e < 1.0 and state[contact, WIDEST] <= TIGHT * noise else SLOWEST
-        while not alone and begin > 0 and _takes_part(state, kind, tree, first[begin - 1], begin, so_far, scale, e):
-            begin = first[begin - 1]
-        while not alone and end + 1 < bodies:
-            if not _takes_part(state, kind, tree, first[end], end + 1, so_far, scale, e):
+        contact = _first_contact(tree, levels)
+        so_far[NOW] = max(so_far[NOW], tree[root])
+        start, elapsed, recorded, begin, end = so_far[NOW], 0.0, 0.0, 0, -1
+        while True:
+            begin, end = _grow(state, first, last, tree, levels, contact, begin, end, so_far, scale)
+            counts[IMPACTS] += 1
+            _collide(state, first, last, held, changed, part, begin, end, so_far, scale, e)
+            _merge(state, first, last, name, held, changed, so_far, counts, stack, pairs, merged, begin, end, level)
+            s, contact = _soonest(state, first, last, begin, end, level)
+            if start + elapsed + s > tree[root]:
+                s, contact = max(tree[root] - so_far[NOW], 0.0), _first_contact(tree, levels)
+            if s > fleeting * so_far[NOW] or start + elapsed + s > until or counts[IMPACTS] >= most:
                 break
-            end = last[end + 1]
-        used = _collide(state, last, held, begin, end, so_far, 0.0 if alone else e, slowest)
-        counts[IMPACTS] += 1
-        slow = SLOWEST * so_far[FASTEST]
-        top, k = -1, begin
-        while k <= end:
-            top += 1
-            stack[top] = k
+            if counts[PARABOLAS] + 2 * bodies > len(clusters):
+                break
+            elapsed += s
+            if elapsed - recorded > ROUND_OFF * start:
+                _record(state, last, name, changed, counts, clusters, parabolas, begin, end, so_far[NOW])
+                so_far[NOW], recorded = start + elapsed, elapsed
+            _move(state, first, last, begin, end, s, so_far[NOW])
+        _record(state, last, name, changed, counts, clusters, parabolas, begin, end, so_far[NOW])
+        k = max(begin, last[0] + 1)
+        while k <= end + 1 and k < bodies:
+            _set_time(tree, levels, k, _next_impact(state, first[k - 1], k, so_far, level, scale))
             k = last[k] + 1
-            while top > 0:
-                left, right = stack[top - 1], stack[top]
-                change = state[right, A] - state[left, A]
-                if abs(state[right, V] - state[left, V]) > slow or change > level:
-                    break
-                m = counts[MERGERS]
-                pairs[m, 0], pairs[m, 1] = name[left], name[right]
-                _join(state, held, first, last, left, right)
-                _set_time(tree, levels, right, inf)
-                pairs[m, 2], pairs[m, 3] = max(left, 1) - 1, min(last[left], bodies - 2) - 1
-                merged[m, 0], merged[m, 1] = so_far[NOW], state[left, V]
-                merged[m, 2], merged[m, 3] = state[left, MASS], state[left, A]
-                name[left] = bodies - 2 + m
-                counts[MERGERS] += 1
-                top -= 1
-        for one in range(top + 1):
-            k = stack[one]
-            if name[k] >= 0:
-                p = counts[PARABOLAS]
-                clusters[p] = name[k]
-                parabolas[p, 0], parabolas[p, 1], parabolas[p, 2] = so_far[NOW], state[k, Y], state[k, V]
-                counts[PARABOLAS] += 1
-            if one > 0:
-                state[k, LONGEST] = max(state[k, LONGEST], so_far[NOW] - state[k, LAST])
-                state[k, LAST], state[k, WIDEST] = so_far[NOW], 0.0
-                time = _next_impact(state, kind, stack[one - 1], k, so_far, level, scale, e, used)
-                _set_time(tree, levels, k, time)
-        if begin > 0:
-            time = _next_impact(state, kind, first[begin - 1], begin, so_far, level, scale, e, 0.0)
-            _set_time(tree, levels, begin, time)
-        if end + 1 < bodies:
-            time = _next_impact(state, kind, first[end], end + 1, so_far, level, scale, e, 0.0)
-            _set_time(tree, levels, end + 1, time)
     return False

@@ -5,6 +5,10 @@ approach nor are pulled apart joins them into one cluster for good. Between impa
 with the mean acceleration of its blocks; a cluster that contains a wall is at rest. All closed contacts of an impact
 that do not separate take part in Moreau's law u+ = (1 + e) P_C u- - e u-, in which P_C u- is the mean velocity of the
 clusters, or 0 if one of them is at rest at a wall.
+
+With 0 < e < 1 infinitely many impacts of a group may accumulate in a finite time. Their gaps and times shrink by up to
+seven digits for each digit of their velocities, far below the round-off of positions. So impacts that follow each other
+closely are one burst: it adds up flights, gaps and relative velocities, not times, positions and velocities.
 """
 
 from __future__ import annotations
@@ -22,14 +26,12 @@ SLOWEST = 64 * EPS
 """Relative velocities below this fraction of the largest velocity so far count as zero."""
 LEVEL = 64 * EPS
 """Relative accelerations below this fraction of the largest acceleration count as zero."""
-TIGHT = 100.0
-"""Contacts that have opened by less than this multiple of the round-off since their last impact collide one by one."""
-CALM = 1e-10
-"""Such contacts, unless e = 1, stick where their relative velocity is below this fraction of the largest so far."""
-REMAINING = 1e-8
-"""Two clusters stick at the limit of their impacts when it is nearer than this fraction of their longest flight."""
-FLIGHT, LIMIT, AGAIN = range(3)
-"""Next impact of a contact: after a flight; the limit of infinitely many; or now, after all others of this time."""
+FLEETING = 2.0**-16
+"""With 0 < e < 1, impacts that follow within this fraction of the time so far belong to one burst, in which gaps and
+relative velocities keep their relative precision however small they become."""
+COLLAPSED = SLOWEST**2
+"""A burst has an accumulation point where blocks approach each other more slowly than this fraction of the largest
+velocity so far."""
 
 
 def collisions(
@@ -44,15 +46,13 @@ def collisions(
     point c, n + m that of the m-th merger, -1 the wall on the left and -2 the one on the right.
     """
     line = _Line(y, v, a, mass, walls, e, scale)
-    impacts = 0
-    while impacts < most and line.goes_on(until):
-        line.impact()
-        impacts += 1
+    while line.impacts < most and line.next_time() <= until and line.next_time() < inf:
+        line.burst(until, most)
     parabolas = np.array([entry[1:] for entry in line.parabolas]).reshape(-1, 3)
     clusters = np.array([entry[0] for entry in line.parabolas], dtype=np.int64)
     pairs = np.array([entry[:4] for entry in line.mergers], dtype=np.int64).reshape(-1, 4)
     merged = np.array([entry[4:] for entry in line.mergers], dtype=float).reshape(-1, 4)
-    return np.array([line.now, line.next_time()]), clusters, parabolas, pairs, merged, impacts
+    return np.array([line.now, line.next_time()]), clusters, parabolas, pairs, merged, line.impacts
 
 
 def closing_time(gap: float, rate: float, change: float, noise: float, slow: float, level: float) -> float:
@@ -71,17 +71,7 @@ def closing_time(gap: float, rate: float, change: float, noise: float, slow: flo
     return inf if square < 0.0 else 2.0 * gap / (sqrt(square) - rate)
 
 
-def widest_gap(gap: float, rate: float, change: float) -> float:
-    """The largest gap from now on, if the contact closes again by itself; else the gap now."""
-    return gap - 0.5 * rate * rate / change if rate > 0.0 > change else gap
-
-
-def same_time(now: float, noise: float, fastest: float) -> float:
-    """Impacts that are less than this apart in time may be simultaneous: the round-off of the time of an impact."""
-    return ROUND_OFF * now + (noise / fastest if fastest > 0.0 else 0.0)
-
-
-@dataclass
+@dataclass(eq=False)
 class _Cluster:
     first: int
     last: int
@@ -92,35 +82,40 @@ class _Cluster:
     mass: float
     held: bool = False
     since: float = 0.0
+    changed: bool = False
 
-    def move(self, now: float) -> None:
-        s = now - self.since
-        self.y, self.v, self.since = self.y + s * (self.v + 0.5 * s * self.a), self.v + s * self.a, now
+    def move(self, s: float) -> None:
+        self.y, self.v = self.y + s * (self.v + 0.5 * s * self.a), self.v + s * self.a
 
     def joined(self, other: _Cluster, name: int) -> _Cluster:
         """This cluster and its neighbour on the right, with the velocity that both have."""
         mass, held = self.mass + other.mass, self if self.held else other
         if self.held or other.held:
-            return _Cluster(self.first, other.last, name, held.y, 0.0, 0.0, mass, True, self.since)
+            return _Cluster(self.first, other.last, name, held.y, 0.0, 0.0, mass, True, self.since, True)
         part = other.mass / mass
         v, a = self.v + part * (other.v - self.v), self.a + part * (other.a - self.a)
-        return _Cluster(self.first, other.last, name, self.y, v, a, mass, False, self.since)
+        return _Cluster(self.first, other.last, name, self.y, v, a, mass, False, self.since, True)
 
 
 @dataclass
 class _Contact:
-    """What is remembered of a contact; it is found by the first point on its right."""
+    """A contact of a burst, between a cluster and its neighbour on the left."""
 
-    last: float = 0.0
-    """Time of its last impact."""
-    longest: float = 0.0
-    """Longest flight between two of its impacts."""
-    widest: float = inf
-    """Largest gap since its last impact."""
-    time: float = inf
-    """Time of its next impact."""
-    kind: int = FLIGHT
-    """What this time is."""
+    gap: float
+    rate: float
+    change: float
+    noise: float
+
+    def move(self, s: float) -> None:
+        """Advance the gap and its rate; where they cancel to round-off, they are zero."""
+        gap, change = self.gap + s * (self.rate + 0.5 * s * self.change), s * self.change
+        self.gap = 0.0 if gap < ROUND_OFF * (self.gap + s * (abs(self.rate) + abs(change))) else gap
+        self.push(change)
+
+    def push(self, change: float) -> None:
+        """Change the rate; where it cancels to round-off, it is zero."""
+        rate = self.rate + change
+        self.rate = 0.0 if abs(rate) <= ROUND_OFF * (abs(self.rate) + abs(change)) else rate
 
 
 class _Line:
@@ -129,120 +124,173 @@ class _Line:
         self.row = [_Cluster(k, k, k, float(y[k]), float(v[k]), float(a[k]), float(mass[k])) for k in range(n)]
         self.row.insert(0, _Cluster(-1, -1, -1, float(walls[0]), 0.0, 0.0, 0.0, True))
         self.row.append(_Cluster(n, n, -2, float(walls[1]), 0.0, 0.0, 0.0, True))
-        self.contacts = {k: _Contact() for k in range(n + 1)}
-        self.n, self.e, self.scale, self.now, self.key = n, e, scale, 0.0, -1.0
+        self.n, self.e, self.scale, self.now, self.impacts = n, e, scale, 0.0, 0
+        self.fleeting = FLEETING if 0.0 < e < 1.0 else 0.0
         self.fastest, self.level = max(map(abs, v), default=0.0), LEVEL * max(map(abs, a), default=0.0)
         self.parabolas: list[tuple[int, float, float, float]] = []
         self.mergers: list[tuple[int, int, int, int, float, float, float, float]] = []
-        for left, right in pairwise(self.row):
-            self.watch(left, right, 0.0)
+        self.times: dict[int, float] = {}
+        """Times of the next impacts of contacts, each of which has the number of the first point on its right."""
+        self.contacts: dict[int, _Contact] = {}
+        """Contacts of the burst."""
+        for right in self.row[1:]:
+            self.watch(right)
 
     def next_time(self) -> float:
-        return min((contact.time for contact in self.contacts.values()), default=inf)
+        return min(self.times.values(), default=inf)
 
-    def goes_on(self, until: float) -> bool:
-        """Is there another impact up to a time? Those that follow at the time of the last one belong to it."""
-        key = self.next_time()
-        again = any(contact.kind == AGAIN and contact.time == key for contact in self.contacts.values())
-        return key < inf and (again or key <= until)
+    def place(self, contact: int) -> int:
+        """The place in the row of the cluster on the right of a contact."""
+        return next(i for i, cluster in enumerate(self.row) if cluster.first == contact)
 
-    def between(self, left: _Cluster, right: _Cluster) -> tuple[float, float, float, float]:
-        """The gap, its rate and its change of rate now, and its round-off, below which it counts as closed."""
+    def between(self, right: _Cluster) -> _Contact:
+        """The gap on the left of a cluster, its rate and change of rate now, and its round-off: below, it is closed."""
+        left = self.row[self.row.index(right) - 1]
         s, t = self.now - left.since, self.now - right.since
         gap = right.y + t * (right.v + 0.5 * t * right.a) - left.y - s * (left.v + 0.5 * s * left.a)
         noise = ROUND_OFF * (self.scale + abs(left.y if abs(left.y) < inf else right.y))
-        return gap, right.v + t * right.a - left.v - s * left.a, right.a - left.a, noise
+        return _Contact(gap, right.v + t * right.a - left.v - s * left.a, right.a - left.a, noise)
 
-    def watch(self, left: _Cluster, right: _Cluster, used: float) -> None:
-        """Find the next impact of a contact; used is the restitution of the one that it has just had, or 0."""
-        contact, slow = self.contacts[right.first], SLOWEST * self.fastest
-        gap, rate, change, noise = self.between(left, right)
-        time, contact.kind = closing_time(gap, rate, change, noise, slow, self.level), FLIGHT
-        contact.widest = max(contact.widest, widest_gap(gap, rate, change))
-        if 0.0 < used < 1.0 and rate > slow and change < -self.level:
-            remaining = -2.0 * rate / change / (1.0 - used)
-            if remaining <= REMAINING * contact.longest:
-                time, contact.kind = remaining, LIMIT
-        contact.time = self.now + time
-        if self.e > 0.0 and contact.time <= self.key:
-            contact.time, contact.kind = self.key + same_time(self.now, noise, self.fastest), AGAIN
-        elif self.key >= 0.0 and gap <= noise and abs(rate) <= slow:
-            contact.kind = AGAIN
+    def watch(self, right: _Cluster) -> None:
+        """Find the next impact of a contact."""
+        c, slow = self.between(right), SLOWEST * self.fastest
+        self.times[right.first] = self.now + closing_time(c.gap, c.rate, c.change, c.noise, slow, self.level)
 
-    def takes_part(self, left: _Cluster, right: _Cluster) -> bool:
-        gap, rate, _, noise = self.between(left, right)
-        slow, contact = SLOWEST * self.fastest, self.contacts[right.first]
-        if gap > noise or rate > slow:
-            return False
-        if self.e == 0.0:
-            return True
-        if contact.kind == AGAIN and contact.time > self.key + 0.5 * same_time(self.now, noise, self.fastest):
-            return False
-        return rate >= -slow or contact.widest > TIGHT * noise
+    def burst(self, until: float, most: int) -> None:
+        """The next impact, and those that follow within a fleeting time, of all clusters between them."""
+        key = self.next_time()
+        contact = next(right.first for right in self.row[1:] if self.times[right.first] == key)
+        begin = end = self.place(contact)
+        self.now = max(self.now, key)
+        start, elapsed, recorded = self.now, 0.0, 0.0
+        while True:
+            begin, end = self.grown(contact, begin, end)
+            self.impacts += 1
+            self.collide(begin, end)
+            end = self.merge(begin, end)
+            s, contact = self.soonest(begin, end)
+            if start + elapsed + s > self.next_time():
+                s = max(self.next_time() - self.now, 0.0)
+                contact = next(right.first for right in self.row[1:] if self.times.get(right.first) == self.next_time())
+            if s > self.fleeting * self.now or start + elapsed + s > until or self.impacts >= most:
+                break
+            elapsed += s
+            if elapsed - recorded > ROUND_OFF * start:
+                self.record(begin, end)
+                self.now, recorded = start + elapsed, elapsed
+            for cluster in self.row[begin:end]:
+                cluster.move(s)
+                cluster.since = self.now
+            for one in self.contacts.values():
+                one.move(s)
+        self.record(begin, end)
+        self.contacts.clear()
+        for right in self.row[max(begin, 1) : end + 1]:
+            self.watch(right)
 
-    def rests(self, left: _Cluster, right: _Cluster) -> bool:
-        return abs(right.v - left.v) <= SLOWEST * self.fastest and right.a - left.a <= self.level
+    def grown(self, contact: int, begin: int, end: int) -> tuple[int, int]:
+        """The clusters of the burst, with those at a contact that closes, and those that touch them."""
+        place = self.place(contact)
+        if begin == end:
+            begin, end = self.admitted(place - 1, place + 1)
+        while begin > 0 and (begin >= place or self.contacts[self.row[begin].first].gap == 0.0):
+            begin, end = self.admitted(begin - 1, end)
+        while end < len(self.row) and (end <= place or self.contacts[self.row[end].first].gap == 0.0):
+            begin, end = self.admitted(begin, end + 1)
+        self.contacts[contact].gap = 0.0
+        return begin, end
 
-    def impact(self) -> None:
-        """The next impact, of all clusters that take part in it."""
-        self.key = self.next_time()
-        place = {cluster.first: i for i, cluster in enumerate(self.row)}
-        where = next(place[k] for k in sorted(place) if k in self.contacts and self.contacts[k].time <= self.key) - 1
-        begin, end = where, where + 2
-        kind = self.contacts[self.row[begin + 1].first].kind
-        self.now = self.now if kind == AGAIN else max(self.now, self.key)
-        while kind != LIMIT and begin > 0 and self.takes_part(self.row[begin - 1], self.row[begin]):
-            begin -= 1
-        while kind != LIMIT and end < len(self.row) and self.takes_part(self.row[end - 1], self.row[end]):
-            end += 1
-        contact = self.contacts[self.row[where + 1].first]
-        tight = self.e < 1.0 and contact.widest <= TIGHT * self.between(*self.row[where : where + 2])[3]
-        run = self.row[begin:end]
-        for cluster in run:
-            cluster.move(self.now)
+    def admitted(self, begin: int, end: int) -> tuple[int, int]:
+        """Move clusters to the time of the burst, and find the gaps and the rates of their contacts."""
+        for cluster in self.row[begin:end]:
+            cluster.move(self.now - cluster.since)
+            cluster.since = self.now
             self.fastest = max(self.fastest, abs(cluster.v))
-        used = self.collide(run, 0.0 if kind == LIMIT else self.e, CALM if tight else SLOWEST)
-        kept = self.merged(run)
-        self.row[begin:end] = kept
-        self.parabolas += [(one.name, self.now, one.y, one.v) for one in kept if one.name >= 0]
-        for left, right in pairwise(kept):
-            contact = self.contacts[right.first]
-            contact.longest = max(contact.longest, self.now - contact.last)
-            contact.last, contact.widest = self.now, 0.0
-            self.watch(left, right, used)
-        if begin > 0:
-            self.watch(self.row[begin - 1], kept[0], 0.0)
-        if begin + len(kept) < len(self.row):
-            self.watch(kept[-1], self.row[begin + len(kept)], 0.0)
+        for right in self.row[max(begin, 1) : end + 1]:
+            if right.first not in self.contacts:
+                one = self.contacts[right.first] = self.between(right)
+                one.gap = 0.0 if one.gap <= one.noise else one.gap
+                one.rate = 0.0 if abs(one.rate) <= SLOWEST * self.fastest else one.rate
+                del self.times[right.first]
+        return begin, end
 
-    def collide(self, run: list[_Cluster], e: float, slowest: float) -> float:
-        """Give all clusters of a run one place, and the velocities of Moreau's law; returns the restitution."""
-        closing = max(left.v - right.v for left, right in pairwise(run))
-        used = 0.0 if closing <= slowest * self.fastest else e
-        y, v, mass = run[0].y, run[0].v, run[0].mass
-        for cluster in run[1:]:
+    def soonest(self, begin: int, end: int) -> tuple[float, int]:
+        """The time until the next contact of the burst closes, and this contact."""
+        found = (inf, -1)
+        for left, right in pairwise(self.row[max(begin - 1, 0) : end + 1]):
+            one = self.contacts[right.first]
+            one.change = right.a - left.a
+            time = closing_time(one.gap, one.rate, one.change, 0.0, 0.0, self.level)
+            found = (time, right.first) if time < found[0] else found
+        return found
+
+    def collide(self, begin: int, end: int) -> None:
+        """Moreau's law for all contacts that are closed and do not separate."""
+        slow, contacts = SLOWEST * self.fastest, [self.contacts[one.first] for one in self.row[begin + 1 : end]]
+        closed = [one.gap == 0.0 and one.rate <= 0.0 for one in contacts]
+        at_rest = [one.gap <= one.noise and abs(one.rate) <= slow for one in contacts]
+        k = 0
+        while k < len(contacts):
+            if not closed[k]:
+                k += 1
+                continue
+            first = k
+            while k < len(contacts) and closed[k]:
+                k += 1
+            e = self.e
+            if -min(one.rate for one in contacts[first:k]) <= COLLAPSED * self.fastest:
+                e = 0.0  # the limit of infinitely many impacts: all contacts of the group close together
+                while first > 0 and at_rest[first - 1]:
+                    first -= 1
+                while k < len(contacts) and at_rest[k]:
+                    k += 1
+            self.hit(begin + first, begin + k + 1, e)
+
+    def hit(self, begin: int, end: int, e: float) -> None:
+        """Give the clusters of an impact one place, and the velocities of Moreau's law."""
+        run, contacts = self.row[begin:end], [self.contacts[one.first] for one in self.row[begin + 1 : end]]
+        offsets = np.cumsum([0.0] + [one.rate for one in contacts]).tolist()
+        y, mean, mass = run[0].y, 0.0, run[0].mass
+        for cluster, offset in zip(run[1:], offsets[1:], strict=True):
             mass += cluster.mass
             if mass > 0.0:
                 y += cluster.mass / mass * (cluster.y - y)
-                v += cluster.mass / mass * (cluster.v - v)
-        for cluster in run:
+                mean += cluster.mass / mass * (offset - mean)
+        for cluster, offset in zip(run, offsets, strict=True):
             if cluster.held:
-                y, v = cluster.y, 0.0
-        for cluster in run:
+                y, mean = cluster.y, offset
+        for cluster, offset in zip(run, offsets, strict=True):
             if not cluster.held:
-                cluster.y, cluster.v = y, v + used * (v - cluster.v)
-        return used
+                cluster.y, cluster.changed = y, True
+                cluster.v += (1.0 + e) * (mean - offset)
+        for one in contacts:
+            one.gap, one.rate = 0.0, -e * one.rate + 0.0
+        if not run[0].held:
+            self.contacts[run[0].first].push((1.0 + e) * mean)
+        if not run[-1].held:
+            self.contacts[self.row[end].first].push((1.0 + e) * (offsets[-1] - mean))
 
-    def merged(self, run: list[_Cluster]) -> list[_Cluster]:
-        """The clusters that are left of a run after the impact: neighbours at rest with each other are joined."""
+    def merge(self, begin: int, end: int) -> int:
+        """Join neighbours at rest with each other that nothing pulls apart; returns the new end of the burst."""
         kept: list[_Cluster] = []
-        for cluster in run:
+        for cluster in self.row[begin:end]:
             kept.append(cluster)
-            while len(kept) > 1 and self.rests(*kept[-2:]):
+            while len(kept) > 1:
                 left, right = kept[-2:]
+                one = self.contacts[right.first]
+                if one.gap > 0.0 or one.rate != 0.0 or right.a - left.a > self.level:
+                    break
                 del self.contacts[right.first]
-                one = left.joined(right, self.n + len(self.mergers))
-                kept[-2:] = [one]
-                first, last = max(one.first, 0), min(one.last, self.n - 1)
-                self.mergers.append((left.name, right.name, first, last, self.now, one.v, one.mass, one.a))
-        return kept
+                joined = left.joined(right, self.n + len(self.mergers))
+                kept[-2:] = [joined]
+                first, last = max(joined.first, 0), min(joined.last, self.n - 1)
+                self.mergers.append((left.name, right.name, first, last, self.now, joined.v, joined.mass, joined.a))
+        self.row[begin:end] = kept
+        return begin + len(kept)
+
+    def record(self, begin: int, end: int) -> None:
+        """Begin a parabola for each cluster whose velocity has changed."""
+        for cluster in self.row[begin:end]:
+            if cluster.changed and cluster.name >= 0:
+                self.parabolas.append((cluster.name, self.now, cluster.y, cluster.v))
+            cluster.changed = False

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from jostle.errors import BrokenFile, InvalidValue
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.io.checkpoint import Checkpoint as File
 from jostle.io.checkpoint import stored_memory
 from jostle.io.checkpoint_contents import Contents
+from jostle.io.checkpoint_files import FORMAT, read_whole, write_whole
 from jostle.io.run_identity import CHANGEABLE, Called, Run
 from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.result import STATISTICS
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
 from jostle.macro.velocity import Velocity
@@ -41,79 +41,74 @@ class Checkpoint:
         past: Mapping[str, Remembers],
     ) -> None:
         self.past = past
-        chosen = to if isinstance(to, File) else File(to)
+        self.file = chosen = to if isinstance(to, File) else File(to)
         if chosen.random is not None:
             raise InvalidValue("the run of a density uses no random numbers: remove random= from the checkpoint")
         self.path, self.saved = Path(chosen.path), time.monotonic()
-        self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
+        self.seconds = chosen.seconds
         free = dict.fromkeys(CHANGEABLE)
         called = Called(partial(_functions, problem), past=past.get("velocity"))
         self.steps, self.run = steps, Run(problem, scheme, (), (steps.start, steps.end), steps.sizes, free, called)
 
     def check_free(self) -> None:
-        """Refuse to overwrite another run."""
-        if self.path.exists() and not self.overwrite:
-            raise InvalidValue(f"{self.path} exists: add resume=True to continue from it, or remove it to start again")
+        """Refuse to overwrite another file, and, unless the user asked for it, another run or this one."""
+        self.file.check_free(self.run)
+        if self.path.exists() and not self.file.overwrite:
+            raise FileIsThere(
+                f"{self.path} exists: add resume=True to continue from it, remove it, or use "
+                f"jo.io.Checkpoint(path, overwrite=True)"
+            )
 
     def due(self) -> bool:
         return time.monotonic() - self.saved >= self.seconds
 
     def save(self, run: Any, number: int) -> None:
-        """Write the whole run to a temporary file and rename it, so that a failed write loses nothing."""
+        """Write the whole run; a failed write loses nothing."""
         states = [*run.frames, run.state]
-        kept: dict[str, Any] = {"run": self.run.text(number)}
+        kept: dict[str, Any] = {"format": FORMAT, "run": self.run.text(number)}
         kept |= {name: np.stack([getattr(state, name) for state in states]) for name in FIELDS}
         kept |= {name: np.array([getattr(state, name) for state in states]) for name in NUMBERS}
         kept |= {f"velocity{axis}": np.stack([state.velocity[axis] for state in states]) for axis in (0, 1)}
-        records = np.array(run.records, dtype=float) if run.records else np.zeros((0, 8))
-        kept |= {"records": records, "sum": run.pressure, "since": run.since, "number": number}
+        records = np.array(run.records, dtype=float).reshape(-1, len(STATISTICS.names or ()))
+        kept |= {"records": records, "sum": run.pressure, "since": run.since, "step": number}
         for name, memory in run.memories.items():
             if memory is not None:
                 kept |= stored_memory(memory, name)
         kept["names"] = " ".join(sorted(kept))
-        beside = self.path.with_name(self.path.name + ".part")
-        with beside.open("wb") as file:
-            np.savez(file, **kept)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self.path)
+        write_whole(self.path, kept)
         self.saved = time.monotonic()
 
     def load(self, run: Any) -> int:
         """Restore the run from the file, and return the number of steps done."""
-        if not self.path.exists():
-            raise InvalidValue(f"{self.path} does not exist: start the run without resume=True")
-        try:
-            with np.load(self.path, allow_pickle=False) as kept:
-                found = {name: kept[name] for name in kept.files}
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise BrokenFile(f"{self.path} is not a checkpoint, or is damaged: {error}") from None
-        if not {"run", "names"} <= found.keys():
-            raise BrokenFile(f"{self.path} is not a checkpoint of a density, or is of an older version: remove it")
-        done = int(found["number"])
-        told = json.loads(str(found["run"]))
+        contents = Contents(self.path, read_whole(self.path))
+        done, told = contents.count("step"), contents.json("run")
         other = self.run.difference(told, done) or self.run.other_start(told)
         if other:
             raise InvalidValue(f"{self.path} belongs to another run: {other}; only t, every and until may change")
-        self.steps.check_reached(done, float(found["t"][-1]))
+        (nx, ny), t = run.problem.grid.shape, contents.array("t", (None,))
+        if len(t) == 0:
+            raise BrokenFile(f"{self.path} is damaged: it has no state")
+        self.steps.check_reached(done, float(t[-1]))
+        density, pressure = (contents.array(name, (len(t), nx, ny)) for name in FIELDS)
+        x, y = (contents.array(f"velocity{k}", (len(t), nx + (k == 0), ny + (k == 1))) for k in (0, 1))
+        gone, iterations, substeps = (
+            contents.array(name, (len(t),), kind=kind) for name, kind in zip(NUMBERS[1:], "fii", strict=True)
+        )
         states = [
             State(
-                float(found["t"][k]), found["density"][k], (found["velocity0"][k], found["velocity1"][k]),
-                found["pressure"][k], float(found["gone"][k]), int(found["iterations"][k]), int(found["substeps"][k]),
+                float(t[k]), density[k], (x[k], y[k]), pressure[k], float(gone[k]), int(iterations[k]), int(substeps[k])
             )
-            for k in range(len(found["t"]))
-        ]  # fmt: skip
-        contents = Contents(self.path, found)
+            for k in range(len(t))
+        ]
         memories = {name: contents.remembered(name, thing, name) for name, thing in self.past.items()}
         try:
             run.remind(memories)
         except InvalidValue as error:
             raise BrokenFile(f"{self.path} is damaged, in the memory of {' or '.join(memories)}: {error}") from None
         *run.frames, run.state = states
-        run.records = [
-            (*record[:2], int(record[2]), int(record[3]), *record[4:]) for record in found["records"].tolist()
-        ]
-        run.pressure, run.since = found["sum"], float(found["since"])
+        records = contents.array("records", (None, len(STATISTICS.names or ())))
+        run.records = [(*record[:2], int(record[2]), int(record[3]), *record[4:]) for record in records.tolist()]
+        run.pressure, run.since = contents.array("sum", (nx, ny)), contents.number("since")
         return done
 
 

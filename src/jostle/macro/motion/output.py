@@ -7,13 +7,17 @@ import platform
 from dataclasses import replace
 from pathlib import Path
 
-from jostle.errors import FileIsThere, InvalidValue, JostleError
+from jostle.errors import FileIsThere, InvalidValue, JostleError, WriteFailed
 from jostle.facts import Units
+from jostle.io.container import reason
 from jostle.io.images import check_path, write_images
+from jostle.io.locks import LOCK_POSITION, Lock
+from jostle.io.new_files import create, refuse_existing
 from jostle.io.outputs import Output
 from jostle.io.reading_images import are_images
 from jostle.io.recorder import versions
 from jostle.macro.motion.result import Evolution
+from jostle.statuses import RUNNING
 
 
 class ImageFile:
@@ -27,15 +31,50 @@ class ImageFile:
         self.path, self.units = Path(to.path), to.units or Units()
         self.about = {f"version of {name}": version for name, version in versions().items()}
         self.about |= {"machine": platform.platform(), **to.about}
+        self._lock: Lock | None = None
+        self._written: tuple[int, int] | None = None
+        """Device and number of the file that was written last, or that may be replaced."""
         if os.path.lexists(self.path):
-            _check_replaceable(self.path, asked=resume or to.overwrite)
+            self._lock, self._written = _replaceable(self.path, asked=resume or to.overwrite), _number(self.path)
 
     def write(self, found: Evolution) -> None:
+        """Replace the file, which stays locked until the run has ended."""
+        try:
+            self._write(found)
+        except BaseException:
+            self._release()
+            raise
+        if found.status != RUNNING:
+            self._release()
+
+    def _write(self, found: Evolution) -> None:
+        if self._written is None:
+            try:
+                create(self.path)  # two runs cannot both create it
+            except FileExistsError:
+                refuse_existing(self.path)
+                raise
+            except OSError as error:
+                raise WriteFailed(f"{self.path} cannot be written: {reason(error)}") from None
+        elif os.path.lexists(self.path) and _number(self.path) != self._written:
+            raise FileIsThere(f"{self.path} was replaced by another program while this run wrote it: it is kept")
         write_images(self.path, replace(found.images(self.about), units=self.units))
+        self._release()
+        self._lock, self._written = Lock(self.path, LOCK_POSITION), _number(self.path)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+        self._lock = None
 
 
-def _check_replaceable(path: Path, *, asked: bool) -> None:
-    """Allow image files to be replaced if the user asked for it, and other files never."""
+def _number(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _replaceable(path: Path, *, asked: bool) -> Lock:
+    """The lock of an image file that is replaced because the user asked for it; other files are refused."""
     if not asked:
         raise FileIsThere(
             f"{path} exists already: choose another name, remove it, or use jo.io.Output(path, overwrite=True)"
@@ -46,3 +85,4 @@ def _check_replaceable(path: Path, *, asked: bool) -> None:
         fields = False
     if not fields:
         raise FileIsThere(f"{path} is not an image file and is not overwritten: choose another name or remove it")
+    return Lock(path, LOCK_POSITION)

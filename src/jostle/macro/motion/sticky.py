@@ -10,6 +10,11 @@ because M (X - X0 - t U0 - t^2/2 a) is then the contact force, integrated twice,
 is the isotonic regression of X0 + t U0 + t^2/2 a minus the lengths of all blocks to the left, clipped at the walls.
 Without forces no contact opens. Forces keep all contacts closed if the accelerations do not increase from left to right
 and press against each wall. In all other cases, and with e > 0, blocks are followed from impact to impact.
+
+Impacts are discontinuous: two that follow each other closely have another outcome than one impact of all these blocks.
+Gaps below the round-off of positions count as closed. So the result depends on round-off where contacts close at times
+that differ by round-off alone, and where large groups with e near the largest value at which they stick come so close
+to rest that their gaps do.
 """
 
 from __future__ import annotations
@@ -40,7 +45,11 @@ class StickyBlocks:
     """Blocks on a line that collide and stick or bounce, followed exactly without time steps.
 
     Masses are lengths. Impacts follow Moreau's law at all closed contacts together. With e = 0 blocks that meet stick,
-    and separate only where forces pull them apart or away from a wall.
+    and separate only where forces pull them apart or away from a wall. With 0 < e < 1 the impacts of a group may
+    accumulate; all blocks of the group stick together at the limit.
+
+    The motion depends on round-off where contacts close at times that differ by round-off alone, and, with e > 0, where
+    a group of blocks almost comes to rest without sticking, so that its gaps fall below the round-off of positions.
 
     Parameters
     ----------
