@@ -132,7 +132,7 @@ class MoreauJean(Scheme):
         """u^{n+1} = P_K of the predicted velocity, K = {v : G v + d^{n+1} + e (G u^n + d^n) >= 0}; in equalities
         K has g + h G v = 0."""
         before = rate + drift[0]
-        c = drift[1] + _coefficients(law, touching, before) * before
+        c = drift[1] + coefficients(law, touching, before) * before
         noise = DRIFT_NOISE / h * touching.noise if touching.gap_at is not None else np.zeros(len(c))
         length, equal = np.zeros(len(c)), touching.equal
         if equal is not None:
@@ -197,12 +197,3 @@ def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedr
         noise=np.where(contacts.equal, contacts.noise / h, 0.0),
         equal=contacts.equal,
     )
-
-
-def _coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
-    """(m,) e of each contact; 0 for equalities, which the law does not apply to."""
-    if contacts.equal is None:
-        return coefficients(law, contacts, rate)
-    e, loose = np.zeros(len(rate)), np.flatnonzero(~contacts.equal)
-    e[loose] = coefficients(law, contacts.only(loose), rate[loose])
-    return e
