@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.optimize import brentq
 
 import jostle as jo
@@ -369,8 +370,6 @@ def test_a_force_that_fails_ends_the_run_with_an_error(scheme):
         advance(Copies(q0=[0.0], force=raises), scheme, t=1.0, h=0.1)
     with pytest.raises(jo.NotFinite, match=r"copy 1 \(parameters \[1e\+308\]\) in step [12]"):
         advance(Copies(q0=[1.0], force=grows, parameters=[0.0, 1e308]), scheme, t=1.0, h=0.1)
-    with pytest.raises(jo.NotFinite, match=r"copy 0 \(parameters \[\]\) in step 1"):
-        advance(Copies(q0=[0.0], force=of_two), scheme, t=1.0, h=0.1)
 
 
 def grows(t, q, u, parameters):
@@ -474,3 +473,50 @@ def test_a_nearest_point_that_is_not_found_asks_for_the_gradient():
         advance(Copies(within=Gaps(in_a_round_wall), **start), jo.Paoli(), t=3.0, h=0.05)
     given = Gaps(in_a_round_wall, gradient=gradient_of_a_round_wall)
     advance(Copies(within=given, **start), jo.Paoli(), t=3.0, h=0.05)
+
+
+# --- functions that read outside their arrays ---
+
+
+def reads_a_parameter(t, q, u, parameters):
+    return -parameters[1] * q[0]
+
+
+def reads_a_coordinate(t, q, u, parameters):
+    return -q[1]
+
+
+def reads_a_parameter_beyond_one(t, q, u, parameters):
+    return -q[0] if q[0] < 1.0 else -parameters[5]
+
+
+def stop_of_a_parameter(t, q, parameters):
+    return parameters[3] - q[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"force": reads_a_parameter}, {"force": reads_a_coordinate}, {"force": [1.0], "within": stop_of_a_parameter}],
+    ids=["parameter", "coordinate", "gap"],
+)
+def test_a_function_that_reads_outside_its_arrays_is_refused(given):
+    with pytest.raises(jo.InvalidValue, match="outside its arrays: q and u have 1 entry, parameters 1"):
+        advance(Copies(q0=[0.5], parameters=[2.0], **given), jo.MoreauJean(), t=1.0, h=0.1)
+
+
+@pytest.mark.parametrize("force", [reads_a_parameter_beyond_one, njit(reads_a_parameter_beyond_one)])
+@pytest.mark.parametrize("scheme", [None, jo.MoreauJean()])
+def test_a_function_that_reads_outside_its_arrays_later_ends_the_run(force, scheme):
+    copies = Copies(q0=[0.5], v0=[2.0], force=force, parameters=[2.0])
+    with pytest.raises(jo.InvalidValue, match="force or within reads outside its arrays"):
+        advance(copies, scheme, t=1.0, h=0.1)
+
+
+def test_forces_and_gradients_return_one_number_for_each_coordinate():
+    with pytest.raises(jo.InvalidValue, match="force returned 2 numbers; it must return 1"):
+        advance(Copies(q0=[0.5], force=of_two), t=1.0, h=0.1)
+    gaps = Gaps(lambda t, q, parameters: 1.0 - q[0], gradient=lambda t, q, parameters: (-1.0, 0.0))
+    with pytest.raises(jo.InvalidValue, match="gradient returned 2 numbers; it must return 1"):
+        advance(Copies(q0=[0.5], force=[1.0], within=gaps), jo.MoreauJean(), t=1.0, h=0.1)
+    with pytest.raises(jo.InvalidValue, match="force has shape"):
+        Copies(q0=[0.5, 1.0], force=-9.81)

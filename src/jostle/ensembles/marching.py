@@ -84,10 +84,13 @@ class March:
         def work(first: int, last: int, done: int, count: int) -> None:
             own = slice(first, last)
             begin, end = (min(max(number - done, 0), count) for number in (skipped, skipped + kept))
-            *new, ends = kernel(
-                numbers[own], self.copies.parameters[own], self.root,
-                *(array[own] for array in written), steps, count, begin, end - begin,
-            )  # fmt: skip
+            try:
+                *new, ends = kernel(
+                    numbers[own], self.copies.parameters[own], self.root,
+                    *(array[own] for array in written), steps, count, begin, end - begin,
+                )  # fmt: skip
+            except IndexError as error:
+                raise InvalidValue(f"force or within reads {self.copies.outside}") from error
             for array, value in zip(written, new, strict=True):
                 array[own] = value
             saved[own, done + begin - skipped : done + end - skipped] = ends
