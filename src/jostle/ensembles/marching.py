@@ -57,9 +57,12 @@ CompiledScheme = ByEvents | Paoli | MoreauJean
 
 
 class March:
-    """Copies in motion. `go` does some steps; results do not depend on how the steps are divided among calls."""
+    """Copies in motion. `go` does some steps; results do not depend on how the steps are divided among calls.
 
-    def __init__(self, copies: Copies, scheme: CompiledScheme | None, h: Array, hits: int = 0):
+    With `ByEvents`, some tangents are followed: orthonormal vectors (dq, du), and the logarithms of their growth.
+    """
+
+    def __init__(self, copies: Copies, scheme: CompiledScheme | None, h: Array, hits: int = 0, tangents: int = 0):
         self.copies, self.scheme = copies, ByEvents() if scheme is None else scheme
         check_scheme(copies, self.scheme)
         n, d = copies.q0.shape
@@ -69,6 +72,8 @@ class March:
         self.states[:, 0], self.states[:, 1], self.states[:, 2] = copies.q0, copies.q0, copies.v0
         self.counts, self.touched = np.zeros((n, 3), np.int64), np.zeros((n, m))
         self.hits = np.zeros((n, hits, 3))
+        self.tangents = np.zeros((n, tangents, 2 * d + 1))
+        self.tangents[:, :, :-1] = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * d, 2 * d)))[0][:tangents]
         self.root = np.ascontiguousarray(1.0 / np.sqrt(copies.mass))
 
     def go(self, steps: int, sections: int, skipped: int = 0, kept: int = 0) -> Array:
@@ -79,7 +84,9 @@ class March:
         pieces = cut(n, min(threads(), n))
         at_once = max(1, int(STEPS_PER_CALL * len(pieces) / max(n * steps, 1)))
         kernel = self._kernel()
-        written = self.states, self.counts, self.touched, self.hits
+        written = [self.states, self.counts, self.touched, self.hits]
+        if isinstance(self.scheme, ByEvents):
+            written.append(self.tangents)
 
         def work(first: int, last: int, done: int, count: int) -> None:
             own = slice(first, last)

@@ -274,11 +274,12 @@ class Kernels(ContactKernels, Protocol):
         counts: Integers,
         touched: Array,
         hits: Array,
+        tangents: Array,
         steps: int,
         sections: int,
         skipped: int,
         kept: int,
-    ) -> tuple[Array, Integers, Array, Array, Array]: ...
+    ) -> tuple[Array, ...]: ...
 
 
 MANY = 20_000
