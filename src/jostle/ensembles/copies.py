@@ -339,8 +339,10 @@ class Copies:
         """Call the force and the gradient once, and refuse a number of values that does not fit."""
         d, m, t, q, own = self.q0.shape[1], self.constraints, float(self.t0[0]), self.q0[0], self.parameters[0]
         gradient = self.within.gradient if isinstance(self.within, Gaps) else None
-        calls = [(self.force, "force", (t, q, self.v0[0], own), d, "coordinate")]
-        calls.append((gradient, "gradient", (t, q, own), m * d, "gap and coordinate"))
+        calls: list[tuple[Any, str, tuple[Any, ...], int, str]] = [
+            (self.force, "force", (t, q, self.v0[0], own), d, "coordinate"),
+            (gradient, "gradient", (t, q, own), m * d, "gap and coordinate"),
+        ]
         for function, name, given, size, each in calls:
             if callable(function) and (found := self._value(name, function, *given).size) != size:
                 raise InvalidValue(f"{name} returned {found} numbers; it must return {size}, one for each {each}")

@@ -261,7 +261,7 @@ class Kernels(ContactKernels, Protocol):
         sections: int,
         skipped: int,
         kept: int,
-    ) -> tuple[Array, Integers, Array, Array, Array]: ...
+    ) -> tuple[Array, ...]: ...
 
     def fly(
         self,
