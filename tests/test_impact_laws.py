@@ -114,6 +114,50 @@ def test_a_law_of_the_users_own_is_one_small_class():
     np.testing.assert_allclose(after(Plastic(), v0=[0.0, -2.5])[:, 1], [0.0, 0.0], atol=1e-12)
 
 
+def test_a_law_without_coefficients_is_refused_where_it_is_given():
+    class Empty(jo.ImpactLaw):
+        pass
+
+    class Short(jo.ImpactLaw):
+        def coefficients(self, speed):
+            return 0.0 * speed
+
+    for law, what in (
+        (Empty(), "Empty defines neither coefficients"),
+        (Short(), r"Short must define coefficients\(self, contacts, speed\), not coefficients\(self, speed\)"),
+    ):
+        with pytest.raises(jo.InvalidValue, match=what):
+            jo.Motion(law=law, **TWO_ON_A_FLOOR)
+        with pytest.raises(jo.InvalidValue, match=what):
+            jo.impact([-1.0], jo.Cone([[1.0]]), law=law)
+
+
+@pytest.mark.parametrize("e", [lambda: 0.5, lambda v, w: 0.5])
+def test_a_restitution_is_a_function_of_the_speeds(e):
+    with pytest.raises(jo.InvalidValue, match=r"e must be a function of the speeds v, not <lambda>\("):
+        jo.Restitution(e)
+    with pytest.raises(jo.InvalidValue, match="the restitution of 0 must lie in"):
+        jo.RestitutionTable({0: e})
+
+
+def test_a_law_with_one_number_needs_no_coefficients():
+    """A moving wall asks for a coefficient of each contact: (1 + e) 2 + e 1 after a piston at speed 2."""
+
+    class Half(jo.ImpactLaw):
+        uniform = 0.5
+
+    piston = jo.HalfSpace([1.0], offset=lambda t: 2.0 * t)
+    ball = jo.Motion(q0=[1.0], v0=[-1.0], within=piston, law=Half())
+    assert jo.solve(ball, jo.MoreauJean(), t=1.8, h=0.03).u[-1] == pytest.approx([3.5])
+
+
+def test_rows_of_a_cone_have_no_names_for_a_table():
+    """A table that a problem has looked up would take row 0 for wall 0."""
+    problem = jo.Motion(law=jo.RestitutionTable({"wall 0": 0.5}), **TWO_ON_A_FLOOR)
+    with pytest.raises(jo.InvalidValue, match=r"give it to jo.Motion\(law=...\)"):
+        jo.impact([-1.0], jo.Cone([[1.0]]), law=problem.law)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.floats(0.0, 1.0))
 def test_a_law_that_varies_is_that_of_moreau_where_all_values_are_equal(seed, e):

@@ -94,8 +94,7 @@ def test_a_source_has_the_dimension_of_its_bodies(box, velocity, what):
     """A box ([1], [3]) would let all bodies in on the diagonal."""
     rain = jo.Motion(q0=np.zeros((3, 2)), within=RAIN, present=np.zeros(3, dtype=bool))
     with pytest.raises(jo.InvalidValue, match=what):
-        source = jo.Source(box, rate=10.0, within=RAIN, velocity=velocity)
-        jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=source)
+        jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=jo.Source(box, rate=10.0, within=RAIN, velocity=velocity))
 
 
 def test_one_radius_does_not_make_a_ball_in_the_plane_two_balls_on_a_line():

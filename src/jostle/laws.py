@@ -4,19 +4,18 @@ Bourdin & Maury 2020, section 2; Paoli 2010 (2). C is the cone of admissible vel
 contacts and N its polar, in the kinetic metric. The kinetic energy lost is (1 - e^2) |P_N u-|_M^2 / 2.
 
 With one e_i for each contact it becomes the projection of u- on {v : G_i v >= -e_i G_i u-}, which is the same point if
-all e_i are equal: M (u+ - u-) = G^T p, 0 <= p ⟂ G u+ + e G u- >= 0.
+all e_i are equal: M (u+ - u-) = G^T p, 0 <= p ⟂ G u+ + e G u- >= 0. An equality has no restitution: G_i u+ = 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import accepts, check_arguments, described
 from jostle.arrays import Array, numbers
 from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
@@ -34,8 +33,8 @@ from jostle.solvers.project import project
 class ImpactLaw:
     """A law that gives each contact a restitution coefficient e: it separates e times as fast as it approached.
 
-    A law of your own inherits from this class and defines `coefficients`. `MoreauJean` takes every law, `Paoli` those
-    with one number e.
+    A law of your own inherits from this class and defines `coefficients`, or `uniform` if it has one number e.
+    `MoreauJean` takes every law, `Paoli` those with one number e.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class ImpactLaw:
         array_like, shape (m,)
             The coefficients e, in [0, 1].
         """
-        raise NotImplementedError
+        return np.full(len(speed), self.number)
 
     def bound_to(self, Q: ConstraintSet, q0: Array) -> ImpactLaw:
         """The law for one problem; a law that refers to bodies and walls by name looks them up here.
@@ -117,7 +116,7 @@ class Restitution(ImpactLaw):
     Raises
     ------
     InvalidValue
-        If e is not a function and not a number in [0, 1].
+        If e is neither a function of v nor a number in [0, 1].
 
     Examples
     --------
@@ -133,7 +132,10 @@ class Restitution(ImpactLaw):
     e: float | Callable[[Array], ArrayLike] = 0.0
 
     def __post_init__(self) -> None:
-        if not callable(self.e) and not (isinstance(self.e, int | float | np.floating) and 0.0 <= self.e <= 1.0):
+        if callable(self.e):
+            if not accepts(self.e, 1):
+                raise InvalidValue(f"e must be a function of the speeds v, not {described(self.e)}")
+        elif not (isinstance(self.e, int | float | np.floating) and 0.0 <= self.e <= 1.0):
             raise InvalidValue(
                 f"the restitution e must lie in [0, 1], not {self.e!r}: the normal energy is multiplied by e^2"
             )
@@ -161,7 +163,7 @@ class Restitution(ImpactLaw):
 
 
 def check_law(law: ImpactLaw) -> None:
-    """Refuse a law whose `uniform` is no restitution, or hides the `coefficients` that its class defines.
+    """Refuse a law without coefficients, or whose `uniform` is no restitution or hides the `coefficients` of its class.
 
     >>> class Faster(ImpactLaw):
     ...     uniform = 1.5
@@ -171,6 +173,12 @@ def check_law(law: ImpactLaw) -> None:
     jostle.errors.InvalidValue: uniform of Faster is 1.5; it must lie in [0, 1], or be None if contacts differ
     """
     kind, e = type(law), law.uniform
+    if e is None and kind.coefficients is ImpactLaw.coefficients:
+        raise InvalidValue(f"{kind.__name__} defines neither coefficients(self, contacts, speed) nor uniform")
+    if not accepts(law.coefficients, 2):
+        raise InvalidValue(
+            f"{kind.__name__} must define coefficients(self, contacts, speed), not {described(kind.coefficients)}"
+        )
     if e is None:
         return
     if not 0.0 <= e <= 1.0:
@@ -184,7 +192,7 @@ def check_law(law: ImpactLaw) -> None:
 
 
 def coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
-    """(m,) e of each contact whose gap changes at this rate before the impact, checked.
+    """(m,) e of each contact whose gap changes at this rate before the impact, checked; 0 of equalities.
 
     >>> from jostle.convex.maps import Dense
     >>> floor = Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]), numbers=1)
@@ -193,6 +201,10 @@ def coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
     ...
     jostle.errors.InvalidValue: the restitution of constraint 0 is 2 at a speed of 20; it must lie in [0, 1]
     """
+    if contacts.equal is not None:
+        e, loose = np.zeros(len(rate)), np.flatnonzero(~contacts.equal)
+        e[loose] = coefficients(law, contacts.only(loose), rate[loose])
+        return e
     if len(rate) == 0:
         return np.zeros(0)
     speed = np.maximum(-rate, 0.0)
@@ -220,7 +232,7 @@ class Impact:
     velocity : array
         Velocity u+ after the impact, in the shape of the velocity before.
     impulse : array, shape (m,)
-        Impulse p >= 0 of each row, with M (u+ - u-) = G^T p; it contains the factor 1 + e.
+        Impulse p >= 0 of each row, with M (u+ - u-) = G^T p; it contains the factor 1 + e. No sign in equalities.
     projection : Projection
         The projection P_C u- of the velocity before on the cone.
     approaching : bool
@@ -254,7 +266,8 @@ def impact(
 ) -> Impact:
     """Apply Moreau's impact law to the velocity u at the contacts of a cone.
 
-    Warns (`NotApproaching`) when e > 0 and the result is not admissible because u was not in -C.
+    Equalities have no restitution: the velocity across them is lost. Warns (`NotApproaching`) when e > 0 and the result
+    is not admissible because u was not in -C.
 
     Parameters
     ----------
@@ -294,35 +307,42 @@ def impact(
     check_law(law)
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
-    if law.uniform is None:
-        return _impact_by_rows(before, cone, law, mass, solver, P)
-    e = law.uniform
-    after = (1.0 + e) * P.point - e * before if e > 0.0 else P.point.copy()
-    rate_before, rate_after = cone.slack(before), cone.margin(cone.slack(after))
+    rate_before = cone.slack(before)
+    if law.uniform is not None and cone.equal is None:
+        e: float | Array = law.uniform
+        after = (1.0 + e) * P.point - e * before if e > 0.0 else P.point.copy()
+        impulse = (1.0 + e) * P.multipliers
+    else:
+        e = _coefficients_of_rows(law, cone, rate_before)
+        K = Polyhedron(cone.G, e * rate_before, describe=cone.describe, equal=cone.equal)
+        found = project(before, K, mass=mass, solver=solver)
+        after, impulse = found.point, found.multipliers
+    rate_after = cone.margin(cone.slack(after))
     approaching, admissible = _within(cone, -cone.margin(-rate_before), before, after), True
     if rate_after.min(initial=0.0) < 0.0:
         allowed = solver.tol * np.abs(rate_before).max(initial=0.0)
         admissible = _within(cone, -rate_after - allowed, before, after)
-    if e > 0.0 and not admissible:
+    if np.any(e) and not admissible:
         row = int(np.argmin(rate_after))
         warn(
-            f"with e = {e:g} the law gives an inadmissible velocity: gap rate {rate_after[row]:.3g} "
-            f"in {cone.describe(row)}, because not all contacts approach; leave out those that separate",
+            f"with e = {np.broadcast_to(e, len(rate_after))[row]:g} the law gives an inadmissible velocity: gap rate "
+            f"{rate_after[row]:.3g} in {cone.describe(row)}, because not all contacts approach; leave out those that "
+            f"separate",
             NotApproaching,
         )
-    return Impact(after, (1.0 + e) * P.multipliers, P, approaching, admissible)
+    return Impact(after, impulse, P, approaching, admissible)
 
 
-def _impact_by_rows(before: Array, cone: Cone, law: ImpactLaw, mass: Any, solver: Solver, P: Projection) -> Impact:
-    """The impact with an e for each row of a cone; the rows are not assigned to bodies."""
-    rate, rows = cone.slack(before), np.arange(len(cone.c))
+def _coefficients_of_rows(law: ImpactLaw, cone: Cone, rate: Array) -> Array:
+    """(m,) e of each row of a cone, whose rows are not assigned to bodies."""
+    if type(law).bound_to is not ImpactLaw.bound_to:
+        raise InvalidValue(
+            f"{law!r} refers to bodies and walls by name, and rows of a cone have none: give it to jo.Motion(law=...)"
+        )
+    rows = np.arange(len(rate))
     pairs = np.stack([np.full_like(rows, -1), rows], axis=1)
-    contacts = Contacts(np.zeros(len(rows)), cone.G, pairs, numbers=len(rows), describe=cone.describe)
-    K = Polyhedron(cone.G, coefficients(law, contacts, rate) * rate, describe=cone.describe)
-    found = project(before, K, mass=mass, solver=solver)
-    rate_after, allowed = cone.slack(found.point), solver.tol * np.abs(rate).max(initial=0.0)
-    admissible = _within(cone, -rate_after - allowed, before, found.point)
-    return Impact(found.point, found.multipliers, P, _within(cone, rate, before, found.point), admissible)
+    contacts = Contacts(np.zeros(len(rows)), cone.G, pairs, numbers=len(rows), describe=cone.describe, equal=cone.equal)
+    return coefficients(law, contacts, rate)
 
 
 def _within(cone: Cone, rates: Array, before: Array, after: Array) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments, number
+from jostle.arguments import accepts, check_arguments, number
 from jostle.arrays import Array, Booleans, numbers
 from jostle.errors import InvalidValue
 from jostle.laws import ImpactLaw, Restitution
@@ -73,7 +73,9 @@ class RestitutionTable(ImpactLaw):
     def __post_init__(self) -> None:
         for name, value in [*self.between.items(), ("otherwise", self.otherwise)]:
             if not _restitution(value):
-                raise InvalidValue(f"the restitution of {name!r} must lie in [0, 1] or be a function, not {value!r}")
+                raise InvalidValue(
+                    f"the restitution of {name!r} must lie in [0, 1] or be a function of the speeds v, not {value!r}"
+                )
         object.__setattr__(self, "between", dict(self.between))
         object.__setattr__(self, "groups", deepcopy(dict(self.groups)))
 
@@ -142,8 +144,8 @@ class RestitutionTable(ImpactLaw):
 
 
 def _restitution(value: Any) -> bool:
-    """Whether a value is a number from 0 to 1, or a function."""
-    return callable(value) or (number(value) and bool(0.0 <= value <= 1.0))
+    """Whether a value is a number from 0 to 1, or a function of the speeds."""
+    return accepts(value, 1) if callable(value) else (number(value) and bool(0.0 <= value <= 1.0))
 
 
 class _Sides:

@@ -6,11 +6,22 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.optimize import brentq
 
 import jostle as jo
 from jostle.analysis import order
-from jostle.ensembles import ByEvents, Copies, Gaps, advance, impacts, lyapunov_exponents, periodic_orbits, sections
+from jostle.ensembles import (
+    ByEvents,
+    Copies,
+    Gaps,
+    advance,
+    impacts,
+    lyapunov_exponents,
+    lyapunov_spectra,
+    periodic_orbits,
+    sections,
+)
 from jostle.kernels import threads
 
 DOUBLING = 2.65334772786
@@ -295,6 +306,107 @@ def test_chaos_has_a_positive_exponent():
     assert lyapunov_exponents(copies, period=2 * np.pi / 2.8, steps=64, periods=400, skip=50)[0] > 0.02
 
 
+def damped(t, q, u, parameters):
+    return -parameters[0] * q[0] - parameters[1] * u[0]
+
+
+def test_the_exponents_of_a_damped_oscillator_are_the_real_parts_of_its_roots():
+    """q'' + c q' + k q = 0; over a turn of the phase where the roots are complex."""
+    k, c = np.array([2.0, 30.0, 1.0, 4.0]), np.array([3.0, 11.0, 0.2, 0.0])
+    roots = np.array([np.roots([1.0, b, a]) for a, b in zip(k, c, strict=True)])
+    turn = np.where(roots[:, 0].imag == 0.0, 1.0, 2 * np.pi / np.maximum(np.abs(roots[:, 0].imag), 1e-9))
+    copies = Copies(q0=[1.0], force=damped, parameters=np.stack([k, c], axis=1))
+    found = lyapunov_spectra(copies, period=turn, steps=200, periods=40, skip=20)
+    np.testing.assert_allclose(found, -np.sort(-roots.real, axis=1), atol=2e-6)
+    np.testing.assert_allclose(found.sum(axis=1), -c, atol=2e-6)
+    largest = lyapunov_exponents(copies, period=turn, steps=200, periods=40, skip=20)
+    np.testing.assert_allclose(largest, found[:, 0], atol=1e-6)
+
+
+def shaken(t, q, u, parameters):
+    c, omega = parameters[0], parameters[1]
+    return 2.0 * np.cos(omega * t) - q[0] - 0.5 * q[1] - c * u[0], np.sin(q[0]) - q[1] - 0.5 * c * u[1]
+
+
+def test_volumes_shrink_in_flight_by_the_damping_and_in_impacts_by_e_squared():
+    """Sixty random systems; those in which a contact comes to rest lose all volume."""
+    random, t, h = np.random.default_rng(0), 60.0, 0.04
+    c, omega, e = (random.uniform(low, high, 60) for low, high in ((0.0, 0.3), (1.0, 4.0), (0.4, 1.0)))
+    copies = Copies(
+        q0=[-0.5, 0.1], force=shaken, within=jo.HalfSpace([-0.6, -0.8]), parameters=np.stack([c, omega], axis=1),
+        restitution=e, mass=[1.0, 2.0],
+    )  # fmt: skip
+    total = t * lyapunov_spectra(copies, period=t, steps=1500, periods=1).sum(axis=1)
+    exact = -(c + 0.5 * c / 2.0) * t + 2.0 * np.log(e) * impacts(copies, t=t, h=h).count
+    moving = np.isfinite(total)
+    assert 40 <= moving.sum() < 60
+    assert (total[~moving] == -np.inf).all()
+    np.testing.assert_allclose(total[moving], exact[moving], atol=1e-5)
+
+
+def test_the_spectrum_of_an_orbit_is_that_of_its_multipliers():
+    omega = np.array([2.65, 2.652])
+    T = 2 * np.pi / omega
+    orbit = periodic_orbits(oscillators(omega), period=T, steps=64)
+    on_it = Copies(q0=orbit.q, v0=orbit.u, force=drive, within=jo.HalfSpace([-1.0]), parameters=omega, restitution=0.8)
+    found = lyapunov_spectra(on_it, period=T, steps=64, periods=300, skip=250)
+    exact = -np.sort(-np.log(np.abs(orbit.multipliers)) / T[:, None], axis=1)
+    np.testing.assert_allclose(found, exact, atol=1e-5)  # the multipliers are differences
+
+
+def pressed(t, q, u, parameters):
+    return -1.0 - parameters[0] * np.cos(t)
+
+
+@pytest.mark.parametrize("steps", [20, 50, 137])
+def test_separations_end_where_contacts_come_to_rest(steps):
+    """A ball on the floor for good, one that rests for a part of each period, and one that rests beside a swing."""
+    floor = {"within": jo.HalfSpace([1.0]), "restitution": 0.5}
+    ball = Copies(q0=[1.0], force=[-10.0], **floor)
+    assert lyapunov_exponents(ball, period=1.0, steps=steps, periods=20, skip=10).tolist() == [-np.inf]
+    lifted = Copies(q0=[0.5], force=pressed, parameters=[1.5, 3.0], **floor)
+    spectra = lyapunov_spectra(lifted, period=2 * np.pi, steps=steps, periods=30, skip=10)
+    assert spectra.tolist() == [[-np.inf, -np.inf]] * 2
+    beside = Copies(q0=[1.0, 1.0], force=beside_a_swing, within=jo.HalfSpace([0.0, 1.0]), restitution=0.5)
+    found = lyapunov_spectra(beside, period=1.0, steps=steps, periods=60, skip=20)[0]
+    assert found[:2] == pytest.approx([-1.0, -2.0], abs=1e-4)
+    assert found[2:].tolist() == [-np.inf, -np.inf]
+
+
+def beside_a_swing(t, q, u, parameters):
+    return -2.0 * q[0] - 3.0 * u[0], -10.0
+
+
+def test_a_rest_in_the_periods_left_out_does_not_count():
+    """A ball rests until it is pulled away, and oscillates above the floor then."""
+    ball = Copies(q0=[0.1], force=pulled_after_a_while, within=jo.HalfSpace([1.0]), restitution=0.5)
+    found = lyapunov_spectra(ball, period=2 * np.pi, steps=100, periods=20, skip=10)
+    np.testing.assert_allclose(found, [[-0.05, -0.05]], atol=2e-3)
+    assert lyapunov_exponents(ball, period=2 * np.pi, steps=100, periods=20, skip=0)[0] == -np.inf
+
+
+def pulled_after_a_while(t, q, u, parameters):
+    return -5.0 if t < 10.0 else 3.0 - q[0] - 0.1 * u[0]
+
+
+@pytest.mark.parametrize("steps", [30, 100])
+def test_an_impact_without_restitution_ends_one_of_two_separations(steps):
+    """The force pulls away from the wall, so that nothing comes to rest."""
+    copies = Copies(q0=[0.5], v0=[-3.0], force=pulled_away, within=jo.HalfSpace([1.0]))
+    found = lyapunov_spectra(copies, period=2 * np.pi, steps=steps, periods=10)[0]
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+
+
+def pulled_away(t, q, u, parameters):
+    return 1.0 - q[0]
+
+
+def test_errors_of_exponents_name_copies_that_exist():
+    with pytest.raises(jo.NotFinite, match=r"copy 0 \(parameters \[1e\+308\]\)"):
+        lyapunov_exponents(Copies(q0=[1.0], force=grows, parameters=[1e308]), period=1.0, steps=10, periods=5)
+
+
 # --- the number of cores, and of copies ---
 
 
@@ -369,8 +481,6 @@ def test_a_force_that_fails_ends_the_run_with_an_error(scheme):
         advance(Copies(q0=[0.0], force=raises), scheme, t=1.0, h=0.1)
     with pytest.raises(jo.NotFinite, match=r"copy 1 \(parameters \[1e\+308\]\) in step [12]"):
         advance(Copies(q0=[1.0], force=grows, parameters=[0.0, 1e308]), scheme, t=1.0, h=0.1)
-    with pytest.raises(jo.NotFinite, match=r"copy 0 \(parameters \[\]\) in step 1"):
-        advance(Copies(q0=[0.0], force=of_two), scheme, t=1.0, h=0.1)
 
 
 def grows(t, q, u, parameters):
@@ -474,3 +584,50 @@ def test_a_nearest_point_that_is_not_found_asks_for_the_gradient():
         advance(Copies(within=Gaps(in_a_round_wall), **start), jo.Paoli(), t=3.0, h=0.05)
     given = Gaps(in_a_round_wall, gradient=gradient_of_a_round_wall)
     advance(Copies(within=given, **start), jo.Paoli(), t=3.0, h=0.05)
+
+
+# --- functions that read outside their arrays ---
+
+
+def reads_a_parameter(t, q, u, parameters):
+    return -parameters[1] * q[0]
+
+
+def reads_a_coordinate(t, q, u, parameters):
+    return -q[1]
+
+
+def reads_a_parameter_beyond_one(t, q, u, parameters):
+    return -q[0] if q[0] < 1.0 else -parameters[5]
+
+
+def stop_of_a_parameter(t, q, parameters):
+    return parameters[3] - q[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"force": reads_a_parameter}, {"force": reads_a_coordinate}, {"force": [1.0], "within": stop_of_a_parameter}],
+    ids=["parameter", "coordinate", "gap"],
+)
+def test_a_function_that_reads_outside_its_arrays_is_refused(given):
+    with pytest.raises(jo.InvalidValue, match="outside its arrays: q and u have 1 entry, parameters 1"):
+        advance(Copies(q0=[0.5], parameters=[2.0], **given), jo.MoreauJean(), t=1.0, h=0.1)
+
+
+@pytest.mark.parametrize("force", [reads_a_parameter_beyond_one, njit(reads_a_parameter_beyond_one)])
+@pytest.mark.parametrize("scheme", [None, jo.MoreauJean()])
+def test_a_function_that_reads_outside_its_arrays_later_ends_the_run(force, scheme):
+    copies = Copies(q0=[0.5], v0=[2.0], force=force, parameters=[2.0])
+    with pytest.raises(jo.InvalidValue, match="force or within reads outside its arrays"):
+        advance(copies, scheme, t=1.0, h=0.1)
+
+
+def test_forces_and_gradients_return_one_number_for_each_coordinate():
+    with pytest.raises(jo.InvalidValue, match="force returned 2 numbers; it must return 1"):
+        advance(Copies(q0=[0.5], force=of_two), t=1.0, h=0.1)
+    gaps = Gaps(lambda t, q, parameters: 1.0 - q[0], gradient=lambda t, q, parameters: (-1.0, 0.0))
+    with pytest.raises(jo.InvalidValue, match="gradient returned 2 numbers; it must return 1"):
+        advance(Copies(q0=[0.5], force=[1.0], within=gaps), jo.MoreauJean(), t=1.0, h=0.1)
+    with pytest.raises(jo.InvalidValue, match="force has shape"):
+        Copies(q0=[0.5, 1.0], force=-9.81)

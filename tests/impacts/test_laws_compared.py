@@ -194,3 +194,43 @@ def test_what_cannot_be_compared_is_refused():
         jo.impacts.liu_zhao_brogliato(line([1.0, 0.0, 0.0], 1.0), stiffness=[1.0, -1.0])
     with pytest.raises(jo.InvalidValue, match="gaps must be 1 numbers"):
         jo.impacts.impacts_by_times(row, gaps=[1.0, 1.0])
+
+
+def test_each_contact_has_its_own_restitution():
+    """A ball in a corner, whose walls are orthogonal: every law gives each wall its own e."""
+    law = jo.RestitutionTable({"wall 0": 0.2, "wall 1": 0.9})
+    ball = jo.Motion(q0=[0.0, 0.0], v0=[-1.0, -2.0], within=jo.Box([0.0, 0.0], [9.0, 9.0]), law=law)
+    found = jo.impacts.compare(ball)
+    assert "e = 0.2 to 0.9" in repr(found)
+    for one in found.outcomes:
+        np.testing.assert_allclose(one.velocity, [0.2, 1.8], atol=1e-11)
+    assert jo.impacts.outcomes(ball, samples=20).continuous
+
+
+def row_of_three(e, other):
+    law = jo.RestitutionTable({(0, 1): e, (1, 2): other})
+    return jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, -0.5], within=jo.Line([0.5] * 3), law=law)
+
+
+@pytest.mark.parametrize(("e", "other"), [(0.0, 0.7), (0.3, 1.0), (0.9, 0.5)])
+def test_restitutions_of_pairs_keep_the_momentum_and_make_no_energy(e, other):
+    found = jo.impacts.compare(row_of_three(e, other))
+    for one in found.outcomes:
+        assert one.momentum == pytest.approx(0.5, abs=1e-9)
+        assert one.energy <= 0.625 * (1.0 + 1e-9)
+    springs = jo.impacts.liu_zhao_brogliato(row_of_three(e, other), exponent=1.0)
+    lost = 0.625 - found["Liu-Zhao-Brogliato, linear"].energy
+    returned = np.array([e, other]) ** 2
+    assert lost == pytest.approx(((1.0 - returned) * springs.absorbed).sum(), abs=1e-8)
+
+
+def test_a_table_with_one_value_is_that_number():
+    same, number = jo.impacts.compare(row_of_three(0.4, 0.4)), jo.impacts.compare(line([1.0, 0.0, -0.5], 0.4))
+    assert repr(same) == repr(number)
+
+
+def test_restitutions_that_depend_on_the_speed_are_not_compared():
+    with pytest.raises(jo.InvalidValue, match=r"jo.RestitutionTable of numbers in a jo.Motion, not RestitutionTable"):
+        jo.impacts.compare(row_of_three(0.4, lambda v: 0.5 + 0.0 * v))
+    with pytest.raises(jo.InvalidValue, match="with one number e"):
+        jo.impacts.compare([-1.0], jo.Cone([[1.0]]), law=jo.Restitution(lambda v: 0.5 + 0.0 * v))

@@ -41,3 +41,11 @@ def at_work(m, *, n=4, e=0.4, above=0.5, seed=0):
         numbers, random.uniform(0.0, 4.0, (n, 1)), root, states, np.zeros((n, 3), np.int64), open_contacts(n, m),
         np.full((n, 3, 3), -1.0), 5, 20, 4, 16,
     )  # fmt: skip
+
+
+def flying(m, *, n=4, tangents=4, **more):
+    """The same for `fly`: with tangents before the steps."""
+    given = at_work(m, n=n, **more)
+    vectors = np.zeros((n, tangents, 5))
+    vectors[:, :, :4] = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0][:tangents]
+    return *given[:7], vectors, *given[7:]

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from copies_at_work import at_work, drive, planes
+from copies_at_work import at_work, drive, flying, planes
 from scipy.sparse import csr_array
 
 import jostle as jo
@@ -238,7 +238,7 @@ ARGUMENTS = {
     "march": lambda random: (
         drive(), planes([[0.6, 0.8]]), int(random.integers(2)), True, False, np.zeros(1), *at_work(1, seed=random)
     ),
-    "fly": lambda random: (drive(), planes([[0.6, 0.8]]), *at_work(1, seed=random)),
+    "fly": lambda random: (drive(), planes([[0.6, 0.8]]), *flying(1, seed=random, tangents=0)),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
 LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12} | {

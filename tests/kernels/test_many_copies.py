@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from copies_at_work import at_work, drive, gravity, planes
+from copies_at_work import at_work, drive, flying, gravity, planes
 
 import jostle as jo
 from jostle.ensembles import ByEvents, Copies, Gaps, advance
@@ -45,8 +45,9 @@ def both(name, *given):
 
 
 def agree(defined, found):
-    for one, other in zip(defined, found, strict=True):
-        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9)
+    for number, (one, other) in enumerate(zip(defined, found, strict=True)):
+        tangents = len(found) == 6 and number == 4  # differences of flights
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-7 if tangents else 1e-9)
 
 
 @pytest.mark.parametrize("normals", SETS.values(), ids=list(SETS))
@@ -62,7 +63,7 @@ def test_steps_are_as_defined(scheme, normals, e):
 @pytest.mark.parametrize("normals", SETS.values(), ids=list(SETS))
 @pytest.mark.parametrize("e", [0.0, 0.4, 1.0])
 def test_flights_are_as_defined(normals, e):
-    defined, found = both("fly", drive(), planes(normals), *at_work(len(normals), n=2, e=e))
+    defined, found = both("fly", drive(), planes(normals), *flying(len(normals), n=2, e=e, tangents=2))
     agree(defined, found)
     assert (defined[1][:, HITS] > 0).any()
     assert defined[2][:, 0].any() == (e < 1.0), "contacts at rest"
@@ -110,13 +111,13 @@ def test_a_gap_is_closed_within_its_length(length):
 def test_copies_that_stop_are_as_defined(name):
     """The force of the second copy is infinite after a while."""
     flags = (PAOLI, True, False, np.zeros(1)) if name == "march" else ()
-    given = list(at_work(1, n=3))
+    given = list((at_work if name == "march" else flying)(1, n=3))
     given[1] = np.array([[1.0], [np.inf], [2.0]])
     defined, found = both(name, drive(), planes([[0.0, 1.0]]), *flags, *given)
     agree(defined, found)
     assert defined[1][:, STATUS].tolist() == [0, NOT_FINITE, 0]
     assert defined[1][1, DONE] == 0
-    assert np.isnan(defined[4][1]).all()
+    assert np.isnan(defined[-1][1]).all()
 
 
 def test_a_search_that_finds_no_nearest_point_is_as_defined():
@@ -127,10 +128,10 @@ def test_a_search_that_finds_no_nearest_point_is_as_defined():
 
 
 def test_saved_sections_are_those_after_the_first():
-    given = list(at_work(1))
-    all_of_them = cpu.fly(gravity(), planes([[0.0, 1.0]]), *given[:7], 3, 5, 0, 5)[4]
+    given = list(flying(1, tangents=0))
+    all_of_them = cpu.fly(gravity(), planes([[0.0, 1.0]]), *given[:8], 3, 5, 0, 5)[5]
     for kernels in (reference, cpu):
-        some = kernels.fly(gravity(), planes([[0.0, 1.0]]), *given[:7], 3, 5, 2, 2)[4]
+        some = kernels.fly(gravity(), planes([[0.0, 1.0]]), *given[:8], 3, 5, 2, 2)[5]
         np.testing.assert_allclose(some, all_of_them[:, 2:4], rtol=1e-12)
 
 

@@ -1,5 +1,6 @@
 """Rows that hold with equality: all solvers against the optimality conditions, solved by enumeration in plain NumPy."""
 
+import warnings
 from functools import cache
 from itertools import chain, combinations
 
@@ -176,14 +177,41 @@ def test_moreaus_law_reflects_along_an_equality():
     assert hit.admissible
 
 
-def test_moreaus_law_warns_of_a_velocity_across_an_equality():
-    with pytest.warns(jo.NotApproaching):
-        hit = jo.impact([1.0, 2.0], jo.Cone([[0.0, 1.0]], equal=[True]), law=jo.Restitution(0.5))
-    assert not hit.approaching
-    assert not hit.admissible
-    inelastic = jo.impact([1.0, -2.0], jo.Cone([[0.0, 1.0]], equal=[True]))
-    assert not inelastic.approaching
-    assert inelastic.admissible
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), e=st.floats(0.0, 1.0))
+def test_no_law_gives_an_equality_a_restitution(seed, e):
+    """A velocity across equalities is lost whatever e is; the other rows obey their law."""
+    random = np.random.default_rng(seed)
+    G, u, mass = random.normal(size=(3, 5)), random.normal(size=5), random.uniform(1.0, 3.0, 5)
+    cone = jo.Cone(G, equal=[False, True, True])
+    for law in (jo.Restitution(e), jo.Restitution(lambda v: np.full(len(v), e))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jo.NotApproaching)  # the inequality may open before the impact
+            hit = jo.impact(u, cone, law=law, mass=mass)
+        rate, allowed = G @ hit.velocity, 1e-7 * np.abs(G @ u).max()
+        np.testing.assert_allclose(rate[1:], 0.0, atol=allowed)
+        np.testing.assert_allclose(mass * (hit.velocity - u), G.T @ hit.impulse, atol=1e-7)
+        over = rate[0] + e * (G @ u)[0]
+        assert over >= -allowed
+        assert hit.impulse[0] * over == pytest.approx(0.0, abs=1e-6)
+        assert not hit.approaching
+        assert hit.admissible == (rate[0] >= -allowed)
+
+
+@pytest.mark.parametrize("u", [[0.0, 1.0], [1.0, 0.0]])
+@pytest.mark.parametrize("e", [0.0, 0.5, lambda v: 0.0 * v, lambda v: 0.5 + 0.0 * v])
+def test_the_ends_of_a_rod_go_on_together(u, e):
+    hit = jo.impact(u, jo.Cone([[-1.0, 1.0]], equal=[True]), law=jo.Restitution(e))
+    assert hit.velocity == pytest.approx([0.5, 0.5])
+    assert hit.admissible
+
+
+def test_a_law_that_varies_warns_of_an_inadmissible_velocity():
+    """The second row opens before the impact: the law with e = 1 lets it close after it."""
+    cone = jo.Cone([[1.0, 0.0], [-1.0, 0.1]])
+    for law in (jo.Restitution(1.0), jo.Restitution(np.ones_like)):
+        with pytest.warns(jo.NotApproaching, match="with e = 1 the law gives an inadmissible velocity"):
+            assert not jo.impact([-1.0, 0.0], cone, law=law).admissible
 
 
 def row_of_balls(n):

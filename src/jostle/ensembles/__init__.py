@@ -8,7 +8,8 @@ Results, write_table                the table of a study, and files of it
 Copies, Gaps                        thousands of copies of a small system, in one compiled loop
 ByEvents                            the scheme for copies with exact impacts; Paoli and MoreauJean also run them
 sections, impacts, advance          states once per period, the last impacts, and the states after a time
-periodic_orbits, lyapunov_exponents stability and chaos
+periodic_orbits                     orbits and their stability
+lyapunov_exponents, lyapunov_spectra    chaos
 basins                              the orbit on which each start ends
 """
 
@@ -17,7 +18,7 @@ from jostle.ensembles.copies import Copies, Gaps
 from jostle.ensembles.curve_changes import curve_changes
 from jostle.ensembles.designs import grid, latin_hypercube
 from jostle.ensembles.impact_maps import CopyImpacts, impacts
-from jostle.ensembles.lyapunov import lyapunov_exponents
+from jostle.ensembles.lyapunov import lyapunov_exponents, lyapunov_spectra
 from jostle.ensembles.marching import ByEvents
 from jostle.ensembles.measures import CURVES, MEASURES
 from jostle.ensembles.orbits import Orbits, periodic_orbits
@@ -53,6 +54,7 @@ __all__ = [
     "impacts",
     "latin_hypercube",
     "lyapunov_exponents",
+    "lyapunov_spectra",
     "periodic_orbits",
     "read",
     "sections",

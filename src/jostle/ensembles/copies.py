@@ -116,7 +116,8 @@ class Copies:
     Raises
     ------
     InvalidValue
-        If shapes do not fit, a restitution coefficient is not between 0 and 1, or gaps contradict `flat` or `moving`.
+        If shapes do not fit, a gap reads outside its arrays, a restitution coefficient is not between 0 and 1, or gaps
+        contradict `flat` or `moving`.
     InfeasibleStart
         If the start of a copy violates a constraint.
 
@@ -274,6 +275,8 @@ class Copies:
         ------
         CannotCompile
             If numba cannot compile a function.
+        InvalidValue
+            If a function reads outside its arrays, or returns a number of values that does not fit.
         """
         from jostle.kernels import functions
 
@@ -281,19 +284,36 @@ class Copies:
             name = "force"
             force = functions.force_of(self.force) if callable(self.force) else functions.constant(self.force.tobytes())
             name = "within"
-            if not isinstance(self.within, Gaps):
-                return force, functions.planes(self.within.G, self.within.offset)
-            step = self.within.length if self.within.flat else functions.DIFFERENCE * self.within.length
-            return force, functions.rows_of(self.within.function, self.within.gradient, step)
+            if isinstance(self.within, Gaps):
+                step = self.within.length if self.within.flat else functions.DIFFERENCE * self.within.length
+                rows = functions.rows_of(self.within.function, self.within.gradient, step)
+            else:
+                rows = functions.planes(self.within.G, self.within.offset)
         except functions.CannotCompile as error:
             raise CannotCompile(
                 f"{name} cannot be compiled by numba: {error}. Use numbers, tuples, NumPy arrays, and functions of "
                 f"math and numpy that numba supports"
             ) from None
+        self._check_functions()
+        return force, rows
 
     def _gaps(self, copy: int, t: float, q: Array) -> Array:
         """The gaps of one copy, evaluated by the Python function."""
-        return np.atleast_1d(np.asarray(self.within.function(t, q, self.parameters[copy]), dtype=float)).ravel()
+        return self._value("within", self.within.function, t, q, self.parameters[copy])
+
+    def _value(self, name: str, function: Callable[..., Any], *given: Any) -> Array:
+        """What a function returns when Python calls it, as an array with one index."""
+        try:
+            with np.errstate(all="ignore"):  # what is not finite is refused where it is used
+                return np.asarray(function(*given), dtype=float).ravel()
+        except IndexError as error:
+            raise InvalidValue(f"{name} reads {self.outside} ({error})") from error
+
+    @property
+    def outside(self) -> str:
+        """What is wrong with an index outside the arrays of one copy."""
+        d, k = self.q0.shape[1], self.parameters.shape[1]
+        return f"outside its arrays: q and u have {d} entr{'y' if d == 1 else 'ies'}, parameters {k}"
 
     def _check_start(self) -> None:
         """Refuse starts that violate constraints, and gaps that contradict `flat` or `moving`."""
@@ -314,6 +334,18 @@ class Copies:
                 f"q0 of copy {copy} is not admissible: gap {gap[copy, row]:.2e} in constraint {row}; "
                 f"{int(bad.any(axis=1).sum())} of {len(self)} copies violate constraints. Change q0"
             )
+
+    def _check_functions(self) -> None:
+        """Call the force and the gradient once, and refuse a number of values that does not fit."""
+        d, m, t, q, own = self.q0.shape[1], self.constraints, float(self.t0[0]), self.q0[0], self.parameters[0]
+        gradient = self.within.gradient if isinstance(self.within, Gaps) else None
+        calls: list[tuple[Any, str, tuple[Any, ...], int, str]] = [
+            (self.force, "force", (t, q, self.v0[0], own), d, "coordinate"),
+            (gradient, "gradient", (t, q, own), m * d, "gap and coordinate"),
+        ]
+        for function, name, given, size, each in calls:
+            if callable(function) and (found := self._value(name, function, *given).size) != size:
+                raise InvalidValue(f"{name} returned {found} numbers; it must return {size}, one for each {each}")
 
     def _check_gaps(self, copy: int, start: Array) -> None:
         """Refuse gaps of a copy that move or are curved, if they should not; `start` (m,) are its gaps at the start."""

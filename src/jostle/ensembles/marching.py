@@ -57,9 +57,12 @@ CompiledScheme = ByEvents | Paoli | MoreauJean
 
 
 class March:
-    """Copies in motion. `go` does some steps; results do not depend on how the steps are divided among calls."""
+    """Copies in motion. `go` does some steps; results do not depend on how the steps are divided among calls.
 
-    def __init__(self, copies: Copies, scheme: CompiledScheme | None, h: Array, hits: int = 0):
+    With `ByEvents`, some tangents are followed: orthonormal vectors (dq, du), and the logarithms of their growth.
+    """
+
+    def __init__(self, copies: Copies, scheme: CompiledScheme | None, h: Array, hits: int = 0, tangents: int = 0):
         self.copies, self.scheme = copies, ByEvents() if scheme is None else scheme
         check_scheme(copies, self.scheme)
         n, d = copies.q0.shape
@@ -70,6 +73,8 @@ class March:
         self.counts, self.touched = np.zeros((n, 3), np.int64), np.zeros((n, 2, m))
         self.touched[:, 1] = -np.inf  # no contact has closed yet
         self.hits = np.zeros((n, hits, 3))
+        self.tangents = np.zeros((n, tangents, 2 * d + 1))
+        self.tangents[:, :, :-1] = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * d, 2 * d)))[0][:tangents]
         self.root = np.ascontiguousarray(1.0 / np.sqrt(copies.mass))
 
     def go(self, steps: int, sections: int, skipped: int = 0, kept: int = 0) -> Array:
@@ -80,15 +85,20 @@ class March:
         pieces = cut(n, min(threads(), n))
         at_once = max(1, int(STEPS_PER_CALL * len(pieces) / max(n * steps, 1)))
         kernel = self._kernel()
-        written = self.states, self.counts, self.touched, self.hits
+        written = [self.states, self.counts, self.touched, self.hits]
+        if isinstance(self.scheme, ByEvents):
+            written.append(self.tangents)
 
         def work(first: int, last: int, done: int, count: int) -> None:
             own = slice(first, last)
             begin, end = (min(max(number - done, 0), count) for number in (skipped, skipped + kept))
-            *new, ends = kernel(
-                numbers[own], self.copies.parameters[own], self.root,
-                *(array[own] for array in written), steps, count, begin, end - begin,
-            )  # fmt: skip
+            try:
+                *new, ends = kernel(
+                    numbers[own], self.copies.parameters[own], self.root,
+                    *(array[own] for array in written), steps, count, begin, end - begin,
+                )  # fmt: skip
+            except IndexError as error:
+                raise InvalidValue(f"force or within reads {self.copies.outside}") from error
             for array, value in zip(written, new, strict=True):
                 array[own] = value
             saved[own, done + begin - skipped : done + end - skipped] = ends

@@ -114,7 +114,8 @@ def impacts_by_times(
     Parameters
     ----------
     before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact.
+        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
+        `Restitution` with one number e or `RestitutionTable` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     gaps : array_like, shape (m,)
@@ -163,7 +164,7 @@ def by_times(one: Meeting, gaps: Array, max_impacts: int) -> Sequence:
         flights = gap[closing] / -rate[closing]
         row = int(closing[np.argmin(flights)])
         gap = np.maximum(gap + flights.min() * rate, 0.0)
-        p = -(1.0 + one.e) * rate[row] / one.delassus[row, row]
+        p = -(1.0 + one.e[row]) * rate[row] / one.delassus[row, row]
         rate, gap[row], impulse[row] = rate + p * one.delassus[:, row], 0.0, impulse[row] + p
         rows.append(row)
     return Sequence(tuple(rows), one.after(impulse), impulse, False)
@@ -187,7 +188,8 @@ def binary_impacts(
     Parameters
     ----------
     before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact.
+        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
+        `Restitution` with one number e or `RestitutionTable` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional
@@ -246,7 +248,7 @@ def in_all_orders(one: Meeting, max_impacts: int, max_states: int) -> BinaryImpa
                 continue
             for row in closing.tolist():
                 more = impulse.copy()
-                more[row] -= (1.0 + one.e) * rate[row] / one.delassus[row, row]
+                more[row] -= (1.0 + one.e[row]) * rate[row] / one.delassus[row, row]
                 if met.add(one.rates + one.delassus @ more):
                     waiting.append(((*rows, row), more))
     return BinaryImpacts(tuple(outcomes), complete, len(met))

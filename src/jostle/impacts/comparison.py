@@ -20,7 +20,7 @@ from jostle.errors import InvalidValue
 from jostle.impacts.binary import MAX_IMPACTS, MAX_STATES, BinaryImpacts, in_all_orders
 from jostle.impacts.contacts import Meeting, meeting
 from jostle.impacts.springs import HERTZ, by_springs
-from jostle.laws import Restitution, impact
+from jostle.laws import Restitution
 from jostle.problems import Motion
 
 MAX_PRINTED_NUMBERS = 8
@@ -120,7 +120,7 @@ class Comparison:
     def __repr__(self) -> str:
         n, given = len(self.binary.outcomes), self.meeting
         cut = "" if self.binary.complete else " or more: the search was cut"
-        title = f"{len(given.rates)} contact{'s' * (len(given.rates) != 1)}, e = {given.e:g}, "
+        title = f"{len(given.rates)} contact{'s' * (len(given.rates) != 1)}, {given.coefficients()}, "
         title += f"binary impacts in all orders: {n} outcome{'s' * (n != 1)}{cut}"
         lines = [("before", given.energy(given.u), given.momentum(given.u), given.u)]
         lines += [(one.law, one.energy, one.momentum, one.velocity) for one in self.outcomes[:MAX_PRINTED_ROWS]]
@@ -168,7 +168,8 @@ def compare(
     Parameters
     ----------
     before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact.
+        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
+        `Restitution` with one number e or `RestitutionTable` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional
@@ -197,9 +198,13 @@ def compare(
     >>> found = jo.impacts.compare(three)
     >>> found["Moreau"].velocity[0].round(6).tolist(), len(found.binary.outcomes)
     ([-0.428571, 0.0], 2)
+    >>> law = jo.RestitutionTable({(0, 1): 1.0, (1, 2): 0.0})         # the last two are of putty
+    >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=law)
+    >>> jo.impacts.compare(row)["binary"].velocity.tolist()
+    [0.0, 0.5, 0.5]
     """
     one = meeting(before, cone, law, mass)
-    hit = impact(one.u, one.cone, law=Restitution(one.e), mass=one.metric)
+    hit = one.by_moreau()
     binary = in_all_orders(one, MAX_IMPACTS, max_states)
     found = [_outcome(one, MOREAU, hit.velocity, hit.impulse)]
     found += [_outcome(one, _named(each.rows), each.velocity, each.impulse) for each in binary.outcomes]

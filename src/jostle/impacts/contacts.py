@@ -1,4 +1,4 @@
-"""What all impact laws start from: the velocity before, the closed contacts, the masses and the coefficient e."""
+"""What all impact laws start from: the velocity before, the closed contacts, the masses and the coefficients e."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.laws import ImpactLaw, Restitution
+from jostle.laws import Impact, ImpactLaw, Restitution, coefficients, impact
 from jostle.problems import Motion
+from jostle.restitution_table import RestitutionTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,8 @@ class Meeting:
     """Velocity before, in the shape that was given."""
     cone: Cone
     metric: Metric
-    e: float
+    e: Array
+    """(m,) restitution coefficient of each contact."""
 
     @cached_property
     def G(self) -> Array:
@@ -62,6 +64,17 @@ class Meeting:
         """1/2 |u|_M^2."""
         return 0.5 * self.metric.inner(u.ravel(), u.ravel())
 
+    def by_moreau(self) -> Impact:
+        """The impact by Moreau's law."""
+        one = len(set(self.e.tolist())) == 1
+        law = Restitution(float(self.e[0])) if one else Restitution(lambda v: self.e)
+        return impact(self.u, self.cone, law=law, mass=self.metric)
+
+    def coefficients(self) -> str:
+        """The coefficients e in words, as in "e = 0.5" or "e = 0 to 0.5"."""
+        low, high = (f"{end:g}" for end in (self.e.min(initial=1.0), self.e.max(initial=0.0)))
+        return f"e = {high}" if low == high or not len(self.e) else f"e = {low} to {high}"
+
     def momentum(self, u: Array) -> Array:
         """M u, summed over the bodies, which are the first axis of u."""
         momenta: Array = self.metric.times(u.ravel()).reshape(u.shape)
@@ -77,19 +90,32 @@ def meeting(
             raise InvalidValue("a jo.Motion has contacts, a law and masses: leave out cone=, law= and mass=")
         if before.within.moving is not False:
             raise InvalidValue(f"impact laws are compared for sets that do not move; this one may: {before.within!r}")
-        closed = before.within.linearise(0.0, before.q0).cone()
-        return _checked(before.v0, closed, before.law, before.metric(before.q0))
+        contacts = before.within.linearise(0.0, before.q0)
+        closed = contacts.only(np.flatnonzero(contacts.margin <= contacts.tolerance()))
+        _check_law(before.law)
+        e = coefficients(before.law, closed, np.zeros(len(closed.gap)))
+        return _checked(before.v0, closed.cone(np.inf), e, before.metric(before.q0))
     u = finite(before, "before")
     if not isinstance(cone, Cone):
         raise InvalidValue(f"cone must be a jo.Cone, the closed contacts, not {cone!r}; or give a jo.Motion")
-    return _checked(u, cone, law or Restitution(1.0), metric(1.0 if mass is None else mass, u.shape))
+    law = law or Restitution(1.0)
+    _check_law(law)
+    return _checked(u, cone, np.full(len(cone.c), law.number), metric(1.0 if mass is None else mass, u.shape))
 
 
-def _checked(u: Array, cone: Cone, law: ImpactLaw, M: Metric) -> Meeting:
+def _check_law(law: ImpactLaw) -> None:
+    """Refuse coefficients that depend on the speed: the impacts of a sequence have speeds of their own."""
+    table = isinstance(law, RestitutionTable) and not any(map(callable, [*law.between.values(), law.otherwise]))
+    if not table and (type(law) is not Restitution or law.uniform is None):
+        raise InvalidValue(
+            f"law must be jo.Restitution(e) with one number e, or a jo.RestitutionTable of numbers in a jo.Motion, not "
+            f"{law!r}"
+        )
+
+
+def _checked(u: Array, cone: Cone, e: Array, M: Metric) -> Meeting:
     if cone.G.shape[1] != u.size:
         raise InvalidValue(f"before has {u.size} coordinates, the contacts of the cone have {cone.G.shape[1]}")
     if getattr(cone, "equal", None) is not None:
         raise InvalidValue("impact laws are compared for contacts, not for equality constraints")
-    if type(law) is not Restitution or law.uniform is None:
-        raise InvalidValue(f"law must be jo.Restitution(e) with one number e, not {law!r}")
-    return Meeting(u, cone, M, law.uniform)
+    return Meeting(u, cone, M, e)

@@ -20,7 +20,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.impacts.binary import MAX_IMPACTS, Sequence, by_times
 from jostle.impacts.comparison import MAX_PRINTED_NUMBERS, MAX_PRINTED_ROWS
 from jostle.impacts.contacts import Meeting, meeting
-from jostle.laws import Restitution, impact
+from jostle.laws import Restitution
 from jostle.problems import Motion
 
 SAME_OUTCOME = 1e-9
@@ -78,11 +78,9 @@ class Outcomes:
         return one and bool(np.abs(self.velocities[0] - self.touching).max(initial=0.0) <= SAME_OUTCOME * size)
 
     def __repr__(self) -> str:
-        n, total = len(self.counts), int(self.counts.sum())
+        n, total, e = len(self.counts), int(self.counts.sum()), self.meeting.coefficients()
         cut = f", {self.unfinished} samples cut" if self.unfinished else ""
-        lines = [
-            f"{total + self.unfinished} samples of small gaps, e = {self.meeting.e:g}: {n} outcome{'s' * (n != 1)}{cut}"
-        ]
+        lines = [f"{total + self.unfinished} samples of small gaps, {e}: {n} outcome{'s' * (n != 1)}{cut}"]
         printed = self.meeting.u.size <= MAX_PRINTED_NUMBERS
         lines.append(" share  impacts" + "  velocity" * printed)
         rows = [("", "touch", self.touching)]
@@ -114,7 +112,8 @@ def outcomes(
     Parameters
     ----------
     before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact.
+        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
+        `Restitution` with one number e or `RestitutionTable` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional
@@ -167,7 +166,7 @@ def outcomes(
     chosen = [found[k] for k in order]
     return Outcomes(
         one,
-        impact(one.u, one.cone, law=Restitution(one.e), mass=one.metric).velocity,
+        one.by_moreau().velocity,
         np.array([sequence.velocity for _, sequence in chosen]).reshape(len(chosen), *one.u.shape),
         np.array(counts, dtype=np.int64)[order],
         np.array([gaps for gaps, _ in chosen]).reshape(len(chosen), len(one.rates)),

@@ -91,12 +91,13 @@ def liu_zhao_brogliato(
 ) -> SpringImpact:
     """The velocity after an impact by the energy law of Liu, Zhao and Brogliato 2008.
 
-    e is the energetic coefficient, which for one contact is that of Newton.
+    e is the energetic coefficient of each contact, which for one contact alone is that of Newton.
 
     Parameters
     ----------
     before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact.
+        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
+        `Restitution` with one number e or `RestitutionTable` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional
@@ -173,7 +174,7 @@ class _Springs:
             if emptied:
                 phase[row] = OPEN
             elif phase[row] == COMPRESSED:
-                phase[row] = RESTORED if e > 0.0 else OPEN
+                phase[row] = RESTORED if e[row] ** 2 > 0.0 else OPEN
             else:
                 phase[row] = COMPRESSED
             y[:m][phase == OPEN] = 0.0
@@ -191,7 +192,7 @@ class _Springs:
         rate, delta = self.gap_rates(y), np.maximum(y[: self.size], 0.0)
         force = self.k * delta**self.exponent
         compressed: Booleans = phase == COMPRESSED
-        slow = self.one.e**2 or 1.0
+        slow = np.where(self.one.e**2 > 0.0, self.one.e**2, 1.0)
         change = np.where(compressed, -rate, np.where(phase == RESTORED, -rate / slow, 0.0))
         return np.concatenate([change, force, np.where(compressed, -rate * force, 0.0)])
 

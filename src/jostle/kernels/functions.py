@@ -30,9 +30,9 @@ class CannotCompile(Exception):
 
 
 def compiled(function: Callable[..., Any], arguments: int) -> Any:
-    """The function for a time and read-only arrays."""
+    """The function for a time and read-only arrays; an index outside them is an IndexError."""
     signature = types.float64, *(READ,) * (arguments - 1)
-    inner = function if hasattr(function, "py_func") else numba.njit(**OPTIONS)(function)
+    inner = numba.njit(boundscheck=True, **OPTIONS)(getattr(function, "py_func", function))
     try:
         inner.compile(signature)
     except errors.NumbaError as error:

@@ -261,7 +261,7 @@ class Kernels(ContactKernels, Protocol):
         sections: int,
         skipped: int,
         kept: int,
-    ) -> tuple[Array, Integers, Array, Array, Array]: ...
+    ) -> tuple[Array, ...]: ...
 
     def fly(
         self,
@@ -274,11 +274,12 @@ class Kernels(ContactKernels, Protocol):
         counts: Integers,
         touched: Array,
         hits: Array,
+        tangents: Array,
         steps: int,
         sections: int,
         skipped: int,
         kept: int,
-    ) -> tuple[Array, Integers, Array, Array, Array]: ...
+    ) -> tuple[Array, ...]: ...
 
 
 MANY = 20_000

@@ -177,12 +177,13 @@ class MoreauJean(Scheme):
     ) -> tuple[Projection, Array, Array]:  # fmt: skip
         """The law in all contacts that touch: the projection, u^{n+1} and p."""
         guess, rate, drift = state.impulses_of(touching), touching.G @ u.ravel(), touching.drifts(state.t, h)
-        if depth is None and law.uniform is not None and not any(rates.any() for rates in drift):
+        at_rest = not any(rates.any() for rates in drift)
+        if depth is None and touching.equal is None and at_rest and law.uniform is not None:
             e, C = law.uniform, Cone(touching.G, describe=touching.describe)
             P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
             return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
         before = rate + drift[0]
-        c = drift[1] + _coefficients(law, touching, before) * before
+        c = drift[1] + coefficients(law, touching, before) * before
         noise = np.zeros(len(c)) if touching.gap_at is None else DRIFT_NOISE / h * touching.noise
         length, equal = np.zeros(len(c)), touching.equal
         if depth is not None:
@@ -213,12 +214,3 @@ def _closed(contacts: Contacts, way: Array) -> Integers:
     """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities."""
     near = contacts.gap <= contacts.tolerance(way)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
-
-
-def _coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
-    """(m,) e of each contact; 0 for equalities, which the law does not apply to."""
-    if contacts.equal is None:
-        return coefficients(law, contacts, rate)
-    e, loose = np.zeros(len(rate)), np.flatnonzero(~contacts.equal)
-    e[loose] = coefficients(law, contacts.only(loose), rate[loose])
-    return e

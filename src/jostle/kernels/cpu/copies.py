@@ -50,7 +50,7 @@ def room(m: int, d: int) -> tuple[Floats2, Floats2, Floats2, Floats2, Floats2, O
     """The working arrays for m constraints in d coordinates."""
     most = min(m, d) + 1
     return (
-        np.zeros((8, d)), np.zeros((10, m)), np.zeros((m, d)), np.zeros((3, m)),
+        np.zeros((15, d)), np.zeros((10, m)), np.zeros((m, d)), np.zeros((3, m)),
         np.zeros((m + 2 * most + VECTORS, d + 1)), np.zeros((2, m + 1), np.int64),
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels.cpu.copies import FAR, GAP, NOISE, NOTHING, OFFSET, TOUCHED, _project, moved, room
+from jostle.kernels.cpu.copies import FAR, GAP, NOISE, NOTHING, OFFSET, TOUCHED, P, _project, moved, room
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows
 from jostle.kernels.reference.copies import (
@@ -28,18 +28,22 @@ from jostle.kernels.reference.copies import (
 from jostle.kernels.reference.dense import DEPENDENT
 from jostle.kernels.reference.flights import (
     FIRST_BISECTION,
+    LOST,
     MAX_ATTEMPTS,
     MAX_IMPACTS,
     RELEASE,
     SHORTEST_FLIGHT,
+    TANGENT_STEP,
     TIME_ROUND_OFF,
 )
 
 NEW_Q, NEW_U, STAGE_Q, STAGE_U, RATE, SUM, SLOPE, PULL = 0, 1, 2, 3, 4, 5, 6, 7
 """The rows of `vectors`: the end of a flight, a stage of it, u' there, the sums of all u' and of all q', and what u'
 would be without the contacts at rest."""
-RATE_BEFORE, GAP_BEFORE = 6, 7
-"""The rows of `per_row` that contain the rates and gaps at the start of a flight."""
+SHIFTED, AHEAD_Q, AHEAD_U, U_BEFORE, PULL_BEFORE = 8, 11, 12, 13, 14
+"""Rows of `vectors` for tangents: the state of a neighbour (three), where it ends, and u and u' before an impact."""
+RATE_BEFORE, GAP_BEFORE, ACTIVE = 6, 7, 8
+"""The rows of `per_row` that contain the rates and gaps at the start of a flight, and the impulses of an impact."""
 
 
 @jit(helper=True)
@@ -287,15 +291,127 @@ def _remove(unit: OutFloats, x: OutFloats, d: int) -> None:
 
 
 @jit(helper=True)
+def _carry(
+    force: Force, t: float, s: float, state: OutFloats2, tangents: OutFloats2, parameters: Floats, root: Floats,
+    resting: bool, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2,
+    lists: OutInts2,
+) -> int:  # fmt: skip
+    """The tangents after a flight of length s, by central differences; how the copy stands then."""
+    d = G.shape[1]
+    size = 0.0
+    for k in range(d):
+        size = max(size, abs(state[Q, k]), abs(state[U, k]), abs(vectors[NEW_Q, k]), abs(vectors[NEW_U, k]))
+    step = TANGENT_STEP * (size if size > 0.0 else 1.0)
+    shifted = vectors[SHIFTED : SHIFTED + 3]
+    for j in range(len(tangents)):
+        tangent = tangents[j]
+        for k in range(d):
+            shifted[Q, k], shifted[U, k] = state[Q, k] + step * tangent[k], state[U, k] + step * tangent[d + k]
+        status = _fly(force, t, s, shifted, parameters, root, resting, vectors, per_row, G, rows, work, lists)
+        if status != GOES_ON:
+            return status
+        for k in range(d):
+            vectors[AHEAD_Q, k], vectors[AHEAD_U, k] = vectors[NEW_Q, k], vectors[NEW_U, k]
+            shifted[Q, k], shifted[U, k] = state[Q, k] - step * tangent[k], state[U, k] - step * tangent[d + k]
+        status = _fly(force, t, s, shifted, parameters, root, resting, vectors, per_row, G, rows, work, lists)
+        if status != GOES_ON:
+            return status
+        for k in range(d):
+            tangent[k] = (vectors[AHEAD_Q, k] - vectors[NEW_Q, k]) / (2.0 * step)
+            tangent[d + k] = (vectors[AHEAD_U, k] - vectors[NEW_U, k]) / (2.0 * step)
+    return GOES_ON
+
+
+@jit(helper=True)
+def _stop_tangents(
+    tangents: OutFloats2, root: Floats, per_row: OutFloats2, G: OutFloats2, work: OutFloats2
+) -> None:  # fmt: skip
+    """Neighbours of a copy with contacts at rest have them, too: G dq = G du = 0."""
+    d = G.shape[1]
+    for j in range(len(tangents)):
+        _stop(per_row[TOUCHED], tangents[j, :d], root, G, work)
+        _stop(per_row[TOUCHED], tangents[j, d : 2 * d], root, G, work)
+
+
+@jit(helper=True)
+def _across(
+    force: Force, t: float, e: float, row: int, state: OutFloats2, tangents: OutFloats2, parameters: Floats,
+    root: Floats, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2,
+    lists: OutInts2,
+) -> int:  # fmt: skip
+    """The tangents after the impact of a row, which `_hit` has computed; how the copy stands then."""
+    m, d = G.shape
+    u, before, pulled, free = state[U], vectors[U_BEFORE], vectors[PULL_BEFORE], vectors[AHEAD_U]
+    resting = False
+    for i in range(m):
+        per_row[ACTIVE, i] = per_row[P, i]
+        resting = resting or per_row[TOUCHED, i] > 0.0
+    status = _accelerate(force, t, state[Q], u, parameters, root, resting, vectors, per_row, G, rows, work, lists)
+    if status != GOES_ON:
+        return status
+    released, rate = vectors[RATE], _rate(row, G, before)
+    for j in range(len(tangents)):
+        dq, du = tangents[j, :d], tangents[j, d : 2 * d]
+        tau = -_rate(row, G, dq) / rate if rate != 0.0 else 0.0
+        for k in range(d):
+            dq[k] += (before[k] - u[k]) * tau
+            du[k] += pulled[k] * tau
+            free[k] = du[k]
+        _stop(per_row[ACTIVE], free, root, G, work)
+        for k in range(d):
+            du[k] = (1.0 + e) * free[k] - e * du[k] - released[k] * tau
+    _stop_tangents(tangents, root, per_row, G, work)
+    _orthonormalise(tangents)
+    return GOES_ON
+
+
+@jit(helper=True)
+def _orthonormalise(tangents: OutFloats2) -> None:
+    """The tangents as an orthonormal basis; the last column adds up the logarithms of their growth, -inf if lost."""
+    size = tangents.shape[1] - 1
+    for j in range(len(tangents)):
+        length = _orthogonal(tangents, j, size)
+        if length > LOST:
+            tangents[j, size] += np.log(length)
+        else:
+            tangents[j, size] = -np.inf
+            axis, least = 0, np.inf
+            for k in range(size):
+                tangents[j, k] = 0.0
+                taken = 0.0
+                for b in range(j):
+                    taken += tangents[b, k] ** 2
+                if taken < least:
+                    axis, least = k, taken
+            tangents[j, axis] = 1.0
+            length = _orthogonal(tangents, j, size)
+        for k in range(size):
+            tangents[j, k] /= length
+
+
+@jit(helper=True)
+def _orthogonal(tangents: OutFloats2, j: int, size: int) -> float:
+    """Remove the earlier tangents from tangent j; the length of what is left."""
+    for _ in range(2):  # the second time removes the round-off of the first
+        for b in range(j):
+            _remove(tangents[b], tangents[j], size)
+    square = 0.0
+    for k in range(size):
+        square += tangents[j, k] ** 2
+    return np.sqrt(square)
+
+
+@jit(helper=True)
 def _step(
     force: Force, rows_of: Rows, t: float, h: float, e: float, parameters: Floats, root: Floats, state: OutFloats2,
     vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
-    hits: OutFloats2, counts: OutInts2, c: int,
+    hits: OutFloats2, tangents: OutFloats2, counts: OutInts2, c: int,
 ) -> int:  # fmt: skip
     """A step of length h: flights, and the impacts between them; how the copy stands then."""
     m, d = G.shape
-    past = 0.0
+    past, followed = 0.0, len(tangents) > 0
     rows_of(t, state[Q], parameters, per_row[GAP_BEFORE], G)
+    _stop_tangents(tangents, root, per_row, G, work)
     for _ in range(MAX_IMPACTS):
         s, resting = h - past, False
         for i in range(m):
@@ -309,7 +425,14 @@ def _step(
         )
         if status != GOES_ON:
             return status
-        if row >= 0:
+        if followed:
+            status = _carry(
+                force, t + past, moment, state, tangents, parameters, root, resting, vectors, per_row, G, rows, work,
+                lists,
+            )  # fmt: skip
+            if status != GOES_ON:
+                return status
+        if row >= 0 or followed:
             status = _fly(
                 force, t + past, moment, state, parameters, root, resting, vectors, per_row, G, rows, work, lists
             )
@@ -325,13 +448,28 @@ def _step(
                 if _rate(i, G, state[U]) > RELEASE * size:
                     per_row[TOUCHED, i] = 0.0
         if row < 0:
+            _orthonormalise(tangents)
             return GOES_ON
         past += moment
+        if followed:
+            status = _accelerate(
+                force, t + past, state[Q], state[U], parameters, root, resting, vectors, per_row, G, rows, work, lists
+            )
+            if status != GOES_ON:
+                return status
+            for k in range(d):
+                vectors[U_BEFORE, k], vectors[PULL_BEFORE, k] = state[U, k], vectors[RATE, k]
         status = _hit(
             force, t + past, h, e, row, state, parameters, root, vectors, per_row, G, rows, work, lists, hits, counts, c
         )
         if status != GOES_ON:
             return status
+        if followed:
+            status = _across(
+                force, t + past, e, row, state, tangents, parameters, root, vectors, per_row, G, rows, work, lists
+            )
+            if status != GOES_ON:
+                return status
         rows_of(t + past, state[Q], parameters, per_row[GAP_BEFORE], G)
         if past >= h:
             return GOES_ON
@@ -348,13 +486,15 @@ def fly(
     counts: Integers,
     touched: Array,
     hits: Array,
+    tangents: Array,
     steps: int,
     sections: int,
     skipped: int,
     kept: int,
 ) -> Moved:
     """See `reference.fly`."""
-    new = moved(states, counts, touched, hits, kept)
+    *written, saved = moved(states, counts, touched, hits, kept)
+    new = *written, tangents.copy(), saved
     working = room(touched.shape[2], states.shape[2])
     _fly_all(force, rows, numbers, parameters, root, *new, steps, sections, skipped, *working)
     return new
@@ -363,7 +503,8 @@ def fly(
 @jit()
 def _fly_all(
     force: Force, rows_of: Rows, numbers: Floats2, parameters: Floats2, root: Floats, states: OutFloats3,
-    counts: OutInts2, touched: OutFloats3, hits: OutFloats3, saved: OutFloats3, steps: int, sections: int, skipped: int,
+    counts: OutInts2, touched: OutFloats3, hits: OutFloats3, tangents: OutFloats3, saved: OutFloats3, steps: int,
+    sections: int, skipped: int,
     vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> None:  # fmt: skip
     m, d = G.shape
@@ -378,7 +519,7 @@ def _fly_all(
                 done = counts[c, DONE]
                 status = _step(
                     force, rows_of, t0 + done * h, h, e, parameters[c], root, states[c], vectors, per_row, G, rows,
-                    work, lists, hits[c], counts, c,
+                    work, lists, hits[c], tangents[c], counts, c,
                 )  # fmt: skip
                 if status != GOES_ON:
                     counts[c, STATUS] = status

@@ -42,8 +42,9 @@ NOISE_LEVEL = 4 * float(np.finfo(float).eps)
 
 Force = Callable[[float, Array, Array, Array, Array], None]
 Rows = Callable[[float, Array, Array, Array, Array], None]
-Moved = tuple[Array, Integers, Array, Array, Array]
-"""What `march` and `fly` return: the new states, counts, touched and hits, and q and u at the ends of sections."""
+Moved = tuple[Array, ...]
+"""What `march` and `fly` return: the new states, counts, touched and hits, with `fly` the tangents, and q and u at the
+ends of sections."""
 
 
 class Stopped(Exception):
@@ -92,11 +93,12 @@ class Copy:
     """One copy in motion. Its arrays are written into."""
 
     def __init__(self, force: Force, rows: Rows, c: int, given: tuple[Any, ...]):
-        numbers, parameters, root, states, counts, touched, hits = given
+        numbers, parameters, root, states, counts, touched, hits, *tangents = given
         self.force, self.rows, self.parameters, self.root = force, rows, parameters[c], root
         self.t0, self.h, self.e = numbers[c].tolist()
         self.q, self.before, self.u = states[c]
         self.counts, (self.touched, self.depth), self.hits = counts[c], touched[c], hits[c]
+        self.tangents = tangents[0][c] if tangents else np.zeros((0, 1))
 
     @property
     def t(self) -> float:
@@ -134,8 +136,7 @@ def moved(
 ) -> Moved:  # fmt: skip
     """Do the steps of all copies, one after the other; see `march`."""
     given = (*given[:3], *(array.copy() for array in given[3:]))
-    _, _, _, states, counts, touched, hits = given
-    n, _, d = states.shape
+    n, _, d = given[3].shape
     saved = np.full((n, kept, 2 * d), np.nan)
     for c in range(n):
         copy = Copy(force, rows, c, given)
@@ -148,7 +149,7 @@ def moved(
                 copy.counts[STATUS] = stopped.args[0]
             if copy.counts[STATUS] == GOES_ON and 0 <= section - skipped < kept:
                 saved[c, section - skipped] = np.concatenate([copy.q, copy.u])
-    return states, counts, touched, hits, saved
+    return *given[3:], saved
 
 
 def _finite(*arrays: Array) -> None:

@@ -5,6 +5,15 @@
 The gaps are affine in q and do not move. A step in which a gap closes ends there: the time of the impact is found on
 the flight itself. If the flights between impacts become short compared with the step, the contact comes to rest.
 Order 4; where a contact at rest opens, 2.
+
+Tangents (dq, du) are carried along: over a flight by central differences of it, and over an impact of row i at the time
+t with the accelerations a- and a+ by
+
+    tau = -G_i dq / G_i u-,      dq+ = dq + (u- - u+) tau,      du+ = J (du + a- tau) - a+ tau,      J = du+ / du-,
+
+where tau is how much later the neighbour hits (the saltation matrix; Müller 1995). In contacts at rest G dq = G du = 0.
+They are made orthonormal after each impact and each step, and the logarithms of what they grew by are summed
+(Benettin 1980).
 """
 
 from __future__ import annotations
@@ -28,6 +37,11 @@ TIME_ROUND_OFF = 4e-16
 RELEASE = 1e-13
 """A contact at rest opens if its gap grows faster than this fraction of the velocities, with and without contact."""
 
+TANGENT_STEP = 1e-5
+"""Step of the central differences of a flight, as a fraction of the state."""
+LOST = 1e-8
+"""A tangent that shrinks to less than this factor in one impact or one step has come to nothing."""
+
 
 def fly(
     force: Force,
@@ -39,32 +53,85 @@ def fly(
     counts: Integers,
     touched: Array,
     hits: Array,
+    tangents: Array,
     steps: int,
     sections: int,
     skipped: int,
     kept: int,
 ) -> Moved:
-    """All copies go on for `sections` times `steps` steps; see `copies.march`. touched is 1 in contacts at rest."""
-    given = numbers, parameters, root, states, counts, touched, hits
+    """All copies go on for `sections` times `steps` steps; see `copies.march`. touched is 1 in contacts at rest.
+
+    tangents (n, k, 2 d + 1) are k orthonormal vectors (dq, du) of each copy, and the sums of the logarithms of their
+    growth; they are returned after hits.
+    """
+    given = numbers, parameters, root, states, counts, touched, hits, tangents
     return moved(_step, force, rows, given, steps, sections, skipped, kept)
 
 
 def _step(copy: Copy) -> None:
     """A step of length h: flights, and the impacts between them."""
     past = 0.0
+    _stop_tangents(copy, copy.gaps(copy.t, copy.q)[1])
     for _ in range(MAX_IMPACTS):
         t, s = copy.t + past, copy.h - past
         row, s = _first_to_close(copy, t, s)
+        _carry(copy, t, s)
         copy.q[:], copy.u[:] = _flight(copy, t, s)
         G, F = copy.gaps(t, copy.q)[1], copy.acceleration(t + s, copy.q, copy.u)
         copy.touched[G @ copy.u > RELEASE * np.abs(G) @ (np.abs(copy.u) + s * np.abs(F))] = 0.0
         if row < 0:
-            return
+            break
         past += s
         _hit(copy, copy.t + past, row)
         if past >= copy.h:
-            return
-    raise Stopped(TOO_MANY_IMPACTS)
+            break
+    else:
+        raise Stopped(TOO_MANY_IMPACTS)
+    _orthonormalise(copy.tangents)
+
+
+def _carry(copy: Copy, t: float, s: float) -> None:
+    """The tangents after a flight of length s, by central differences."""
+    start, d = np.concatenate([copy.q, copy.u]), len(copy.q)
+    size = max(np.abs(start).max(), np.abs(_flight(copy, t, s)).max()) or 1.0
+    for tangent in copy.tangents[:, : 2 * d]:
+        step, ends = TANGENT_STEP * size, []
+        for sign in (1.0, -1.0):
+            copy.q[:], copy.u[:] = np.split(start + sign * step * tangent, 2)
+            ends.append(np.concatenate(_flight(copy, t, s)))
+        tangent[:] = (ends[0] - ends[1]) / (2.0 * step)
+    copy.q[:], copy.u[:] = np.split(start, 2)
+
+
+def _stop_tangents(copy: Copy, G: Array) -> None:
+    """Neighbours of a copy with contacts at rest have them, too: G dq = G du = 0."""
+    d, rest = len(copy.q), copy.touched > 0.0
+    for tangent in copy.tangents:
+        tangent[:d], tangent[d : 2 * d] = _along(copy, G[rest], tangent[:d]), _along(copy, G[rest], tangent[d : 2 * d])
+
+
+def _along(copy: Copy, G: Array, v: Array) -> Array:
+    """The vector nearest to v with G v = 0."""
+    A = G * copy.root
+    return np.asarray(v - copy.root * np.linalg.lstsq(A, A @ (v / copy.root), rcond=DEPENDENT)[0])
+
+
+def _orthonormalise(tangents: Array) -> None:
+    """The tangents as an orthonormal basis; the last column adds up the logarithms of their growth, -inf if lost."""
+    basis, total = tangents[:, :-1], tangents[:, -1]
+    for j, one in enumerate(basis):
+        for _ in range(2):
+            one -= basis[:j].T @ (basis[:j] @ one)
+        length = np.linalg.norm(one)
+        with np.errstate(divide="ignore"):
+            total[j] += np.log(length if length > LOST else 0.0)
+        if length <= LOST:
+            one[:] = 0.0
+            one[np.argmin((basis[:j] ** 2).sum(axis=0))] = 1.0
+            for _ in range(2):
+                one -= basis[:j].T @ (basis[:j] @ one)
+            length = np.linalg.norm(one)
+        one /= length
 
 
 def _on_contacts(copy: Copy, w: Array) -> Array:
@@ -162,12 +229,23 @@ def _hit(copy: Copy, t: float, row: int) -> None:
     """The impact of a row, and of contacts at rest, by Moreau's law; those whose next flight is short stay closed."""
     G, e = copy.gaps(t, copy.q)[1], copy.e
     copy.record(t, -float(G[row] @ copy.u), row)
+    before, pulled = copy.u.copy(), _on_contacts(copy, copy.acceleration(t, copy.q, copy.u))
     copy.touched[row] = 1.0
-    u = (1.0 + e) * _on_contacts(copy, copy.u) - e * copy.u
+    closed = G[copy.touched > 0.0]
+    found, p = copy.project(before, closed, np.zeros(len(closed)), np.zeros(len(closed)))
+    u = (1.0 + e) * found - e * before
     push = G @ copy.acceleration(t, copy.q, u)
     if not np.isfinite(push).all():
         raise Stopped(NOT_FINITE)
     stays = (push < 0.0) & (2.0 * (G @ u) <= -push * SHORTEST_FLIGHT * copy.h)
     copy.touched[:] = np.where(stays & (copy.touched > 0.0), 1.0, 0.0)
-    A = (G * copy.root)[copy.touched > 0.0]  # contacts at rest keep no velocity, neither into them nor away
-    copy.u[:] = u - copy.root * np.linalg.lstsq(A, A @ (u / copy.root), rcond=DEPENDENT)[0]
+    copy.u[:] = _along(copy, G[copy.touched > 0.0], u)  # contacts at rest keep no velocity, neither into nor away
+    released, d = _on_contacts(copy, copy.acceleration(t, copy.q, copy.u)), len(before)
+    for tangent in copy.tangents:
+        dq, du, rate = tangent[:d], tangent[d : 2 * d], G[row] @ before
+        tau = -(G[row] @ dq) / rate if rate != 0.0 else 0.0
+        hit = du + pulled * tau
+        dq += (before - copy.u) * tau
+        du[:] = (1.0 + e) * _along(copy, closed[p > 0.0], hit) - e * hit - released * tau
+    _stop_tangents(copy, G)
+    _orthonormalise(copy.tangents)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.errors import BrokenFile, FileIsThere, InvalidValue
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError
 from jostle.io.checkpoint import Checkpoint as File
 from jostle.io.checkpoint import stored_memory
 from jostle.io.checkpoint_contents import Contents
@@ -52,8 +52,15 @@ class Checkpoint:
 
     def check_free(self) -> None:
         """Refuse to overwrite another file, and, unless the user asked for it, another run or this one."""
-        self.file.check_free(self.run)
-        if self.path.exists() and not self.file.overwrite:
+        if not os.path.lexists(self.path):
+            return
+        try:
+            Contents(self.path, read_whole(self.path)).json("run")
+        except JostleError as error:
+            raise FileIsThere(
+                f"{self.path} exists already and is not replaced ({error}): remove it, or choose another name"
+            ) from None
+        if not self.file.overwrite:
             raise FileIsThere(
                 f"{self.path} exists: add resume=True to continue from it, remove it, or use "
                 f"jo.io.Checkpoint(path, overwrite=True)"
