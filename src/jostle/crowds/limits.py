@@ -76,7 +76,7 @@ def check_crossings(segments: Array, where: Any) -> None:
     >>> tangle = np.random.default_rng(0).uniform(0.0, 9.0, (1000, 2, 2))
     >>> check_crossings(tangle, "a.dxf")
     Traceback (most recent call last):
-    jostle.errors.InvalidValue: a.dxf has 117919 pairs of lines that cross, more than the limit MAX_CROSSINGS = 100000
+    jostle.errors.InvalidValue: a.dxf has 89644 pairs of lines that cross, more than the limit MAX_CROSSINGS = 50000
     """
     shapely = package("shapely")
     tree = shapely.STRtree(shapely.linestrings(segments))

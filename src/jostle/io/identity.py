@@ -169,7 +169,7 @@ class _Describer:
             self._entries(place, list(thing), f"{len(thing)} entries")
         elif isinstance(thing, set | frozenset):
             self.found[place] = f"{len(thing)} entries {digest(sorted(digest(describe(one)) for one in thing))}"
-        elif inspect.unwrap(thing) is not thing if callable(thing) else False:
+        elif callable(thing) and inspect.unwrap(thing) is not thing:
             self.add(place, inspect.unwrap(thing))
         elif callable(thing) and not is_of_jostle(thing):
             self.found[place] = f"function {_name(thing)}"
