@@ -221,7 +221,7 @@ class Contacts:
         >>> twice = jo.equalities(lambda t, q: [np.hypot(*q) - 1.0, q @ q - 1.0])           # the same circle
         >>> contacts = twice.linearise(0.0, np.array([0.0, 1.01]))
         >>> contacts.gap.round(6).tolist(), contacts.compatible_gap().round(6).tolist()
-        ([0.01, 0.0201], [0.010025, 0.02025])
+        ([0.01, 0.0201], [0.009975, 0.02015])
         """
         if self.equal is None or np.count_nonzero(self.equal) < 2:
             return self.gap

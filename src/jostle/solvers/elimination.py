@@ -139,7 +139,7 @@ def incompatible(G: LinearMap, c: Array) -> tuple[Array, Array]:
 def _regularised(G: LinearMap) -> tuple[Callable[[Array], Array], Array]:
     """(A A^T + delta)^-1 x as a function of x for the unit rows A of G, and the lengths of the rows."""
     from scipy.linalg.lapack import dpotrf, dpotrs
-    from scipy.sparse import csr_array, diags_array, eye_array
+    from scipy.sparse import csr_array
     from scipy.sparse.linalg import splu
 
     m, n = G.shape
@@ -150,7 +150,9 @@ def _regularised(G: LinearMap) -> tuple[Callable[[Array], Array], Array]:
         factor, _ = dpotrf(A @ A.T + REGULARISATION * np.eye(m))
         return (lambda x: np.asarray(dpotrs(factor, x)[0])), unit
     rows = csr_array(G.tocsr())
-    unit = np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), TINY)
-    rows = diags_array(1.0 / unit) @ rows
-    factors = splu((rows @ rows.T + REGULARISATION * eye_array(m)).tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
-    return factors.solve, unit
+    row = np.repeat(np.arange(m), np.diff(rows.indptr))
+    unit = np.maximum(np.sqrt(np.bincount(row, weights=rows.data**2, minlength=m)), TINY)
+    unit_rows = csr_array((rows.data / unit[row], rows.indices, rows.indptr), shape=rows.shape)
+    S = unit_rows @ unit_rows.T
+    S.setdiag(S.diagonal() + REGULARISATION)
+    return splu(S.T, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve, unit  # the transpose of CSR is CSC, S is symmetric
