@@ -26,7 +26,7 @@ def pages() -> dict[str, str]:
     """The text of each lesson, by its name.
 
     >>> sorted(pages())
-    ['evacuation', 'impacts', 'jamming', 'sweeping']
+    ['evacuation', 'impacts', 'jamming', 'sweeping', 'vibro_impact']
     """
     package = files("jostle")
     folder = package / PACKAGED
