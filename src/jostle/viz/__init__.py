@@ -13,8 +13,8 @@ page, serve, widget                                 the viewer: as an HTML file,
 use_style                                           the colours of jostle for other matplotlib figures
 QUANTITIES, OUTLINES                                registries: quantities that colour bodies, shapes of walls
 
-Functions that show a solution also take the result of `solve_by_events`, or the name of a trajectory file. All except the viewer draw with matplotlib. A
-function that draws one picture takes the Axes to draw on, `ax`, and returns it.
+Functions that show a solution also take the result of `solve_by_events`, or the name of a trajectory file. All except
+the viewer draw with matplotlib. A function that draws one picture takes the Axes to draw on, `ax`, and returns it.
 """
 
 from __future__ import annotations
