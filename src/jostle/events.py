@@ -75,7 +75,8 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     InvalidValue
         If `problem` is not a `Motion`, or the end is not after the start.
     SchemeRefuses
-        If the problem has more than 200 bodies, a law without one number e, or anything else that is not supported.
+        If the problem has more than 200 bodies, rods or other equalities, a law without one number e, or anything else
+        that is not supported.
     InfeasibleStart
         If q0 is not in the admissible set.
     UnresolvedEvent

@@ -30,7 +30,7 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure.
@@ -66,7 +66,7 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure.
@@ -116,7 +116,7 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     coordinate : int, default 0
         Number k of the coordinate, from 0.
@@ -163,7 +163,7 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution that has impacts; they are not stored in trajectory files.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure.

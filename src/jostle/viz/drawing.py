@@ -38,7 +38,7 @@ def draw(
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     k : int, default -1
         Number of the frame; negative numbers count from the end.
@@ -94,7 +94,7 @@ def strip(
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     moments : int or sequence of float, default 3
         Number of frames from start to end, or the times of the frames.

@@ -23,7 +23,7 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    sol : Solution, Evolution, Images, str or path
+    sol : Solution, EventSolution, Evolution, Images, str or path
         A solution, the run of a density, or the name of a file.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure.
@@ -71,7 +71,7 @@ def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    sol : Solution, str or path
+    sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure.

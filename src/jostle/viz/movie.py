@@ -55,7 +55,7 @@ def animate(
 
     Parameters
     ----------
-    sol : Solution, Evolution, Images, str or path
+    sol : Solution, EventSolution, Evolution, Images, str or path
         A solution, the run of a density, or the name of a file.
     path : str or path
         Name of the film, .mp4 or .gif.

@@ -97,7 +97,7 @@ def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | Non
 
     Parameters
     ----------
-    sol : Solution, Evolution, Images, str or path
+    sol : Solution, EventSolution, Evolution, Images, str or path
         A solution, the run of a density, or the name of a file.
     title : str, default ""
         Title of the page.

@@ -40,7 +40,7 @@ def page(
 
     Parameters
     ----------
-    sol : Solution, Evolution, Images, str or path
+    sol : Solution, EventSolution, Evolution, Images, str or path
         A solution, the run of a density, or the name of a file.
     path : str or path
         Name of the page, .html.

@@ -43,7 +43,7 @@ def widget(
 
     Parameters
     ----------
-    sol : Solution, Evolution, Images, str or path
+    sol : Solution, EventSolution, Evolution, Images, str or path
         A solution, the run of a density, or the name of a file.
     title : str, default ""
         Title of the viewer.
