@@ -327,3 +327,16 @@ def test_three_blocks_on_a_strip_come_to_an_excess_of_round_off_and_go_on():
     sol = jo.macro.solve(blocks, Impacts(), t=0.5, h=0.05)
     assert sol.mass == pytest.approx(np.full(11, 3.0), abs=1e-12)
     assert sol.density.max() <= 1.0 + 1e-8
+
+
+def test_the_desired_velocity_is_asked_for_once_in_each_part_of_a_step():
+    grid, asked = Grid([0, 0], [2, 1], h=1 / 8, closed=True), []
+
+    def wish(t, q):
+        asked.append(t)
+        return np.full_like(q, 1.0)
+
+    people = Crowd(grid=grid, density=0.5 * grid.block([0, 0], [1, 1]), velocity=wish)
+    sol = jo.macro.solve(people, Splitting(), t=0.5, h=0.1)
+    assert sol.stats["substeps"].sum() > 5
+    assert len(asked) == 1 + sol.stats["substeps"].sum()
