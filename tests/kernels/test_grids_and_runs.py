@@ -107,3 +107,13 @@ def test_runs_are_their_definition_and_the_library_agrees(low, high, masses):
         m = mass[points] if masses == "given" else np.ones(b - a)
         if not (lows[run] or highs[run]):
             np.testing.assert_allclose(u[points], isotonic_regression(y[points], weights=m).x, atol=1e-12)
+
+
+def test_jammed_cells_without_a_load_have_no_pressure():
+    """The squares of their residuals become zero before they are below a fraction of a load that is zero."""
+    nx, ny = 24, 20
+    east, north, extra = (np.full((nx, ny), 1e8) for _ in range(3))
+    b = np.full((nx, ny), -1.0)
+    b[4:20, 3:17] = 0.0
+    p, _, _ = solved(east, north, 0.01 * extra, b, start=np.where(b == 0.0, 1e-9, 0.0))
+    assert np.abs(p).max() <= 1e-20

@@ -316,3 +316,27 @@ def test_a_pressure_that_is_not_found_is_an_error(monkeypatch):
     flow = Flow(grid=grid, density=0.9, velocity=grid.velocity(lambda x, y: 1 - x, 0))
     with pytest.raises(jo.NotConverged, match=r"error of .* in the density, .* use a smaller h"):
         jo.macro.solve(flow, Splitting(), t=1.0, h=0.1)
+
+
+def test_three_blocks_on_a_strip_come_to_an_excess_of_round_off_and_go_on():
+    """A density of 1 + 2e-16 in one full cell: all loads of the full zone are round-off, or zero."""
+    grid = Grid([0, 0], [6, 1], h=1 / 40, closed=((False, False), (True, True)))
+    left, middle, right = (grid.block([x, 0], [x + 1, 1]) for x in (0.5, 2.5, 4.5))
+    velocity = grid.velocity(1.0 * left - 1.0 * right, 0)
+    blocks = Flow(grid=grid, density=left | middle | right, velocity=velocity, law=jo.Restitution(0.5))
+    sol = jo.macro.solve(blocks, Impacts(), t=0.5, h=0.05)
+    assert sol.mass == pytest.approx(np.full(11, 3.0), abs=1e-12)
+    assert sol.density.max() <= 1.0 + 1e-8
+
+
+def test_the_desired_velocity_is_asked_for_once_in_each_part_of_a_step():
+    grid, asked = Grid([0, 0], [2, 1], h=1 / 8, closed=True), []
+
+    def wish(t, q):
+        asked.append(t)
+        return np.full_like(q, 1.0)
+
+    people = Crowd(grid=grid, density=0.5 * grid.block([0, 0], [1, 1]), velocity=wish)
+    sol = jo.macro.solve(people, Splitting(), t=0.5, h=0.1)
+    assert sol.stats["substeps"].sum() > 5
+    assert len(asked) == 1 + sol.stats["substeps"].sum()

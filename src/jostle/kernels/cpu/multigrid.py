@@ -3,7 +3,8 @@
 All grids of the hierarchy lie one after the other in flat arrays, each with a rim of empty cells. Four cells become
 one; the coarse matrix P^T A P is halved, because a coarse face is twice as long and twice as far from its neighbours,
 and so carries as much as a fine one (Braess 1995). One red-black Gauss-Seidel sweep down and its mirror image up make
-the cycle symmetric.
+the cycle symmetric. Sums have a fixed order: if the compiler chose it, the last bits would depend on the version of a
+loop that runs, which addresses of arrays decide.
 """
 
 from __future__ import annotations
@@ -168,27 +169,31 @@ def _cycle(table: Ints2, D: Floats, E: Floats, N: Floats, inverse: Floats, x: Ou
             _restrict(table, level, D, E, N, inverse, x, r)
 
 
-@jit(helper=True, fastmath={"contract", "reassoc"})
-def _times(table: Ints2, D: Floats, E: Floats, N: Floats, x: Floats, out: OutFloats) -> float:
-    """out = A x on the finest grid, and x . out."""
+@jit(helper=True, fastmath={"contract"})
+def _times(table: Ints2, D: Floats, E: Floats, N: Floats, x: Floats, out: OutFloats) -> None:
+    """out = A x on the finest grid."""
     nx, ny, _, s = _grid(table, 0)
-    total = 0.0
     for i in range(1, nx + 1):
         for k in range(i * s + 1, i * s + ny + 1):
             out[k] = D[k] * x[k] - E[k] * x[k + s] - E[k - s] * x[k - s] - N[k] * x[k + 1] - N[k - 1] * x[k - 1]
-            total += x[k] * out[k]
-    return total
 
 
-@jit(helper=True, fastmath={"contract", "reassoc"})
+@jit(helper=True, fastmath={"contract"})
 def _dot(x: Floats, y: Floats, size: int) -> float:
-    total = 0.0
-    for k in range(size):
-        total += x[k] * y[k]
-    return total
+    """x . y in a fixed order, in four sums that do not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = size - size % 4
+    for k in range(0, whole, 4):
+        a += x[k] * y[k]
+        b += x[k + 1] * y[k + 1]
+        c += x[k + 2] * y[k + 2]
+        d += x[k + 3] * y[k + 3]
+    for k in range(whole, size):
+        a += x[k] * y[k]
+    return (a + b) + (c + d)
 
 
-@jit(helper=True, fastmath={"contract", "reassoc"})
+@jit(helper=True, fastmath={"contract"})
 def _conjugate_gradients(
     table: Ints2,
     D: Floats,
@@ -214,7 +219,11 @@ def _conjugate_gradients(
         beta = rz / rz_before if step else 0.0
         for k in range(size):
             d[k] = z[k] + beta * d[k]
-        way = rz / _times(table, D, E, N, d, Ad)
+        _times(table, D, E, N, d, Ad)
+        curvature = _dot(d, Ad, size)
+        if not curvature > 0.0:  # the residual is so small that its square is zero: the load is zero in all these cells
+            return step
+        way = rz / curvature
         for k in range(size):
             if inverse[k] != 0.0:
                 p[k] += way * d[k]

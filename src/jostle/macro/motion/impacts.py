@@ -24,7 +24,7 @@ from jostle.macro.motion.domain import Faces
 from jostle.macro.motion.momentum import carried, impulses, velocities
 from jostle.macro.motion.pressure import INNER_TOLERANCE, hard
 from jostle.macro.motion.problems import Flow
-from jostle.macro.motion.scheme import Scheme, driven, emptied
+from jostle.macro.motion.scheme import Scheme, emptied
 from jostle.macro.motion.state import State
 from jostle.macro.motion.transport import flux
 from jostle.macro.square import Square
@@ -87,7 +87,7 @@ class Impacts(Scheme):
         if self.structure not in known:
             raise InvalidValue(f"structure must be one of {', '.join(known)}, not {self.structure!r}")
 
-    def step(self, problem: Flow, state: State, h: float) -> State:
+    def step(self, problem: Flow, state: State, u: Faces, h: float) -> State:
         """Advance the density by one step that is short enough; `advance` cuts longer steps.
 
         Parameters
@@ -96,6 +96,8 @@ class Impacts(Scheme):
             The problem.
         state : State
             The state at the beginning of the step.
+        u : tuple of array
+            Velocities of free motion on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
         h : float
             Length of the step.
 
@@ -110,7 +112,6 @@ class Impacts(Scheme):
             If the pressure misses its tolerance.
         """
         domain = problem.domain
-        u = driven(problem, state, h)
         free = flux(domain, state.density, u, h)
         arrived = state.density - domain.divergence(free)
         # a small excess in a corner of a large full zone raises the potential in the whole zone, which coarser grids

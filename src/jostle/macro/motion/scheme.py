@@ -52,8 +52,8 @@ class Scheme:
         velocity = problem.start() if isinstance(problem, Flow) else problem.wish(t)
         return State(t, np.array(problem.density), velocity, np.zeros(problem.grid.shape))
 
-    def step(self, problem: Any, state: State, h: float) -> State:
-        """One step of length h."""
+    def step(self, problem: Any, state: State, u: Faces, h: float) -> State:
+        """One step of length h, in which mass moves freely with the velocity u."""
         raise NotImplementedError
 
     def advance(self, problem: Crowd | Flow, state: State, h: float, t_next: float | None = None) -> State:
@@ -61,7 +61,8 @@ class Scheme:
         end = state.t + h if t_next is None else t_next
         left, parts, iterations, pressure = h, 0, 0, np.zeros(problem.grid.shape)
         while left > 0.0:
-            crossed = crossing(problem.domain, driven(problem, state, left), left)
+            u = driven(problem, state, left)
+            crossed = crossing(problem.domain, u, left)
             if not np.isfinite(crossed):
                 raise NotFinite(f"the velocity at t = {state.t:g} is not finite")
             number = max(int(np.ceil(crossed / MAX_CROSSED)), 1)
@@ -71,7 +72,9 @@ class Scheme:
                     f"{number} parts: use h below {MAX_SUBSTEPS * MAX_CROSSED * left / crossed:.2g}"
                 )
             part = left / number
-            state = self.step(problem, state, part)
+            if number > 1 and isinstance(problem, Flow):  # the force acts for a shorter time
+                u = driven(problem, state, part)
+            state = self.step(problem, state, u, part)
             _check(state, self.tol)
             parts, iterations = parts + 1, iterations + state.iterations
             pressure += part / h * state.pressure

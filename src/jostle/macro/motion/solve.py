@@ -91,7 +91,9 @@ def solve(
     Interrupted
         After Ctrl-C, at the end of a step; `error.solution` has the frames so far.
     FileIsThere
-        If the output file exists already.
+        If the output file or the checkpoint exists already, or another program replaced the output file meanwhile.
+    FileInUse
+        If another run writes the output file.
 
     Examples
     --------

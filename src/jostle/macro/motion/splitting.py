@@ -13,11 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jostle.arrays import Array
+from jostle.macro.motion.domain import Faces
 from jostle.macro.motion.momentum import carried, impulses, velocities
 from jostle.macro.motion.passages import passed
 from jostle.macro.motion.pressure import Spread, hard
 from jostle.macro.motion.problems import Crowd, Flow
-from jostle.macro.motion.scheme import Scheme, driven, emptied
+from jostle.macro.motion.scheme import Scheme, emptied
 from jostle.macro.motion.state import State
 from jostle.macro.motion.transport import flux
 
@@ -43,7 +44,7 @@ class Splitting(Scheme):
     [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
 
-    def step(self, problem: Crowd | Flow, state: State, h: float) -> State:
+    def step(self, problem: Crowd | Flow, state: State, u: Faces, h: float) -> State:
         """Advance the density by one step that is short enough; `advance` cuts longer steps.
 
         Parameters
@@ -52,6 +53,8 @@ class Splitting(Scheme):
             The problem.
         state : State
             The state at the beginning of the step.
+        u : tuple of array
+            Velocities of free motion on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
         h : float
             Length of the step.
 
@@ -66,7 +69,6 @@ class Splitting(Scheme):
             If the pressure misses its tolerance.
         """
         domain, side = problem.domain, problem.grid.h
-        u = driven(problem, state, h)
         free = flux(domain, state.density, u, h)
         arrived = state.density - domain.divergence(free)
         P, iterations = self.spread(problem, state, arrived, h)
