@@ -171,6 +171,7 @@ def calls(path):
         "stress": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
         "time_in_contact": {"sol": run, "threshold": 0.0},
         "wall_force": {"sol": run, "k": -1},
+        "wall_labels": {"sol": run},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
     }
     hit = {"before": [-1.0, -0.5], "cone": cone, "law": jo.Restitution(1.0), "mass": 1.0}

@@ -17,7 +17,7 @@ from jostle.analysis.contact_numbers import coordination, coordination_by_gap
 from jostle.analysis.force_chains import force_chains, force_distribution
 from jostle.analysis.grains import forces, pressure, stress
 from jostle.analysis.packing_fraction import packing_fraction
-from jostle.analysis.wall_forces import wall_force, wall_pressure
+from jostle.analysis.wall_forces import wall_force, wall_labels, wall_pressure
 from jostle.step_statistics import STATISTICS
 
 G = 9.81
@@ -410,6 +410,24 @@ def test_a_body_that_left_at_the_end_of_a_step_took_part_in_it():
     assert np.isnan(sol.q[-1]).any(axis=1).tolist() == [False, True]
     assert force_between(sol) == pytest.approx({(0, 1): 1.0, (0, -1): 2.0})
     assert coordination(sol, fewest=1).z == 1.5
+
+
+def test_each_row_of_the_forces_on_walls_has_a_label_of_its_own(tmp_path):
+    """Two boxes have sides of the same names, and constraints of a user have none."""
+    outer = jo.Box([-9.0, -9.0], [9.0, 9.0], radii=0.5)
+    inner = jo.Box([0.0, 0.0], [5.0, np.inf], radii=0.5)
+    ceiling = jo.HalfSpace([0.0, -1.0], offset=-8.0, radii=0.5)
+    within = jo.Balls([0.5, 0.5]) & outer & inner & ceiling
+    resting = jo.Motion(q0=[[1.0, 0.5], [3.0, 0.5]], force=[0.0, -2.0], within=within)
+    path = tmp_path / "run.vtkhdf"
+    sol = jo.solve(resting, jo.Maury(), t=0.1, h=0.1, output=jo.io.Output(path, contacts=True))
+    for run in (sol, jo.io.read(path)):
+        labels, force = wall_labels(run), wall_force(run)
+        assert len(set(labels)) == len(labels) == len(force) == 8
+        (loaded,) = np.flatnonzero(force.any(axis=1))
+        assert labels[loaded] == "wall 5 (wall q[1] >= lower)"
+    own = jo.Sweeping(q0=[0.0, 1.0], velocity=[0.0, -1.0], within=jo.constraints(lambda t, q: [q[0] + 1.0, q[1]]))
+    assert wall_labels(jo.solve(own, jo.Venel(), t=0.1, h=0.1)) == ("wall 0", "wall 1")
 
 
 # Force chains

@@ -24,7 +24,7 @@ from jostle.analysis.samples import summary
 from jostle.analysis.venel import eta, gamma, inverse_triangle, most_neighbours
 from jostle.analysis.voronoi import densities, density
 from jostle.analysis.walks import travel
-from jostle.analysis.wall_forces import wall_force, wall_pressure
+from jostle.analysis.wall_forces import wall_force, wall_labels, wall_pressure
 
 __all__ = [
     "Forces",
@@ -71,6 +71,7 @@ __all__ = [
     "time_in_contact",
     "travel",
     "wall_force",
+    "wall_labels",
     "wall_pressure",
     "weidmann",
 ]

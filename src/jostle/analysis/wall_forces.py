@@ -30,8 +30,8 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
     Returns
     -------
     ndarray, shape (walls, d)
-        The forces, in the order of the sets. A `Box` has first its lower sides, axis by axis, then its upper sides;
-        sides at infinity are left out.
+        The forces, in the order of the sets; `wall_labels` says which wall each row is. A `Box` has first its lower
+        sides, axis by axis, then its upper sides; sides at infinity are left out.
 
     Raises
     ------
@@ -53,6 +53,41 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
     total = np.zeros((_walls(sol, k), found.normals.shape[1]))
     np.add.at(total, walls, (found.magnitude[:, None] * found.normals)[on_wall])
     return total
+
+
+@check_arguments
+def wall_labels(sol: Solution) -> tuple[str, ...]:
+    """A label for each row of `wall_force` and `wall_pressure`: the number of the wall and what it is.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run, from memory or from a file.
+
+    Returns
+    -------
+    tuple of str
+        One label for each wall, all different: the number of the wall, as in `sol.impulses()`, and its name in
+        ``sol.facts.wall_names``. Constraints of a user have no names.
+
+    Raises
+    ------
+    InvalidValue
+        If the file does not contain the number of walls.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
+    >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
+    >>> for label, force in zip(wall_labels(sol), wall_force(sol).round(2) + 0.0):
+    ...     print(label, force)
+    wall 0 (wall q[0] >= lower) [-4.64  0.  ]
+    wall 1 (wall q[1] >= lower) [  0.   -20.34]
+    wall 2 (wall q[0] <= upper) [4.64 0.  ]
+    """
+    names = sol.facts.wall_names or ("",) * _walls(sol, 0)
+    return tuple(f"wall {number} ({name})" if name else f"wall {number}" for number, name in enumerate(names))
 
 
 def _walls(sol: Solution, k: int) -> int:
