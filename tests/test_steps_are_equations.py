@@ -108,5 +108,5 @@ def test_a_mass_matrix_that_couples_absent_bodies_is_an_error():
     pair = jo.Motion(
         q0=[[0.0, 0.0], [3.0, 0.0]], force=[1.0, 0.0], mass=mass, within=jo.Balls([0.5, 0.5]), present=[True, False]
     )
-    with pytest.raises(jo.InvalidValue, match="moved body 1, which is not present: a matrix of mass.*couples bodies"):
+    with pytest.raises(jo.InvalidValue, match=r"moved body 1, which is not present: a matrix of mass.*couples"):
         jo.solve(pair, jo.Maury(), t=1.0, h=0.1)
