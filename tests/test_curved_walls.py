@@ -97,6 +97,15 @@ def test_a_ball_that_is_too_fast_for_its_container_stays_inside_or_is_an_error(s
     assert furthest <= 1.0
 
 
+def test_a_crank_in_a_bearing_with_clearance_does_not_leave_it_in_silence():
+    """The pin turns in a bearing of radius 0.05, with a clearance of 0.2 mm; a step of 0.2 ms moves it by 0.3 mm."""
+    bearing = jo.Inside(lambda t: 0.05 * np.array([np.cos(10.0 * np.pi * t), np.sin(10.0 * np.pi * t)]), 2e-4)
+    pin = jo.Motion(q0=[[0.05, 0.0]], v0=[[0.0, 0.5 * np.pi]], within=bearing)
+    with pytest.raises(jo.LeftTheSet, match=r"body 0 went through container 0.*choose h below"):
+        jo.solve(pin, jo.MoreauJean(), t=0.02, h=2e-4)
+    assert jo.solve(pin, jo.MoreauJean(), t=0.005, h=1e-5).overlap <= 0.01
+
+
 def test_the_error_names_the_container_and_a_step_that_is_short_enough():
     ball = jo.Motion(q0=[0.3, 0.0], v0=[100.0, 0.0], within=jo.Inside([0.0, 0.0], 1.0, radii=0.1))
     with pytest.raises(jo.LeftTheSet, match=r"body 0 went through container 0.*choose h below 0\.001"):

@@ -230,7 +230,7 @@ def test_five_balls_that_fall_one_after_the_other_come_to_rest(e):
     """Each of them bounces on a column that rests; gap rates far below round-off would keep the impacts going."""
     line = jo.Line(np.full(5, 0.5), lower=0.0)
     sol = jo.solve_by_events(
-        jo.Motion(q0=1.0 + 1.5 * np.arange(5), force=-G, within=line, law=jo.Restitution(e)), t=30.0
+        jo.Motion(q0=1.0 + 1.5 * np.arange(5), force=[-G] * 5, within=line, law=jo.Restitution(e)), t=30.0
     )
     np.testing.assert_allclose(sol.u(30.0), 0.0, atol=1e-15)
     np.testing.assert_allclose(sol.q(30.0), 0.5 + np.arange(5), atol=1e-13)

@@ -391,7 +391,7 @@ def test_a_wall_that_moves_hits_with_its_own_speed():
 
 def test_round_off_is_no_impact():
     """Three touching balls fall together: only the lowest hits something."""
-    column = jo.Motion(q0=[1.0, 2.0, 3.0], force=-1.0, within=jo.Line([0.5] * 3, lower=0.0))
+    column = jo.Motion(q0=[1.0, 2.0, 3.0], force=[-1.0] * 3, within=jo.Line([0.5] * 3, lower=0.0))
     assert jo.solve(column, jo.Maury(), t=1.5, h=1e-3).impacts().pairs.tolist() == [[0, -1]]
 
 
@@ -408,7 +408,7 @@ def test_no_impact_is_an_empty_table(scheme):
 
 def hurried(strict):
     """A column of three balls on the floor, projected by a solver that is not given the time."""
-    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=-9.81, within=jo.Line([0.5] * 3, lower=0.0))
+    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=[-9.81] * 3, within=jo.Line([0.5] * 3, lower=0.0))
     return jo.solve(column, jo.Maury(solver=jo.GaussSeidel(max_iterations=1)), t=0.3, h=0.1, strict=strict)
 
 
@@ -433,7 +433,7 @@ def test_without_strict_it_is_recorded_instead():
 
 
 def test_a_run_that_did_not_converge_does_not_say_that_it_stopped_well():
-    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=-9.81, within=jo.Line([0.5] * 3, lower=0.0))
+    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=[-9.81] * 3, within=jo.Line([0.5] * 3, lower=0.0))
     scheme = jo.Maury(solver=jo.GaussSeidel(max_iterations=1))
     sol = jo.solve(column, scheme, t=0.3, h=0.1, strict=False, until=lambda state: state.t > 0.15)
     assert sol.status == "not converged"

@@ -222,7 +222,7 @@ def test_a_run_that_was_stopped_and_goes_on_to_its_end_is_finished(tmp_path):
 
 
 def test_steps_that_were_not_solved_are_remembered_by_a_resumed_run(tmp_path):
-    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=-9.81, within=jo.Line([0.5] * 3, lower=0.0))
+    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=[-9.81] * 3, within=jo.Line([0.5] * 3, lower=0.0))
     hurried = jo.Maury(solver=jo.GaussSeidel(max_iterations=1))
     keep = {"h": 0.1, "strict": False, "checkpoint": tmp_path / "c"}
     assert jo.solve(column, hurried, t=0.3, **keep).status == "not converged"

@@ -26,7 +26,7 @@ import numpy as np
 
 from jostle.arrays import Array, dot
 from jostle.convex.metric import Metric, metric
-from jostle.errors import InvalidValue, UnstableStep, warn
+from jostle.errors import InvalidValue, NotFinite, UnstableStep, warn
 from jostle.problems import Motion
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
@@ -84,8 +84,6 @@ class _Step(NamedTuple):
     after: State
     h: float
     a: Array
-    power: float
-    """|a|_M^2."""
 
 
 class ForceWatch:
@@ -120,15 +118,15 @@ class ForceWatch:
         u, a = before.u.ravel(), (state.u - before.u).ravel()
         if state.contacts is not None and state.multipliers.any():
             a = a - M.solve(state.contacts.G.adjoint(state.multipliers))
-        power = M.inner(a, a)
-        self.last = _Step(before, state, h, a, power)
+        self.last = _Step(before, state, h, a)
         if last is None or last.after is not before or last.h != h:
             self.growth, self.turns = 1.0, 0
             return
         if M.inner(a, last.a) >= 0.0 or not M.inner(last.a - a, u) > STABLE * M.inner(u, u):
             self.growth, self.turns = 1.0, 0
             return
-        self.growth, self.turns = max(self.growth * power / last.power, 1.0), self.turns + 1
+        grown = M.inner(a, a) / M.inner(last.a, last.a)
+        self.growth, self.turns = max(self.growth * grown, 1.0), self.turns + 1
         if self.growth >= NOTABLE_GROWTH or self.turns >= NOTABLE_TURNS:
             self._examine(last.before, before, h, number)
             self.growth, self.turns = 1.0, 0
@@ -138,7 +136,7 @@ class ForceWatch:
         if self.problem.past is not None:
             self.done = True
             return
-        t, force = now.t, self.problem.force
+        t, force, middle = now.t, self.problem.force, ((now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
         here, again = force(t, now.q, now.u), force(t, now.q, now.u)
         if (here != again).any():  # random forces do not depend on the state alone
             self.done = True
@@ -152,7 +150,10 @@ class ForceWatch:
         if not h * h * K + 2.0 * h * C > STABLE:
             return
         stiffness, damping = h * h * steepest, h * strongest
-        half = force(t, (now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
+        try:
+            half = force(t, *middle)
+        except NotFinite:
+            return  # the force is not defined between the two states: it is no spring
         if np.abs(half - (here + there) / 2.0).max() > STRAIGHT * np.abs(here - there).max() / 2.0:
             return  # a switch, about which the motion chatters
         self.done = True
