@@ -108,7 +108,7 @@ def test_seeds_and_rates_of_sources_count():
     within = jo.Balls([0.3, 0.3])
     box = ([0.0, 0.0], [3.0, 3.0])
     sources = [
-        jo.Source(box, rate=rate, within=within, seed=seed, velocity=v)
+        jo.Source(box, rate=rate, within=within, seed=seed, velocity=[v, 0.0])
         for rate, seed, v in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1.0)]
     ]
     assert len({tuple(sorted(describe(source).items())) for source in sources}) == 4
