@@ -603,3 +603,26 @@ def test_the_same_problem_gives_the_same_bits(scheme):
     within = jo.Balls([0.5, 0.5]) & jo.HalfSpace([-1.0, 0.0], -3.0, radii=0.5)
     runs = [jo.solve(drift(scheme, [[0.0, 0.0], [1.5, 0.1]], within), scheme, t=2.0, h=0.1) for _ in range(2)]
     assert runs[0].q.tobytes() == runs[1].q.tobytes()
+
+
+def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_path):
+    """Discs swell in a box; the last step has no solution, and the run stops before it."""
+    steps, step = [], jo.Maury.step
+    monkeypatch.setattr(jo.Maury, "step", lambda self, *given: steps.append(1) or step(self, *given))
+    swelling = jo.Motion(q0=[[1.0], [5.0]], within=jo.Balls(lambda t: np.full(2, 1.0 + t)) & jo.Box([0.0], [6.0]))
+
+    class NoRoom:
+        ended_by = jo.EmptySet
+
+        def __call__(self, state):
+            return False
+
+    output, where = tmp_path / "run.vtkhdf", tmp_path / "run.checkpoint"
+    sol = jo.solve(swelling, jo.Maury(), t=1.0, h=0.1, every=3, until=NoRoom(), output=output, checkpoint=where)
+    assert (sol.status, len(steps), sol.t[-1].round(9)) == ("stopped", 6, 0.5)
+    again = jo.solve(
+        swelling, jo.Maury(), t=1.0, h=0.1, every=3, until=NoRoom(), output=output, checkpoint=where, resume=True
+    )
+    assert again.t.tolist() == sol.t.tolist()
+    with pytest.raises(jo.EmptySet):
+        jo.solve(swelling, jo.Maury(), t=1.0, h=0.1)

@@ -128,7 +128,8 @@ def solve(
         after each multiple of that time is saved. The first and last states are always saved. None saves every step.
     until : callable (state) -> bool or str, optional
         Ends the run after the first step for which it returns True; the status is then "stopped", or "blocked" if it
-        returns that word. The `State` has ``.t``, ``.q`` and ``.u``.
+        returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
+        class, also stops the run before a step that raises this error.
     change : callable (state) -> State, or a sequence of them, optional
         Called after each step; the run continues from the state that it returns. `Source` and `Outlet` let bodies come
         and go.
@@ -263,6 +264,12 @@ def solve(
                 if progress is not None:
                     now = where.host(state)
                     progress(Progress(number, grid.count, t_next, grid.end, now, _status(quality, ended)))
+            except getattr(until, "ended_by", ()):
+                state, ended = before, STOPPED
+                if recorder.saved_at < state.t:
+                    recorder.save(where.host(state))
+                keeping.save(recorder, there)
+                break
             except (Exception, KeyboardInterrupt) as error:
                 _close(recorder, error, before, where, number, t_next)
                 raise

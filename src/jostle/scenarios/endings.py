@@ -12,9 +12,7 @@ from pydantic import Field
 from jostle.analysis.blockades import STANDSTILL, STANDSTILL_DISTANCE
 from jostle.arrays import Array, Booleans
 from jostle.errors import EmptySet
-from jostle.problems import Motion
 from jostle.scenarios.fields import NotNegative, Number, Positive, Share, Table
-from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.statuses import BLOCKED
 
@@ -143,17 +141,21 @@ class EmptyOrBlocked:
         return bool((away > STANDSTILL_DISTANCE * np.asarray(self.radii))[here].any())
 
 
-def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:
-    """A condition that ends a run when no velocities allow another step of length h."""
-    return partial(_stuck, problem, scheme, h)
+class NoRoom:
+    """Ends a run at the first step that no velocities allow: swelling grains are jammed.
 
+    >>> import jostle as jo
+    >>> discs = jo.Balls(lambda t: np.array([1.0, 1.0]) + t) & jo.Box([0.0], [6.0])
+    >>> swelling = jo.Motion(q0=[[1.0], [5.0]], within=discs)
+    >>> sol = jo.solve(swelling, jo.Maury(), t=1.0, h=0.1, until=NoRoom())
+    >>> sol.status, sol.t[-1].round(9).item()
+    ('stopped', 0.5)
+    """
 
-def _stuck(problem: Motion, scheme: Scheme, h: float, state: State) -> bool:
-    try:
-        scheme.advance(problem, state, h)
-    except EmptySet:
-        return True
-    return False
+    ended_by = EmptySet
+
+    def __call__(self, state: State) -> bool:
+        return False
 
 
 Until = Annotated[Never | Empty | Below | Jammed | AtRest, Field(discriminator="kind")]

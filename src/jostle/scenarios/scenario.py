@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from jostle.macro.motion.schemes import DENSITY_SCHEMES
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.densities import DensityRun, DensityTable, outside_of_densities
-from jostle.scenarios.endings import AtRest, Below, Ending, Until, jammed
+from jostle.scenarios.endings import AtRest, Below, Ending, NoRoom, Until
 from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Switch, Table, Text, complain
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.methods import DEFAULT_SOLVER, AllSchemes, Method, table_of
@@ -241,7 +241,7 @@ class Scenario(Table):
         scheme = self._scheme()
         with belongs_to("problem"):
             scheme.start(built.problem, 0.0)
-        t, h, until = self.run.t, self.run.h, self._until(built, scheme)
+        t, h, until = self.run.t, self.run.h, self._until(built)
         return Run(built.problem, scheme, t, h, self._every(), until, built.change or None, self.run.strict)
 
     def _build_density(self) -> DensityRun:
@@ -277,13 +277,12 @@ class Scenario(Table):
     def _ending(self) -> str:
         return self.problem.ending() if self.run.until is None else self.run.until.kind
 
-    def _until(self, built: Built, scheme: Scheme) -> Ending | None:
+    def _until(self, built: Built) -> Ending | None:
         until: Any = self.run.until
         if isinstance(until, Below | AtRest):
             return until.build()
         if self._ending() == "jammed":
-            assert isinstance(built.problem, Motion)
-            return jammed(built.problem, scheme, self.run.h)
+            return NoRoom()
         return built.empty if self._ending() == "empty" else None
 
 
