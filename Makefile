@@ -43,6 +43,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, and compar
 	$(BENCH)/bin/python benchmarks/game_physics.py
 	$(BENCH)/bin/python benchmarks/chain.py
 	$(BENCH)/bin/python benchmarks/projections.py
+	$(BENCH)/bin/python benchmarks/settled_discs.py
 	$(BENCH)/bin/python benchmarks/packings.py
 	$(BENCH)/bin/python benchmarks/writing.py
 	$(BENCH)/bin/python benchmarks/crowd.py

@@ -39,15 +39,17 @@ def main() -> None:
     """Print one line for each number of discs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer discs and repetitions")
-    quick, usual = parser.parse_args().quick, dual_active_set.MIN_GUESSED_ROWS
+    quick, usual, figures = parser.parse_args().quick, dual_active_set.MIN_GUESSED_ROWS, []
+    print("discs  rows  from w, ms  from the step before, ms  residual  solvers")
     for n in (30, 60) if quick else (20, 30, 40, 50, 60, 80, 100, 150, 200):
         problem = settled(n)
         found = [(step_time(problem, COLD), step_time(problem, usual)) for _ in range(2 if quick else 4)]
         cold, now = (min(pair[k][0] for pair in found) for k in (0, 1))
         sol = found[0][1][1]
-        told = {"discs": n, "rows": round(float(sol.stats["rows"].mean())), "solvers": sorted({*sol.stats["solver"]})}
-        told |= {"from w, ms": round(cold, 2), "now, ms": round(now, 2), "residual": float(f"{sol.residual:.1e}")}
-        print(json.dumps(told))
+        rows, solvers = round(float(sol.stats["rows"].mean())), sorted({*sol.stats["solver"]})
+        print(f"{n:5d} {rows:5d} {cold:11.2f} {now:25.2f} {sol.residual:9.1e}  {', '.join(solvers)}")
+        figures.append({"discs": n, "rows": rows, "cold": round(cold, 2), "warm": round(now, 2)})
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":
