@@ -1,7 +1,7 @@
 """Rich displays: how results show themselves in a notebook.
 
-A notebook calls `_repr_html_` of the last value of a cell. Tables and drawings are made in a layer above all results:
-the package tells `html` where, with `use`.
+A notebook calls `_repr_html_` of the last value of a cell. Tables are made in a layer above all results: the package
+tells `html` where, with `use`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def use(writer: Writer) -> None:
 
 
 def html(shown: object) -> str:
-    """The table and the drawing of a result, as HTML.
+    """The table of a result, as HTML.
 
     >>> import jostle as jo
     >>> "ActiveSet" in html(jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]])))
