@@ -129,8 +129,7 @@ class Motion:
         _set(self, past=remembering(force if stiff is None else stiff.function))
         _set(self, _given=force if callable(force) or stiff else deepcopy(force), _given_potential=potential)
         presence = None if present is None else Presence.of(q, present, _within(within).widest())
-        if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
-            _set(self, potential=checked_potential(potential))
+        _set(self, potential=None if potential is None else checked_potential(potential))
         start = q if presence is None else presence.placed(q)
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
@@ -311,9 +310,7 @@ class Sweeping:
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
         _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
         M = metric(1.0 if mass is None else mass, q.shape)
-        if mass is not None:  # without one, checkpoints describe the process as they did before there was a mass
-            _set(self, mass=M)
-        _set(self, _metric=M)
+        _set(self, mass=None if mass is None else M, _metric=M)
 
     def metric(self, q: Array) -> Metric:
         """The metric of the projections.

@@ -252,7 +252,7 @@ class Scheme:
         t, within = after.t if t_next is None else t_next, problem.within
         if not self.projects_positions(problem):
             return float(within.overlap(t, after.q)) if all_finite(after.q) else np.inf
-        return float(within.curved_part().overlap(t, after.q)) if within.curved else 0.0
+        return float(within.part(lambda Q: Q.curved).overlap(t, after.q)) if within.curved else 0.0
 
     def _check_state(self, problem: Any, state: State, h: float) -> None:
         """Refuse what only the run can show: bodies that have gone, and a set that moves without saying so."""

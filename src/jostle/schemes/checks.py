@@ -39,7 +39,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     """
     if problem.within.convex_gaps is True:
         return
-    t, q, within = after.t, after.q, problem.within.unknown_part()
+    t, q, within = after.t, after.q, problem.within.part(lambda Q: Q.convex_gaps is None)
     if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
     contacts = within.near(t, q, np.inf)
@@ -90,10 +90,11 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
     if contacts.equal is not None and not within.equalities:
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
-        found = within.equal_part().linearise(state.t, state.q)
+        equal = within.part(lambda Q: Q.equalities)
+        found = equal.linearise(state.t, state.q)
         if len(found.gap) and (found.equal is None or not found.equal.all()):
             raise InvalidValue(
-                f"{within.equal_part()!r} declares that its constraints are equalities, but not all are: build its "
+                f"{equal!r} declares that its constraints are equalities, but not all are: build its "
                 f"Contacts with equal=, and put inequalities into another set"
             )
 
@@ -105,7 +106,7 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
     nothing to do with the true one: the step is too long, or the equalities cannot all hold. Motion is measured by the
     larger one of the speeds before and after the step, since a body that turns back moves by less than its speeds say.
     """
-    contacts, equal = after.contacts, problem.within.equal_part()
+    contacts, equal = after.contacts, problem.within.part(lambda Q: Q.equalities)
     gap = equal.gaps(after.t, after.q)
     if contacts is None or contacts.equal is None or len(gap) == 0:
         return

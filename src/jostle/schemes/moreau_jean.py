@@ -205,7 +205,7 @@ class MoreauJean(Scheme):
 
     def _along_equalities(self, problem: Motion, state: State, h: float, M: Metric) -> Array:
         """The nearest velocity to u with G u + dg/dt = 0 in all equalities."""
-        there = problem.within.equal_part().near(state.t, state.q, np.inf)
+        there = problem.within.part(lambda Q: Q.equalities).near(state.t, state.q, np.inf)
         rates = Polyhedron(there.G, there.drifts(state.t, h)[0], describe=there.describe, equal=there.equal)
         return self.solver.project(state.u, rates, M).point
 

@@ -159,7 +159,7 @@ class Paoli(Scheme):
         before, h_before = state.memory.before, state.memory.h
         X = _traced_back(problem, state, h)
         if e > 0.0 and problem.within.equalities:
-            X = nearest(problem.within.equal_part(), X, M, t, self.solver)[0].point
+            X = nearest(problem.within.part(lambda Q: Q.equalities), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
             W = (q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F + e * X) / (1.0 + e)

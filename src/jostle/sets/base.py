@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 
@@ -145,35 +146,28 @@ class ConstraintSet(LinearisedSet):
         solver = solver or DEFAULT_SOLVER
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
-    def curved_part(self) -> ConstraintSet:
-        """The curved walls alone.
+    def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
+        """The sets of an intersection that a function chooses, such as those with equalities.
+
+        Parameters
+        ----------
+        chosen : callable (set) -> bool
+            Which sets to keep.
 
         Returns
         -------
         ConstraintSet
-            The parts of an intersection with `curved`; `Free` if there are none.
+            The intersection of the chosen sets; `Free` if there are none. A set that is no intersection is its only
+            part.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> pendulum = jo.Rods([(0, 1)], 1.0) & jo.HalfSpace([0.0, 1.0])
+        >>> pendulum.part(lambda Q: Q.equalities)
+        Rods(1)
         """
-        return self if self.curved else Free()
-
-    def unknown_part(self) -> ConstraintSet:
-        """The sets alone of which it is not known whether their gaps are convex.
-
-        Returns
-        -------
-        ConstraintSet
-            The parts of an intersection whose `convex_gaps` is None; `Free` if there are none.
-        """
-        return self if self.convex_gaps is None else Free()
-
-    def equal_part(self) -> ConstraintSet:
-        """The sets with equalities alone.
-
-        Returns
-        -------
-        ConstraintSet
-            The parts of an intersection with `equalities`; `Free` if there are none.
-        """
-        return self if self.equalities else Free()
+        return self if chosen(self) else Free()
 
 
 class Free(ConstraintSet):
@@ -239,8 +233,7 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
-        if any(Q.equalities for Q in sets):  # without them, checkpoints describe it as they did before there were any
-            self.equalities = True
+        self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def anew(self) -> ConstraintSet:
@@ -275,14 +268,9 @@ class Intersection(ConstraintSet):
     def widths(self, t: float, radii: Array, d: int) -> Array:
         return np.asarray(np.min([Q.widths(t, radii, d) for Q in self.sets], axis=0, initial=np.inf))
 
-    def curved_part(self) -> ConstraintSet:
-        return _all_of([Q for Q in self.sets if Q.curved])
-
-    def unknown_part(self) -> ConstraintSet:
-        return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
-
-    def equal_part(self) -> ConstraintSet:
-        return _all_of([Q for Q in self.sets if Q.equalities])
+    def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
+        sets = tuple(Q for Q in self.sets if chosen(Q))
+        return Intersection(sets) if sets else Free()
 
     def crossing(self, step: Step) -> Crossing | None:
         found = (Q.crossing(step) for Q in self.sets)
@@ -346,10 +334,6 @@ def _same(one: InTime, other: InTime) -> bool:
     if callable(one) or callable(other):
         return one is other
     return np.array_equal(one, other)
-
-
-def _all_of(sets: list[ConstraintSet]) -> ConstraintSet:
-    return Intersection(tuple(sets)) if sets else Free()
 
 
 def _parts(Q: ConstraintSet) -> tuple[ConstraintSet, ...]:

@@ -6,6 +6,7 @@ far from all others, and have no contacts and no velocity.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -138,14 +139,8 @@ class _OfThosePresent(ConstraintSet):
     def widest(self) -> float:
         return self.Q.widest()
 
-    def curved_part(self) -> ConstraintSet:
-        return _OfThosePresent(self.Q.curved_part(), self.presence)
-
-    def unknown_part(self) -> ConstraintSet:
-        return _OfThosePresent(self.Q.unknown_part(), self.presence)
-
-    def equal_part(self) -> ConstraintSet:
-        return _OfThosePresent(self.Q.equal_part(), self.presence)
+    def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
+        return _OfThosePresent(self.Q.part(chosen), self.presence)
 
     def crossing(self, step: Step) -> Crossing | None:
         return self.Q.crossing(step)

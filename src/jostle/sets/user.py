@@ -46,8 +46,7 @@ class UserSet(ConstraintSet):
             raise InvalidValue(f"length must be positive and finite, a radius, say, or None, not {length}")
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps, self.moving = convex, moving
-        if equalities:  # without them, checkpoints describe the set as they did before there were equalities
-            self.equalities = self.curved = True
+        self.equalities = self.curved = equalities
         self.name = getattr(g, "__name__", "constraints")
         self.__doc__ = g.__doc__
         self.differences = Differences(self.gaps, length)
