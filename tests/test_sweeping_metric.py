@@ -283,7 +283,7 @@ def test_those_who_are_there_keep_their_weights():
 
 
 def test_a_matrix_that_couples_those_who_are_not_there_is_an_error():
-    with pytest.raises(jo.InvalidValue, match="moved body 2, which is not present: a mass matrix that couples bodies"):
+    with pytest.raises(jo.InvalidValue, match=r"moved body 2, which is not present: a matrix of mass.*couples bodies"):
         jo.solve(waiting_row(np.eye(6) + 0.3), jo.Venel(), t=0.5, h=0.1)
 
 
@@ -351,10 +351,3 @@ def test_a_run_with_another_mass_is_another_run(tmp_path):
             jo.solve(jam(other), jo.Venel(), t=0.2, h=0.05, checkpoint=tmp_path / "c", resume=True)
     rest = jo.solve(jam(2.0), jo.Venel(), t=0.2, h=0.05, checkpoint=tmp_path / "c", resume=True)
     np.testing.assert_array_equal(rest.q[-1], jo.solve(jam(2.0), jo.Venel(), t=0.2, h=0.05).q[-1])
-
-
-def test_a_process_without_a_mass_is_described_as_before_there_was_one():
-    from jostle.io.identity import describe
-
-    assert not [place for place in describe(jam()) if place.startswith("mass")]
-    assert [place for place in describe(jam(2.0)) if place.startswith("mass")]
