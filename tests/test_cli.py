@@ -1,7 +1,6 @@
 """The command line, as a person uses it."""
 
 import contextlib
-import gzip
 import json
 import os
 import signal
@@ -396,18 +395,6 @@ def test_a_run_whose_scenario_cannot_be_built_is_shown_with_its_walls(here, jost
     assert jostle(command, "a.vtkhdf", *SHOWN[command]) == (0, f"{target}\n", "")
     assert min(walls_seen) > 4
     assert jostle("info", "bottleneck")[0] == 2
-
-
-@pytest.mark.parametrize("command", SHOWN)
-def test_a_file_of_an_older_format_has_the_walls_of_its_scenario(here, jostle, monkeypatch, command, walls_seen):
-    (here / "a.vtkhdf").write_bytes(gzip.decompress((DATA / "six_spheres_format_2.vtkhdf.gz").read_bytes()))
-    code, _, err = jostle(command, "a.vtkhdf", *SHOWN[command])
-    assert (code, err) == (0, "")
-    assert min(walls_seen) == 8
-    monkeypatch.setattr("jostle.scenarios.parse", lambda *_: jo.scenarios.load("nowhere.toml"))
-    code, _, err = jostle(command, "a.vtkhdf", *SHOWN[command], "--overwrite")
-    assert code == 0
-    assert err.startswith("note: walls hidden: the scenario could not be rebuilt: ")
 
 
 def test_people_at_a_door_are_filmed(here, jostle):

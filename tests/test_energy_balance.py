@@ -1,8 +1,6 @@
 """The balance of energy: exact answers, the order of its error, files, and what is said where it cannot be known."""
 
-import gzip
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,11 +171,6 @@ def test_what_a_file_lacks_is_named(tmp_path):
     given = jo.io.read(tmp_path / "s.vtkhdf", spring(0.5), jo.MoreauJean()).energy_balance()
     exact = jo.solve(spring(0.5), jo.MoreauJean(), t=1.0, h=0.01).energy_balance()
     np.testing.assert_allclose(given.work_of_forces, exact.work_of_forces, atol=1e-12)
-    old = tmp_path / "old.vtkhdf"
-    old.write_bytes(gzip.decompress((Path(__file__).parent / "data" / "six_spheres_format_2.vtkhdf.gz").read_bytes()))
-    heap = jo.models.spheres(jo.io.read(old).radii[0], box=([0, 0, 0], [4, 4, np.inf]))
-    with pytest.raises(jo.InvalidValue, match="does not record the work of its contacts"):
-        jo.io.read(old, heap, jo.Maury()).energy_balance()
 
 
 def test_where_there_is_no_balance_it_is_said():

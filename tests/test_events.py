@@ -352,7 +352,8 @@ def test_two_points_that_fall_on_each_other_do_so_at_any_height_of_the_floor(hei
     at = []
     for floor in (0.0, 5.0):
         line = jo.Line(np.zeros(2), lower=floor)
-        points = jo.Motion(q0=floor + np.sort(heights), mass=[1.0, mass], force=-G, within=line, law=jo.Restitution(e))
+        q0, law = floor + np.sort(heights), jo.Restitution(e)
+        points = jo.Motion(q0=q0, mass=[1.0, mass], force=[-G, -G], within=line, law=law)
         sol = jo.solve_by_events(points, t=6.0)
         at.append(sol.q([0.4, 0.8, 6.0]) - floor)
         np.testing.assert_allclose(at[-1][-1], 0.0, atol=1e-12)

@@ -227,6 +227,7 @@ def calls(path):
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
         "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},
         "Source": {"box": box2, "rate": 1.0, "within": at["pair"], "velocity": 0.0, "seed": 0},
+        "StiffForce": {"function": lambda t, q: -q, "stiffness": 1.0, "damping": 0.5},
         "Vessel": {
             "profile": [[1.0, 0.0], [1.0, 2.0]],
             "radii": [0.1],
@@ -514,6 +515,7 @@ def calls(path):
         "impacts": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5, "keep": 3},
         "sections": {**periods, "skip": 1},
         "lyapunov_exponents": {**periods, "skip": 1},
+        "lyapunov_spectra": {**periods, "skip": 1},
         "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
         "periodic_orbits": {
             "copies": copies, "scheme": None, "period": 1.0, "steps": 4, "times": 1, "max_iterations": 3,

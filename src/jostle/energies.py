@@ -151,8 +151,7 @@ def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -
         raise InvalidValue("bodies come and go in this run and carry energy with them: there is no balance")
     if np.isnan(stats["dissipated"]).any():
         raise InvalidValue(
-            "this run does not record the work of its contacts: it was written by an older version of jostle, or "
-            "computed by solve_by_events with moving walls"
+            "this run does not record the work of its contacts: solve_by_events does not measure that of moving walls"
         )
     steps = np.searchsorted(stats["t"], t, side="right")
     sums = [np.append(0.0, np.cumsum(stats[name]))[steps] for name in ("wall_work", "dissipated")]

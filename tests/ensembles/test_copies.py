@@ -149,7 +149,8 @@ def outwards(t, q, parameters):
 @pytest.mark.parametrize("within", [outside, Gaps(outside, outwards)], ids=["differences", "gradient"])
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
 def test_a_curved_obstacle_is_the_same_as_by_solve(within, scheme):
-    one = jo.Motion(q0=[0.2, 2.0], force=[0.0, -9.81], within=jo.Outside([0.0, 0.0], 1.0), law=jo.Restitution(0.5))
+    obstacle = jo.constraints(lambda t, q: [np.hypot(*q) - 1.0])
+    one = jo.Motion(q0=[0.2, 2.0], force=[0.0, -9.81], within=obstacle, law=jo.Restitution(0.5))
     plain = jo.solve(one, scheme, t=0.8, h=0.005)
     copies = Copies(q0=[0.2, 2.0], force=[0.0, -9.81], within=within, restitution=0.5)
     found = sections(copies, scheme, period=0.005, steps=1, periods=160)
@@ -629,5 +630,5 @@ def test_forces_and_gradients_return_one_number_for_each_coordinate():
     gaps = Gaps(lambda t, q, parameters: 1.0 - q[0], gradient=lambda t, q, parameters: (-1.0, 0.0))
     with pytest.raises(jo.InvalidValue, match="gradient returned 2 numbers; it must return 1"):
         advance(Copies(q0=[0.5], force=[1.0], within=gaps), jo.MoreauJean(), t=1.0, h=0.1)
-    with pytest.raises(jo.InvalidValue, match="force has shape"):
+    with pytest.raises(jo.InvalidValue, match="force is one number for 2 coordinates"):
         Copies(q0=[0.5, 1.0], force=-9.81)

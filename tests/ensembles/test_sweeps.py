@@ -328,7 +328,7 @@ def test_a_study_with_results_that_cannot_be_repeated_is_continued_with_a_warnin
     with ThreadPoolExecutor(1) as threads:
         sweep(study, folder=tmp_path / "study", executor=threads)
         with pytest.warns(
-            jo.errors.NotReproducible, match=r"run 1 gives other results each time .* result was 1, now 2"
+            jo.errors.NotReproducible, match=r"run [01] gives other results each time .* result was [01], now 2"
         ):
             found = sweep(study, folder=tmp_path / "study", executor=threads)
     assert found["result"].tolist() == [0, 1]

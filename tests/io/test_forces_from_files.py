@@ -92,6 +92,7 @@ OF_A_FRAME = {
 }
 OF_A_RUN = {
     "time_in_contact": analysis.time_in_contact,
+    "wall_labels": analysis.wall_labels,
     "pressed": lambda sol: analysis.pressed(sol, 1.0),
     "densities": lambda sol: analysis.densities(sol, AREA),
     "crossings": lambda sol: analysis.crossings(sol, LINE),
