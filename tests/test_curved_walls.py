@@ -35,6 +35,84 @@ def test_the_overlap_along_a_circle_is_of_second_order_and_the_path_too():
     assert (np.log2(np.array(errors)[:-1] / np.array(errors)[1:]) > 1.9).all()
 
 
+CIRCLES = {"wall": CIRCLE, "equality": jo.equalities(lambda t, q: [1.0 - np.hypot(*q)])}
+
+
+@pytest.mark.parametrize("within", CIRCLES.values(), ids=CIRCLES)
+@pytest.mark.parametrize("rest", [1e-3, 1e-5, 1e-7])
+def test_a_short_last_step_makes_no_high_speed_of_the_error_of_a_long_one(within, rest):
+    point = jo.Motion(q0=[1.0, 0.0], v0=[0.0, 1.0], within=within)
+    sol = jo.solve(point, jo.MoreauJean(), t=0.5 + rest, h=0.02)
+    assert np.abs(np.linalg.norm(sol.u, axis=1) - 1.0).max() <= 0.02**2
+
+
+@settings(max_examples=8)
+@given(
+    h=st.lists(st.sampled_from([0.02, 0.01, 1e-3, 1e-6]), min_size=10, max_size=60),
+    within=st.sampled_from([*CIRCLES.values()]),
+)
+def test_steps_of_any_lengths_neither_speed_a_body_up_nor_let_it_sink(h, within):
+    point = jo.Motion(q0=[1.0, 0.0], v0=[0.0, 1.0], within=within)
+    sol = jo.solve(point, jo.MoreauJean(), t=float(np.sum(h)), h=h)
+    assert np.abs(np.linalg.norm(sol.u, axis=1) - 1.0).max() <= 2.0 * 0.02**2
+    assert np.abs(np.linalg.norm(sol.q, axis=1) - 1.0).max() <= 0.02**2
+
+
+TUBE = jo.Inside([0.0, 0.0], 1.1, radii=0.1) & jo.Outside([0.0, 0.0], 0.9, radii=0.1)
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
+def test_a_bead_in_a_round_tube_that_it_fills_keeps_its_speed(scheme):
+    """Rows that were linearised at different places would make a wedge of the two walls."""
+    bead = jo.Motion(q0=[[1.0, 0.0]], v0=[[0.0, 1.0]], within=TUBE)
+    sol = jo.solve(bead, scheme, t=1.0, h=0.01)
+    assert np.linalg.norm(sol.u[-1]) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_body_pressed_on_a_round_obstacle_slides_along_it_with_order_two():
+    """It circles a planet that it is pulled to five times as strongly as an orbit needs."""
+    errors = []
+    for h in (0.02, 0.01, 0.005):
+        body = jo.Motion(
+            q0=[1.0, 0.0], v0=[0.0, 1.0], force=lambda t, q: -5.0 * q / np.hypot(*q) ** 3,
+            within=jo.Outside([0.0, 0.0], 1.0),
+        )  # fmt: skip
+        sol = jo.solve(body, jo.MoreauJean(), t=1.0, h=h)
+        errors.append(np.abs(sol.q[-1] - [np.cos(1.0), np.sin(1.0)]).max())
+    assert errors[-1] < 1e-3
+    assert np.log2(errors[0] / errors[-1]) / 2.0 > 1.6
+
+
+@pytest.mark.parametrize("convex", [None, True])
+def test_a_fast_point_seldom_jumps_over_an_obstacle_of_the_user(convex):
+    """In half a step the point moves by the radius of the obstacle."""
+    obstacle = jo.constraints(convex=convex)(lambda t, q: [np.hypot(*q) - 0.1])
+    through = 0
+    for start in np.linspace(1.0, 1.2, 20, endpoint=False):
+        point = jo.Motion(q0=[start, 0.013], v0=[-20.0, 0.0], within=obstacle)
+        through += jo.solve(point, jo.MoreauJean(), t=0.2, h=0.01).q[-1, 0] < -0.2
+    assert through <= 2
+
+
+def test_a_resumed_run_with_a_rod_has_the_same_bits(tmp_path):
+    pendulum = jo.Motion(
+        q0=[[1.0, 0.0]], v0=[[0.3, 0.2]], force=[0.0, -9.81], within=jo.equalities(lambda t, q: [np.hypot(*q[0]) - 1.0])
+    )
+    whole = jo.solve(pendulum, jo.MoreauJean(), t=1.0, h=0.01)
+    file = tmp_path / "run.checkpoint"
+    jo.solve(pendulum, jo.MoreauJean(), t=0.43, h=0.01, checkpoint=file)
+    rest = jo.solve(pendulum, jo.MoreauJean(), t=1.0, h=0.01, checkpoint=file, resume=True)
+    np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
+
+
+@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
+def test_grains_that_are_smaller_than_their_steps_are_not_stopped(scheme):
+    drum = jo.Inside([0.0, 0.0], 1.0, radii=1e-3)
+    for angle in np.linspace(0.0, 1.5, 4):
+        grain = jo.Motion(q0=[0.3, 0.1], v0=[np.cos(angle), np.sin(angle)], within=drum, law=jo.Restitution(0.5))
+        assert jo.solve(grain, scheme, t=3.0, h=0.01).status == "finished"
+
+
 @st.composite
 def bowls(draw):
     """A smooth curved floor y >= a x^2 + b cos(c x), its second derivative at most 2 a + |b| c^2, and a start on it."""

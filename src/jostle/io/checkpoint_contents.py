@@ -220,7 +220,7 @@ def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
         arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
         return arrays_fit and np.ndim(memory.h) == np.ndim(memory.h_older) == 0 and min(memory.h, memory.h_older) > 0.0
     if isinstance(memory, Glue | Depth):
-        pairs, values = map(np.asarray, memory)
+        pairs, values = map(np.asarray, memory[:2])
         if values.ndim != 1 or pairs.shape != (len(values), 2) or pairs.dtype.kind != "i":
             return False
         bodies = shape[0] if len(shape) == 2 else 1

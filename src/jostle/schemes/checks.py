@@ -105,6 +105,7 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
     An error of second order in the step is small beside the step itself. Where it is not, the linearised equality has
     nothing to do with the true one: the step is too long, or the equalities cannot all hold. Motion is measured by the
     larger one of the speeds before and after the step, since a body that turns back moves by less than its speeds say.
+    A gap that a longer step left, and that does not grow any more, is no error of this step.
     """
     contacts, equal = after.contacts, problem.within.part(lambda Q: Q.equalities)
     gap = equal.gaps(after.t, after.q)
@@ -120,6 +121,7 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
         return
     drift = np.abs(equal.near(after.t, before.q, np.inf).drifts(before.t, h)).max(axis=0)
     allowed += MAX_EQUALITY_ERROR * h * drift
+    allowed = np.maximum(allowed, np.abs(equal.gaps(before.t, before.q)) + MAX_EQUALITY_ERROR * allowed)
     row = int(np.argmax(np.abs(gap) - allowed))
     if abs(gap[row]) <= allowed[row]:
         return

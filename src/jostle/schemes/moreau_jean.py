@@ -10,16 +10,18 @@ for all contacts, it is that on the cone C of these contacts: with v = (u^{n+1} 
 (u^n + h M^-1 f^n + e u^n) / (1 + e). Velocities obey the law exactly; positions may overlap by O(h). (Jean 1999; Acary
 & Brogliato 2008.)
 
-The midpoints obey m^{n+1} = m^n + h u^{n+1}, which is a step of Maury's scheme. Gaps that are convex in q are
-linearised at q^n, all others at m^n, where a curved wall turns the velocity without a change of its length. Along the
-inside of a curved wall, and along a rod, the law alone would let the gap shrink by h^2 |v|^2 / 2 R in every step,
-without end. Therefore equalities, which are always active and have no restitution, hold at the next midpoint, and no
-gap sinks below the largest one, delta, that it has had at a midpoint since it closed:
+The midpoints obey m^{n+1} = m^n + h u^{n+1}, which is a step of Maury's scheme. All rows are linearised there, so that
+a curved wall turns the velocity without a change of its length. A body that moves past the middle of an obstacle in
+half a step would find itself on its other side; for such rows the gradient is that of q^n. Along the inside of a curved
+wall, and along a rod, the law alone would let the gap shrink by h^2 |v|^2 / 2 R in every step, without end. Therefore
+equalities, which are always active and have no restitution, hold at the next midpoint, and no gap sinks below the
+largest one, delta, that it has had at a midpoint since it closed:
 
-    g + h (G u^{n+1} + d^{n+1}) = 0 in equalities,    g + h (G u^{n+1} + d^{n+1}) >= delta in the others
+    g + H (G u^{n+1} + d^{n+1}) = 0 in equalities,    g + H (G u^{n+1} + d^{n+1}) >= delta in the others
 
-Gaps of equalities then stay O(h^2) for all times, and bodies never sink by more than the h |G u| of their impact and
-O(h^2). Positions are of order 2 where there are no impacts. A start velocity across equalities is first projected on
+with H the longest step so far, so that a short step does not make a high speed of an error that a long one left. Gaps
+of equalities then stay O(h H) for all times, and bodies never sink by more than the h |G u| of their impact and O(h H).
+Positions are of order 2 where there are no impacts. A start velocity across equalities is first projected on
 {u : G u + d = 0}, as by an impact at the start.
 
 The force is taken at the midpoints, f^n = f(t^n + h/2, m^n, u^n), which then move by the scheme of Störmer and Verlet:
@@ -35,7 +37,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, squares
+from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
@@ -56,26 +59,27 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric
-from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, Reach, by_pair
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
 
 
 class Depth(NamedTuple):
-    """The largest gap that each closed contact has had at a midpoint since it closed."""
+    """The largest gap that each closed contact has had at a midpoint since it closed, and the longest step so far."""
 
     pairs: Integers
     gap: Array
+    h: float
 
     @staticmethod
-    def of(touching: Contacts, before: Depth | None) -> Depth:
+    def of(touching: Contacts, before: Depth | None, h: float) -> Depth:
         """The largest gaps of the contacts that touch now; `before` has those of the last step."""
         if before is None:
-            return Depth(touching.pairs, touching.gap)
-        return Depth(
-            touching.pairs, np.maximum(touching.gap, by_pair(before.pairs, before.gap, touching.pairs, -np.inf))
-        )
+            return Depth(touching.pairs, touching.gap, h)
+        known = by_pair(before.pairs, before.gap, touching.pairs, -np.inf)
+        return Depth(touching.pairs, np.maximum(touching.gap, known), max(h, before.h))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +136,14 @@ class MoreauJean(Scheme):
             other.
         """
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
-        if state.projection is None and problem.within.equalities:
+        if state.memory is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)
         predicted, W = self.predict(problem, t, q, u, h)
-        contacts = problem.within.ahead(t + h / 2.0, q, h / 2.0 * u, first_reach(h, predicted, u))
+        contacts = _at_midpoint(problem.within, t + h / 2.0, q, h / 2.0 * u, first_reach(h, predicted, u))
         closed = _closed(contacts, h / 2.0 * (np.abs(u) + np.abs(predicted)))
         touching = contacts.only(closed)
-        depth = Depth.of(touching, state.memory) if problem.within.convex_gaps is not True else None
+        sinks = problem.within.convex_gaps is not True or problem.within.equalities
+        depth = Depth.of(touching, state.memory, h) if sinks else None
         P, after, p = self._impact(problem.law, touching, depth, state, u, predicted, h, W)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
@@ -187,10 +192,10 @@ class MoreauJean(Scheme):
         noise = np.zeros(len(c)) if touching.gap_at is None else DRIFT_NOISE / h * touching.noise
         length, equal = np.zeros(len(c)), touching.equal
         if depth is not None:
-            c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / h)
-        if equal is not None:
-            later = replace(touching, gap=touching.gap + h * drift[1])
-            c = np.where(equal, later.compatible_gap() / h, c)
+            c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / depth.h)
+        if equal is not None and depth is not None:
+            later = replace(touching, gap=touching.gap + depth.h * drift[1])
+            c = np.where(equal, later.compatible_gap() / depth.h, c)
             noise, length = (
                 np.where(equal, of_gap / h, other)
                 for of_gap, other in ((touching.noise, noise), (touching.length, length))
@@ -208,6 +213,59 @@ class MoreauJean(Scheme):
         there = problem.within.part(lambda Q: Q.equalities).near(state.t, state.q, np.inf)
         rates = Polyhedron(there.G, there.drifts(state.t, h)[0], describe=there.describe, equal=there.equal)
         return self.solver.project(state.u, rates, M).point
+
+
+def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
+    """The contacts at q + way. A row that was jumped over on the way has the gradient of q, and g + G way as its gap.
+
+    Such a row opens at q + way so fast that it would have been violated at q, and it closes at q. Where bodies move by
+    less than half of the length of a row, none is jumped over.
+    """
+    there = within.near(t, q + way, reach)
+    if within.flat or len(there.gap) == 0:
+        return there
+    opening = there.G @ way.ravel()
+    furthest = float(np.sqrt(squares(way) if way.ndim == 2 else (way * way).sum()).max())
+    suspect = (opening > 0.0) & (there.gap < opening) & (2.0 * furthest >= there.length)
+    if there.equal is not None:
+        suspect &= ~there.equal
+    if not suspect.any():
+        return there
+    here = within.near(t, q, np.inf)
+    closing = here.G @ way.ravel()
+    jumped = here.only(np.flatnonzero((closing < 0.0) & (here.gap + closing <= 0.0)))
+    seen = by_pair(there.pairs[suspect], np.ones(np.count_nonzero(suspect)), jumped.pairs) > 0.0
+    jumped = jumped.only(np.flatnonzero(seen))
+    kept = there.only(np.flatnonzero(by_pair(jumped.pairs, np.ones(len(jumped.gap)), there.pairs) == 0.0))
+    return _beside(kept, jumped, jumped.G @ way.ravel()) if len(jumped.gap) else there
+
+
+def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
+    """The contacts at a midpoint, and after them those that were jumped over, whose gaps change by G way."""
+    size = len(kept.gap)
+
+    def describe(row: int) -> str:
+        return kept.describe(row) if row < size else jumped.describe(row - size)
+
+    def gap_at(t: float, rows: Integers) -> Array:
+        gap, first, second = np.append(kept.gap, jumped.gap + change)[rows], rows < size, rows >= size
+        if kept.gap_at is not None:
+            gap[first] = kept.gap_at(t, rows[first])
+        if jumped.gap_at is not None:
+            gap[second] = jumped.gap_at(t, rows[second] - size) + change[rows[second] - size]
+        return gap
+
+    return replace(
+        kept,
+        gap=np.append(kept.gap, jumped.gap + change),
+        G=stacked(kept.G, jumped.G),
+        pairs=np.concatenate([kept.pairs, jumped.pairs]),
+        length=np.append(kept.length, jumped.length),
+        describe=describe,
+        bend=None,
+        equal=None if kept.equal is None else np.append(kept.equal, np.zeros(len(change), dtype=bool)),
+        gap_at=None if kept.gap_at is None and jumped.gap_at is None else gap_at,
+    )
 
 
 def _closed(contacts: Contacts, way: Array) -> Integers:

@@ -292,14 +292,7 @@ class Intersection(ConstraintSet):
             Q.check_declaration(times, q, present)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        return self._joined([Q.near(t, q, reach) for Q in self.sets], t, q)
-
-    def ahead(self, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
-        return self._joined([Q.ahead(t, q, way, reach) for Q in self.sets], t, q + way)
-
-    def _joined(self, parts: list[Contacts], t: float, q: Array) -> Contacts:
-        """The contacts of all sets, which belong to the configuration q."""
-        parts = [_trusted(Q, part) for Q, part in zip(self.sets, parts, strict=True)]
+        parts = [_trusted(Q, Q.near(t, q, reach)) for Q in self.sets]
         return joined(parts, self._owned(parts, t), q)
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:

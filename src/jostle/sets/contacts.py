@@ -260,27 +260,6 @@ class Contacts:
             gap_at=None if self.gap_at is None else self._gap_at_of(rows),
         )
 
-    def extrapolated(self, way: Array) -> Contacts:
-        """The contacts at another configuration, by their linearisation: the gaps are g + G way.
-
-        Parameters
-        ----------
-        way : array
-            Displacement from the configuration of the contacts.
-
-        Returns
-        -------
-        Contacts
-            The contacts with the same gradients and the gaps of the configuration that the displacement leads to.
-        """
-        change, gap_at, at = self.G @ way.ravel(), self.gap_at, self.at
-        return replace(
-            self,
-            gap=self.gap + change,
-            at=None if at is None else at + way.reshape(at.shape),
-            gap_at=None if gap_at is None else lambda t, rows: gap_at(t, rows) + change[rows],
-        )
-
     def _gap_at_of(self, rows: Integers) -> Callable[[float, Integers], Array]:
         """`gap_at` of the contacts of some rows."""
         gap_at = self.gap_at

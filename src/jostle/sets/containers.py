@@ -21,6 +21,9 @@ from jostle.sets.crossings import Crossing, Step
 from jostle.sets.surfaces import Spheres
 from jostle.sets.walls import Outside
 
+SMALL_EXCESS = 0.1
+"""A body may leave a container by this fraction of its radius, which small bodies do in steps longer than they are."""
+
 
 @check_arguments
 class Inside(Outside):
@@ -58,7 +61,8 @@ class Inside(Outside):
     curved = True
 
     def crossing(self, step: Step) -> Crossing | None:
-        """A body whose centre a step took out of the container; a point may go half the container's radius too far.
+        """A body whose centre a step took out of the container: a point by more than half the container's radius, a
+        body smaller than a tenth of it by more than a tenth.
 
         Parameters
         ----------
@@ -74,7 +78,7 @@ class Inside(Outside):
         walls, (radii, _) = self._now(step.times[1], y), self._sizes(step.times[1], y)
         assert isinstance(walls, Spheres)
         size = place_of(y).zeros((len(y), 1)) if radii is None else radii[:, None]
-        room = np.where(size > 0.0, size, walls.radius / 2.0)
+        room = np.maximum(np.where(size > 0.0, size, walls.radius / 2.0), SMALL_EXCESS * walls.radius)
         moved = np.sqrt(((y - x) ** 2).sum(axis=1)) + self._now(step.times[0], x).sway(walls)
         lost = (size - walls.distances(y) > room) & (moved > 0.0)[:, None]
         if not lost.any():

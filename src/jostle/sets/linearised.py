@@ -81,32 +81,6 @@ class LinearisedSet(SetTraits):
             contacts = replace(contacts, at=q)
         return self.in_motion(contacts, q)
 
-    def ahead(self, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
-        """The contacts at q + way, as they are seen from q: nothing on the way is jumped over.
-
-        Convex gaps are linearised at q, so that a body that would get past the middle of another one has a negative
-        gap. All other gaps are linearised at q + way.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
-        way : array
-            Displacement, in the shape of q.
-        reach : float or array, shape (n,)
-            Pairs whose gap is larger may be left out; see `near`.
-
-        Returns
-        -------
-        Contacts
-            The contacts; their gaps are those at q + way, g(q) + G way if they are convex.
-        """
-        if self.convex_gaps is True:
-            return self.near(t, q, reach).extrapolated(way)
-        return self.near(t, q + way, reach)
-
     def in_motion(self, contacts: Contacts, q: Array) -> Contacts:
         """Contacts of this set with `Contacts.gap_at`, if the set may move and did not give it.
 

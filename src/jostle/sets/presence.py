@@ -111,12 +111,7 @@ class _OfThosePresent(ConstraintSet):
         return repr(self.Q)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        return self._of_present(self.Q.near(t, q, reach))
-
-    def ahead(self, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
-        return self._of_present(self.Q.ahead(t, q, way, reach))
-
-    def _of_present(self, contacts: Contacts) -> Contacts:
+        contacts = self.Q.near(t, q, reach)
         if (contacts.pairs[:, 0] < 0).any():
             raise InvalidValue(
                 "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
