@@ -223,7 +223,7 @@ class UnstableStep(JostleWarning):
 
 
 class NotReproducible(JostleWarning):
-    """A run of a study gives other results when it is repeated with the same parameters and the same seed."""
+    """A run of a study, or a function of a run with checkpoints, gives other results when it is called again."""
 
 
 def warn(text: str, category: type[JostleWarning]) -> None:

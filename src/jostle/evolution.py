@@ -228,7 +228,8 @@ def solve(
     state = where.moved(state)
     here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     watched = made or until or progress or checkpoint or output or device != "cpu"
-    watch = ForceWatch.of(where.problem, scheme)
+    drawn = getattr(checkpoint, "random", None) is not None  # the watch would draw from the generator of the run
+    watch = None if drawn else ForceWatch.of(where.problem, scheme)
     flight, flown, look = None if watched else FreeFlight.of(problem, scheme, grid), done, done + 1
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):

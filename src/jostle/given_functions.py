@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import accepts, check_arguments, described
-from jostle.arrays import Array, alike, finite, numbers, to_device, to_host
+from jostle.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
 from jostle.errors import InvalidValue, NotFinite
 
 Field = Callable[..., Array]
@@ -63,6 +63,12 @@ class StiffForce:
     damping: ArrayLike | Callable[..., ArrayLike] = 0.0
     _metrics: dict[float, Any] = field(default_factory=dict, init=False, repr=False)
     """The effective metric of a scheme with a weight theta, and the mass and time step that it belongs to."""
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping"):
+            given = getattr(self, name)
+            if not callable(given):  # a copy: what is derived from it is kept
+                object.__setattr__(self, name, read_only(np.array(finite(given, name))))
 
     def slopes(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
         """The slopes K and C at one state.

@@ -12,6 +12,7 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
+from jostle.errors import NotReproducible, warn
 from jostle.io.identity import Values, describe, differences, digest, listed, other_values, returned
 from jostle.kernels.threads import threads
 from jostle.past import Remembers
@@ -33,6 +34,8 @@ SPEEDS = (0.1, 0.5, 1.0, 2.0, 10.0)
 """Speeds at which impact laws are compared, in multiples of the largest velocity of a body."""
 MAX_LAW_CONTACTS = 100
 """Largest number of contacts for which impact laws are compared."""
+WIDER, FURTHEST = 4.0, 100.0
+"""Contacts for the comparison of laws are searched this many times as far, up to the second factor, then everywhere."""
 
 
 class Called(NamedTuple):
@@ -68,6 +71,14 @@ class Run:
         start, end = times
         self.early = {repr(t): called.returned(t) for t in (start + part * (end - start) for part in FRACTIONS)}
         """What the functions return at some times, with the positions and velocities of the start."""
+        for name, first, second in other_values(self.early[repr(start)], called.returned(start)):
+            warn(
+                f"{name} returned {first}, and {second} when it was called again with the same arguments: the result "
+                f"then depends on how often checkpoints compare it, and a resumed run differs. Let it depend on its "
+                f"arguments only, or let it implement jostle.past.Remembers, or give its generator to the checkpoint, "
+                f"jo.io.Checkpoint(path, random=generator)",
+                NotReproducible,
+            )
 
     def text(self, done: int, state: Any = None) -> str:
         """The description of the run that a checkpoint stores after `done` steps, as JSON."""
@@ -136,6 +147,8 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
             found["force"] = partial(problem.force, t, q, u)
         if not isinstance(problem.mass, Metric):
             found["mass"] = lambda: problem.metric(q).mass
+        if (stiff := problem.stiff) is not None:
+            found["slopes"] = lambda: np.concatenate([slope.ravel() for slope in stiff.slopes(t, q, u)])
         if problem.law.uniform is None:
             found["law"] = lambda: _coefficients(problem, t, q, float(np.abs(u).max(initial=0.0)) or 1.0)
     else:
@@ -161,7 +174,11 @@ def _reach(q: Array) -> float:
 
 def _coefficients(problem: Motion, t: float, q: Array, speed: float) -> list[Any]:
     """The restitution coefficients of the contacts near a configuration, at several speeds."""
-    contacts = problem.within.linearise(t, q, _reach(q))
+    reach = _reach(q)
+    contacts = problem.within.linearise(t, q, reach)
+    while len(contacts.gap) == 0 and reach < np.inf:
+        reach = WIDER * reach if WIDER * reach < FURTHEST * _reach(q) else np.inf
+        contacts = problem.within.linearise(t, q, reach)
     contacts = contacts.only(np.arange(min(len(contacts.gap), MAX_LAW_CONTACTS)))
     every = np.ones(len(contacts.gap))
     return [np.broadcast_to(problem.law.coefficients(contacts, part * speed * every), every.shape) for part in SPEEDS]

@@ -11,8 +11,8 @@ linear force does not grow, for all h.
 
 An explicit force, or what the slopes that were given leave of it, is stable if h^2 K + 2 h C < 4 W. In a step that is
 longer the fastest mode turns round each time, and grows until a wall holds it. Both can be measured without a further
-call of the force: a^n = u^{n+1} - u^n - M^-1 G^T p is the velocity that the force gave in a step, it belongs to the
-place that is h u^n away from that of the step before, and along this way h^2 K / M is -(a^n - a^{n-1}) . u^n / |u^n|^2.
+call of the force: a^n = (u^{n+1} - u^n - M^-1 G^T p) / h is the acceleration by the force in a step, it belongs to the
+place that is h u^n away from that of the step before, and along this way h^2 K / M is -h (a^n - a^{n-1}) . u^n / |u^n|^2.
 Only if a^n turns round and this number exceeds 4, and a^n has grown or did so many times in succession, is the force
 asked at both places at one time, which separates its slopes from what changes in time, and half way, which separates
 springs from switches. (Hairer, Lubich & Wanner 2006, I.1.)
@@ -82,8 +82,8 @@ class _Step(NamedTuple):
 
     before: State
     after: State
-    h: float
     a: Array
+    """The acceleration by the force."""
 
 
 class ForceWatch:
@@ -118,11 +118,12 @@ class ForceWatch:
         u, a = before.u.ravel(), (state.u - before.u).ravel()
         if state.contacts is not None and state.multipliers.any():
             a = a - M.solve(state.contacts.G.adjoint(state.multipliers))
-        self.last = _Step(before, state, h, a)
-        if last is None or last.after is not before or last.h != h:
+        a = a / h
+        self.last = _Step(before, state, a)
+        if last is None or not (np.array_equal(last.after.q, before.q) and np.array_equal(last.after.u, before.u)):
             self.growth, self.turns = 1.0, 0
             return
-        if M.inner(a, last.a) >= 0.0 or not M.inner(last.a - a, u) > STABLE * M.inner(u, u):
+        if M.inner(a, last.a) >= 0.0 or not h * M.inner(last.a - a, u) > STABLE * M.inner(u, u):
             self.growth, self.turns = 1.0, 0
             return
         grown = M.inner(a, a) / M.inner(last.a, last.a)

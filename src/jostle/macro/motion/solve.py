@@ -110,7 +110,6 @@ def solve(
     if not isinstance(problem, Crowd | Flow):
         raise InvalidValue(f"problem must be a jo.macro.Crowd or a jo.macro.Flow, not {problem!r}")
     scheme.check(problem)
-    file = None if output is None else ImageFile(output, resume=resume)
     steps = Steps.of(t, h)
     things = {"until": until, "velocity": problem.velocity}
     past = {name: known for name, thing in things.items() if (known := remembering(thing)) is not None}
@@ -125,6 +124,7 @@ def solve(
         done = kept.load(run)
     elif kept is not None:
         kept.check_free()
+    file = None if output is None else ImageFile(output, resume=resume)  # it is locked from now on
     if file is not None:
         file.write(run.evolution(RUNNING))
     status = FINISHED
