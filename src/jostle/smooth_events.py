@@ -128,10 +128,11 @@ class SmoothRun:
                 return self._accumulate(resting) if len(self.events) > impacts else resting
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
-            K = Polyhedron(G[rows], drift[rows], equal=self.contacts.equal[rows])
+            equal = self.contacts.equal[rows]
+            K = Polyhedron(G[rows], np.where(equal, -G[rows] @ before, drift[rows]), equal=equal)
             P = project(before, K, mass=M, solver=ActiveSet())
             after, impulse = (1.0 + e) * P.point - e * before, (1.0 + e) * P.multipliers
-            hit, shape = (impulse > 0.0) & ~self.contacts.equal[rows], self.problem.q0.shape
+            hit, shape = (impulse > 0.0) & ~equal, self.problem.q0.shape
             rates = np.array([G[rows[hit]] @ v + drift[rows[hit]] for v in (before, after)])
             self.events.append(
                 Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit], rates)
@@ -187,8 +188,10 @@ class SmoothRun:
         bend = self.contacts.bend(self.t, self.x, self.u, resting, step)
         self.strongest = max(self.strongest, float(np.abs(bend).max(initial=0.0)))
         small, equal = NO_FORCE * (np.abs(G) @ np.full(len(free), self.strongest)), self.contacts.equal[resting]
-        K = Polyhedron(G, bend, noise=np.where(equal, small, 0.0), equal=equal)
-        found = project(free, K, mass=self.contacts.metric(self.x), solver=ActiveSet())
+        M = self.contacts.metric(self.x)
+        jointed, _ = equalised(free, G[equal], -bend[equal], M)
+        bend[equal] = -G[equal] @ jointed  # rods that depend on each other agree to round-off
+        found = project(free, Polyhedron(G, bend, equal=equal), mass=M, solver=ActiveSet())
         pressed: Integers = resting[equal | (G @ found.point + bend <= small)]
         return pressed
 
