@@ -5,8 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import ellipk
 
 import jostle as jo
+from jostle.smooth_paths import follow
 
 G = 9.81
 
@@ -199,10 +201,107 @@ def test_errors_keep_the_motion_until_then():
         jo.solve_by_events(jo.Motion(q0=[-1.0], force=lambda t, q: -q, within=jo.HalfSpace([1.0])), t=1.0)
 
 
-@pytest.mark.skipif(not hasattr(jo, "equalities"), reason="there are no equality constraints")
-def test_equality_constraints_are_refused():
-    wire = jo.equalities(lambda t, q: [np.linalg.norm(q) - 1.0])
-    with pytest.raises(jo.SchemeRefuses, match="equality constraints"):
-        jo.solve_by_events(jo.Motion(q0=[0.0, 1.0], force=[0.0, -G], within=wire), t=1.0)
+@pytest.mark.parametrize("place", [0.0, 1000.0])
+def test_a_free_rod_turns_with_constant_angular_velocity_and_length(place):
+    w, at = 3.0, np.linspace(0.0, 2.0, 41)
+    q0, v0 = place + np.array([[-0.5, 0.0], [0.5, 0.0]]), [[0.2, 0.1 - 0.5 * w], [0.2, 0.1 + 0.5 * w]]
+    sol = jo.solve_by_events(jo.Motion(q0=q0, v0=v0, within=jo.Rods([(0, 1)], 1.0)), t=2.0)
+    rod, rate = (v[:, 1] - v[:, 0] for v in (sol.q(at), sol.u(at)))
+    np.testing.assert_allclose(np.linalg.norm(rod, axis=1), 1.0, atol=1e-10)
+    np.testing.assert_allclose(rod[:, 0] * rate[:, 1] - rod[:, 1] * rate[:, 0], w, atol=1e-10)
+    np.testing.assert_allclose(rod, np.transpose([np.cos(w * at), np.sin(w * at)]), atol=1e-10)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_pendulum_on_a_rod_has_the_period_of_the_elliptic_integral(by_hand):
+    period = 4.0 / np.sqrt(G) * ellipk(np.sin(1.0) ** 2)  # from an angle of 2
+    rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])
+    if by_hand:
+        unit = {"gradient": lambda t, q: q[None] / np.linalg.norm(q), "moving": False}
+        rod = jo.equalities(**unit)(lambda t, q: [np.linalg.norm(q) - 1.0])
+    start = np.array([[np.sin(2.0), -np.cos(2.0)]])
+    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=rod), t=period)
+    np.testing.assert_allclose(sol.q(period / 2.0), start * [-1.0, 1.0], atol=1e-10)
+    np.testing.assert_allclose(sol.q(period), start, atol=1e-10)
+    at = np.linspace(0.0, period, 41)
+    np.testing.assert_allclose(np.linalg.norm(sol.q(at), axis=-1), 1.0, atol=1e-10)
+    np.testing.assert_allclose(sol.energy(at).total, G * start[0, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_two_masses_on_a_rod_hit_the_floor_by_moreaus_law(e):
+    rod, mass = jo.Rods([(0, 1)], 1.0) & jo.HalfSpace([0.0, 1.0]), [1.0, 2.0]
+    q0, force = [[0.0, 0.1], [np.cos(0.4), 0.1 + np.sin(0.4)]], [[0.0, -G], [0.0, -2.0 * G]]
+    drop = jo.Motion(q0=q0, v0=[[0.0, -4.0]] * 2, mass=mass, force=force, within=rod, law=jo.Restitution(e))
+    sol = jo.solve_by_events(drop, t=0.15)
+    first = sol.events[0]
+    assert first.pairs.tolist() == [[0, -2]]  # the rod is no contact
+    np.testing.assert_allclose(first.t, (np.sqrt(16.0 + 0.2 * G) - 4.0) / G, rtol=1e-12)
+    by_law = jo.impact(first.before, rod.linearise(0.0, sol.q(first.t)).cone(1e-12), law=drop.law, mass=mass)
+    np.testing.assert_allclose(first.after, by_law.velocity, atol=1e-13)
+    at = np.linspace(0.0, 0.15, 41)
+    np.testing.assert_allclose([rod.overlap(0.0, q) for q in sol.q(at)], 0.0, atol=1e-11)
+    if e == 1.0:
+        assert len(sol.events) >= 2
+        np.testing.assert_allclose(sol.energy(at).total, sol.energy([0.0]).total[0], rtol=1e-9)
+
+
+def test_steps_start_from_corrected_states_so_that_errors_do_not_grow():
+    nothing, circle = np.zeros(0), lambda t, y: np.array([-y[1], y[0]])
+    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: nothing, nothing, 1.0, np.inf)
+    path = follow(*given, lambda t, y: y / np.linalg.norm(y))
+    np.testing.assert_allclose([np.linalg.norm(piece.y(piece.end)) for piece in path.pieces], 1.0, atol=2e-14)
+    assert abs(np.linalg.norm(follow(*given).y) - 1.0) > 1e-13
+
+
+def test_a_rod_pulls_at_the_mass_that_a_ledge_stops():
+    """The upper mass alone falls on the ledge: with the lower one it is a pendulum whose point of support slides."""
+    ledge = jo.constraints(gradient=lambda t, q: [[[0.0, 1.0], [0.0, 0.0]]], moving=False)(lambda t, q: [q[0, 1]])
+    within, start = jo.Rods([(0, 1)], 1.0) & ledge, [[0.0, 0.1], [np.sin(0.4), 0.1 - np.cos(0.4)]]
+    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=within), t=0.4)
+    (hit,) = sol.events
+    by_law = jo.impact(hit.before, within.linearise(0.0, sol.q(hit.t)).cone(1e-12))
+    np.testing.assert_allclose(hit.after, by_law.velocity, atol=1e-13)
+    assert by_law.impulse[0] < 0.0  # tension
+    q, u, at = sol.q, sol.u, np.array([hit.t, 0.4])
+    np.testing.assert_allclose([q(0.4)[0, 1], within.overlap(0.0, q(0.4))], 0.0, atol=1e-12)
+    np.testing.assert_allclose(u(0.4)[:, 0].sum(), 0.0, atol=1e-11)  # nothing pushes sideways
+    np.testing.assert_allclose(np.ptp(sol.energy(at).total), 0.0, atol=1e-10)
+
+
+def test_a_ladder_leaves_the_wall_at_two_thirds_of_its_height():
+    """Two masses at its ends slide down: x^2 + y^2 = 1 and y^2 (y0 - y) is largest where the wall stops pushing."""
+    corner = jo.Rods([(0, 1)], 1.0) & jo.Box([0.0, 0.0], [np.inf, np.inf])
+    start = [[0.0, np.sin(1.2)], [np.cos(1.2), 0.0]]
+    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=corner), t=0.55)
+    leaves = brentq(lambda t: sol.q(t)[0, 1] - np.sin(1.2) / 1.5, 0.1, 0.55, xtol=1e-14)
+    assert np.abs(sol.starts - leaves).min() < 1e-9
+    on, off = sol.q([leaves - 0.01, leaves + 0.01])[:, 0, 0]
+    np.testing.assert_allclose(on, 0.0, atol=1e-13)
+    assert off > 1e-7
+    np.testing.assert_allclose(sol.energy([0.0, 0.55]).total, G * np.sin(1.2), rtol=1e-11)
+
+
+@pytest.mark.parametrize("w", [3e-5, 3.0])
+def test_rods_that_depend_on_each_other_turn_as_one_body(w):
+    corners = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    braced = jo.Rods([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3)], [2.0] * 4 + [np.sqrt(8.0)] * 2)
+    square = jo.Motion(q0=corners, v0=w * corners[:, ::-1] * [-1.0, 1.0], within=braced)
+    sol = jo.solve_by_events(square, t=0.5)
+    c, s = np.cos(0.5 * w), np.sin(0.5 * w)
+    np.testing.assert_allclose(sol.q(0.5), corners @ [[c, s], [-s, c]], atol=1e-10)
+
+
+def test_rods_of_wrong_length_are_refused_and_the_start_velocity_along_them_is_lost():
+    rod = jo.Rods([(0, 1)], 1.0)
+    with pytest.raises(jo.InfeasibleStart, match="rod 0"):
+        jo.solve_by_events(jo.Motion(q0=[[0.0, 0.0], [1.1, 0.0]], within=rod), t=1.0)
+    pulled = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[0.0, 0.0], [1.0, 0.0]], within=rod)
+    sol = jo.solve_by_events(pulled, t=1.0)
+    np.testing.assert_allclose(sol.u([0.0, 1.0])[..., 0], 0.5, atol=1e-14)
+    np.testing.assert_allclose(sol.q(1.0), [[0.5, 0.0], [1.5, 0.0]], atol=1e-14)
+
+
+def test_equality_constraints_are_refused_where_impact_laws_are_compared():
     with pytest.raises(jo.InvalidValue, match="equality constraints"):
         jo.impacts.compare([1.0, 0.0], jo.Cone([[1.0, 0.0]], equal=[True]))

@@ -40,15 +40,18 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     `Balls` and `Line`, the motion consists of parabolas and impact times are exact to round-off. Balls that stay in
     contact while they move along each other do not follow parabolas; they are an `UnresolvedEvent`.
 
-    Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside` and `@constraints` are integrated to
-    about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step). They must be smooth between impacts,
-    also a little before the start and after the end. Walls that move are sampled at 2000 times; a contact that closes
-    and opens again between two of them can be missed.
+    Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside`, `Rods`, `@constraints` and `@equalities`
+    are integrated to about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step), to about 1e-8 where
+    contacts or equalities without ``gradient=`` hold. They must be smooth between impacts, also a little before the
+    start and after the end. Walls that move are sampled at 2000 times; a contact that closes and opens again between
+    two of them can be missed.
+
+    Rods and other equalities hold at all times. They have no restitution, and impacts do not list them.
 
     Each event costs time in proportion to the number of pairs of bodies.
 
-    A start velocity that points out of the set is an impact at the start. Overlaps of q0 that count as round-off are
-    removed.
+    A start velocity that points out of the set is an impact at the start. The part of v0 that violates equalities is
+    lost before, without an impact. Overlaps of q0 that count as round-off are removed.
 
     Impacts that accumulate are computed one by one until their limit is near (1e-8 of their longest flight), or the
     bounces that are left are as low as round-off. The limit is in `accumulations`; in the short time before it the
@@ -75,10 +78,10 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     InvalidValue
         If `problem` is not a `Motion`, or the end is not after the start.
     SchemeRefuses
-        If the problem has more than 200 bodies, rods or other equalities, a law without one number e, or anything else
-        that is not supported.
+        If the problem has more than 200 bodies, a law without one number e, or anything else that is not
+        supported.
     InfeasibleStart
-        If q0 is not in the admissible set.
+        If q0 is not in the admissible set, or violates an equality.
     UnresolvedEvent
         If an event cannot be computed safely, or there are more than `max_events` events; ``error.solution`` holds the
         motion until then.
@@ -94,6 +97,10 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     [0.3125, 0.078125, 0.0]
     >>> jo.solve_by_events(jo.models.double_pendulum(), t=1.0).events[0].t.__round__(10)
     0.4565225691
+    >>> rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])
+    >>> pendulum = jo.solve_by_events(jo.Motion(q0=[[0.0, -1.0]], v0=[[1.0, 0.0]], within=rod), t=np.pi / 6.0)
+    >>> pendulum.q(np.pi / 6.0).round(10).tolist()
+    [[0.5, -0.8660254038]]
     """
     if not isinstance(problem, Motion):
         raise InvalidValue(f"problem must be a jo.Motion, not {problem!r}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.errors import UnresolvedEvent
 from jostle.event_contacts import EVENT_ROUND_OFF, check_supported, number_of_bodies, parts_of, refuse
@@ -21,6 +21,7 @@ from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.containers import Inside
+from jostle.sets.rods import Rods
 from jostle.sets.user import UserSet
 from jostle.sets.walls import Box, HalfSpace, Outside
 
@@ -28,7 +29,7 @@ LONGEST_DIFFERENCE = 0.05
 """Longest step of differences in time, as a fraction of the time that is integrated."""
 LONGEST_MOVE = 0.05
 """Longest step of differences along a motion, as a fraction of the lengths whose differences are the gaps."""
-SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, UserSet, Free)
+SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, Rods, UserSet, Free)
 """Sets whose gaps are smooth functions of time and place, one row for each contact at all times."""
 
 
@@ -44,19 +45,20 @@ class SmoothContacts:
 
     def __init__(self, problem: Motion, t: float, end: float):
         check_supported(problem)
+        names = [each.__name__ for each in SMOOTH_SETS if each not in (UserSet, Free)]
         for part in parts_of(problem):
             if type(part) not in SMOOTH_SETS:
-                refuse(f"sets other than HalfSpace, Box, Balls, Line, Outside, Inside and @constraints, as {part!r}")
+                refuse(f"sets other than {', '.join(names)}, @constraints and @equalities, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
         start = self.within.linearise(t, problem.q0)
-        if getattr(start, "equal", None) is not None:
-            refuse("equality constraints")
         number_of_bodies(problem, start)
         self.pairs, self.describe = start.pairs, start.describe
+        self.equal: Booleans = np.zeros(len(start.gap), dtype=bool) if start.equal is None else start.equal
         self.still = self.within.moving is False
         self.flat = self.within.flat
+        self.by_gradients = self.still and not self.within.differenced()
         self.longest = LONGEST_DIFFERENCE * (end - t)
-        self.size = float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
+        self.size = start.smallest_length() or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
@@ -68,7 +70,9 @@ class SmoothContacts:
         return contacts
 
     def gaps(self, t: float, q: Array) -> Array:
-        return self.linearise(t, q).gap
+        gap = self.within.gaps(t, q.reshape(self.shape))
+        sound = len(gap) == len(self.pairs) and np.isfinite(gap).all()
+        return gap if sound else self.linearise(t, q).gap  # which says what is wrong
 
     def sizes(self, contacts: Contacts, q: Array) -> Array:
         """(m,) the lengths that the gaps are differences of."""
@@ -105,7 +109,7 @@ class SmoothContacts:
                 return np.zeros(len(rows))
             return extrapolated(second_difference, lambda s: self.gaps(t + s, q)[rows], step)
         fastest = float(np.linalg.norm(u)) / (LONGEST_MOVE * self.size)
-        difference = first_difference if self.still else second_difference
+        difference = first_difference if self.by_gradients else second_difference
         return extrapolated(difference, self._along(t, q, u, rows), step / (1.0 + step * fastest))
 
     def bend_step(self, t: float, q: Array, rows: Integers) -> float:
@@ -115,8 +119,8 @@ class SmoothContacts:
         return best_step(second_difference, lambda s: self.gaps(t + s, q)[rows], self.longest).h
 
     def _along(self, t: float, q: Array, u: Array, rows: Integers) -> Function:
-        """The gaps of some rows along q + s u, or their rates if the set does not move."""
-        if self.still:
+        """The gaps of some rows along q + s u, or their rates if these do not need differences."""
+        if self.by_gradients:
             return lambda s: np.asarray(self.linearise(t, q + s * u).G @ u)[rows]
         return lambda s: self.gaps(t + s, q + s * u)[rows]
 

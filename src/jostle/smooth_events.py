@@ -1,9 +1,12 @@
 """Event-driven integration under smooth forces, with masses M(q) and walls that move.
 
 Between two events M(q) q'' = f(t, q, q') + G^T lambda is integrated to a relative error of 1e-12 a step, where lambda
-is such that the contacts that stay closed do so. The next event is the first at which a gap closes or a
-contact force vanishes. Impacts obey Moreau's law for the gap rates G u + dg/dt, so that a wall that moves hits as well:
-with K = {v : G v + dg/dt >= 0} of all closed contacts that do not separate, u+ = (1 + e) P_K u- - e u-.
+is such that the contacts that stay closed do so; after each step, q and q' are projected on g = 0 and on gap rates 0.
+The next event is the first at which a gap closes or a contact force vanishes. Impacts obey Moreau's law for the gap
+rates G u + dg/dt, so that a wall that moves hits as well: with K = {v : G v + dg/dt >= 0} of all closed contacts that
+do not separate, u+ = (1 + e) P_K u- - e u-.
+
+Rods and other equalities are contacts that are always closed: lambda has either sign, and G v + dg/dt = 0 in K.
 """
 
 from __future__ import annotations
@@ -51,6 +54,8 @@ class SmoothRun:
         self.lengths: Array = np.zeros(0)
         """(m,) the largest lengths so far that the gaps are differences of."""
         self.closed: Integers = self._start()
+        self.kept: Integers = np.flatnonzero(self.contacts.equal)
+        """The rows that stayed closed in the last flight."""
         self.released: Integers = np.zeros(0, dtype=np.int64)
         self.history: list[RecentImpact] = []
         self.events: list[Event] = []
@@ -78,10 +83,11 @@ class SmoothRun:
 
     def integrate(self) -> None:
         for _ in range(self.max_events):
-            self.x = self._onto(self.closed)
+            self.x = self._onto(self.t, self.x, self.closed)
+            self.u = self._settled(self.t, self.x, self.u, self.kept)
             resting = self._impacts()
-            kept = self._kept(self.closed[resting])
-            if not self._fly(kept):
+            self.kept = self._pressed(self.closed[resting])
+            if not self._fly(self.kept):
                 return
         raise UnresolvedEvent(
             f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
@@ -90,20 +96,24 @@ class SmoothRun:
     def _start(self) -> Integers:
         """The rows that are closed at the start."""
         contacts = self.contacts.linearise(self.start, self.x)
-        if (contacts.gap < -contacts.tolerance()).any():
+        if (contacts.margin < -contacts.tolerance()).any():
             self.problem.within.check_start(self.start, self.problem.q0)
-            row = int(np.argmin(contacts.gap))
+            row = int(np.argmin(contacts.margin))
             named, gap = contacts.describe(row), contacts.gap[row]
             raise InfeasibleStart(f"q0 is not admissible: the gap of {named} is {gap:.2e}")
         self.lengths = self.contacts.sizes(contacts, self.x)
         return np.flatnonzero(contacts.gap <= np.maximum(contacts.tolerance(), CLOSED * self.lengths))
 
-    def _onto(self, rows: Integers) -> Array:
+    def _onto(self, t: float, x: Array, rows: Integers) -> Array:
         """x with the gaps of some rows, which are zero up to the error of the integration, made zero."""
-        here = self.contacts.linearise(self.t, self.x)
-        M = self.contacts.metric(self.x)
-        step, _ = equalised(np.zeros(len(self.x)), here.G.toarray()[rows], -here.gap[rows], M)
-        return self.x + step
+        here = self.contacts.linearise(t, x)
+        step, _ = equalised(np.zeros(len(x)), here.G.toarray()[rows], -here.gap[rows], self.contacts.metric(x))
+        return x + step
+
+    def _settled(self, t: float, x: Array, u: Array, rows: Integers) -> Array:
+        """u with the gap rates of some rows, which are zero up to the error of the integration, made zero."""
+        G, drift = self.contacts.linearise(t, x).G.toarray()[rows], self.contacts.drift(t, x).rate[rows]
+        return equalised(u, G, -drift, self.contacts.metric(x))[0]
 
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; which of them rest?"""
@@ -111,16 +121,18 @@ class SmoothRun:
         G, drift, impacts, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, len(self.events), self._e
         for _ in range(MAX_IMPACTS_AT_ONCE):
             found = self.contacts.rates(self.t, self.x, self.u, self.fastest)
-            rate, noise = found.rate[self.closed], found.noise[self.closed]
+            equal = self.contacts.equal[self.closed]
+            rate, noise = np.where(equal, 0.0, found.rate[self.closed]), found.noise[self.closed]  # they are settled
             resting, rows = np.abs(rate) <= noise, self.closed[rate <= noise]
             if not (rate < -noise).any():
                 return self._accumulate(resting) if len(self.events) > impacts else resting
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
-            K = Polyhedron(G[rows], drift[rows])
+            equal = self.contacts.equal[rows]
+            K = Polyhedron(G[rows], np.where(equal, -G[rows] @ before, drift[rows]), equal=equal)
             P = project(before, K, mass=M, solver=ActiveSet())
             after, impulse = (1.0 + e) * P.point - e * before, (1.0 + e) * P.multipliers
-            hit, shape = impulse > 0.0, self.problem.q0.shape
+            hit, shape = (impulse > 0.0) & ~equal, self.problem.q0.shape
             rates = np.array([G[rows[hit]] @ v + drift[rows[hit]] for v in (before, after)])
             self.events.append(
                 Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit], rates)
@@ -145,8 +157,8 @@ class SmoothRun:
         pairs = self.contacts.pairs[found.rows]
         self.accumulations.append(Accumulation(self.t + found.remaining, error, pairs))
         self.closed = np.union1d(self.closed, found.rows)
-        self.x = self._onto(self.closed)
-        self._settle(at_rest)
+        self.x = self._onto(self.t, self.x, self.closed)
+        self.u = self._settled(self.t, self.x, self.u, at_rest)
         self.history.clear()
         return np.isin(self.closed, at_rest)
 
@@ -163,33 +175,31 @@ class SmoothRun:
         unsteady = abs(flight / last[-2].flight - e) + FLOOR * self.lengths[row] / (speed * flight)
         return Limit(remaining, remaining * unsteady, np.array([row]))
 
-    def _settle(self, rows: Integers) -> None:
-        """Make the gap rates of some rows, which are zero up to round-off, zero."""
-        G = self.contacts.linearise(self.t, self.x).G.toarray()[rows]
-        drift = self.contacts.drift(self.t, self.x).rate[rows]
-        self.u, _ = equalised(self.u, G, -drift, self.contacts.metric(self.x))
-
-    def _kept(self, resting: Integers) -> Integers:
-        """The resting rows that the forces keep closed."""
+    def _pressed(self, resting: Integers) -> Integers:
+        """The resting rows that the forces keep closed, and all equalities."""
         resting = np.setdiff1d(resting, self.released)
         free = self.contacts.acceleration(self.t, self.x, self.u)
         self.strongest = max(self.strongest, float(np.abs(free).max(initial=0.0)))
         if len(resting) == 0:
             return resting
-        self._settle(resting)
+        self.u = self._settled(self.t, self.x, self.u, resting)
         G = self.contacts.linearise(self.t, self.x).G.toarray()[resting]
         step = self.contacts.bend_step(self.t, self.x, resting)
         bend = self.contacts.bend(self.t, self.x, self.u, resting, step)
         self.strongest = max(self.strongest, float(np.abs(bend).max(initial=0.0)))
-        found = project(free, Polyhedron(G, bend), mass=self.contacts.metric(self.x), solver=ActiveSet())
-        small = NO_FORCE * (np.abs(G) @ np.full(len(free), self.strongest))
-        pressed: Integers = resting[G @ found.point + bend <= small]
+        small, equal = NO_FORCE * (np.abs(G) @ np.full(len(free), self.strongest)), self.contacts.equal[resting]
+        M = self.contacts.metric(self.x)
+        jointed, _ = equalised(free, G[equal], -bend[equal], M)
+        bend[equal] = -G[equal] @ jointed  # rods that depend on each other agree to round-off
+        found = project(free, Polyhedron(G, bend, equal=equal), mass=M, solver=ActiveSet())
+        pressed: Integers = resting[equal | (G @ found.point + bend <= small)]
         return pressed
 
     def _fly(self, kept: Integers) -> bool:
         """Integrate to the next event; False if the end comes first."""
         n, origin, start = len(self.x), self.x, self.t
         others = np.setdiff1d(np.arange(len(self.contacts.pairs)), kept)
+        loose = ~self.contacts.equal[kept]
         step = self.contacts.bend_step(self.t, self.x, kept) if len(kept) else 0.0
 
         def forced(t: float, y: Array) -> tuple[Array, Array]:
@@ -205,13 +215,18 @@ class SmoothRun:
 
         def watched(t: float, y: Array) -> Array:
             gaps = self.contacts.gaps(t, origin + y[:n])[others] if len(others) else np.zeros(0)
-            return np.concatenate([gaps, forced(t, y)[1] if len(kept) else np.zeros(0)])
+            return np.concatenate([gaps, forced(t, y)[1][loose] if loose.any() else np.zeros(0)])
+
+        def corrected(t: float, y: Array) -> Array:
+            x = self._onto(t, origin + y[:n], kept)
+            return np.concatenate([x - origin, self._settled(t, x, y[n:], kept)])
 
         force = NO_FORCE * self.strongest * float(np.abs(self.contacts.metric(self.x).mass).max(initial=0.0))
-        floor = np.concatenate([FLOOR * self.lengths[others], np.full(len(kept), force)])
+        floor = np.concatenate([FLOOR * self.lengths[others], np.full(int(loose.sum()), force)])
         y = np.concatenate([np.zeros(n), self.u])
         longest = np.inf if self.contacts.still else LONGEST_STEP * (self.end - self.start)
-        path = follow(derivative, start, y, self.end, watched, floor, self._tolerances(n), longest)
+        sizes, correct = self._tolerances(n), corrected if len(kept) else None
+        path = follow(derivative, start, y, self.end, watched, floor, sizes, longest, correct)
         pieces = [piece for piece in path.pieces if piece.end > piece.start]
         self.pieces += pieces
         self.origins += [origin] * len(pieces)
@@ -222,11 +237,14 @@ class SmoothRun:
             return False
         middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
         moved = np.max([np.zeros(n), *middles], axis=0)
-        self._arrive(path.crossed, kept, others, moved)
+        self._arrive(path.crossed, kept[loose], others, moved)
         return True
 
-    def _arrive(self, crossed: int, kept: Integers, others: Integers, moved: Array) -> None:
-        """Find the closed rows, and the one that was released, at an event; `moved` is how far the bodies went."""
+    def _arrive(self, crossed: int, held: Integers, others: Integers, moved: Array) -> None:
+        """Find the closed rows, and the one of the `held` contacts that was released, at an event.
+
+        `moved` is how far the bodies went.
+        """
         here = self.contacts.linearise(self.t, self.x)
         self.lengths = np.maximum(self.lengths, self.contacts.sizes(here, self.x) + here.G.magnitude(moved))
         gap, allowed = here.gap, CLOSED * self.lengths
@@ -235,10 +253,9 @@ class SmoothRun:
             raise UnresolvedEvent(
                 f"t = {self.t:.15g}: gap {gap[row]:.2e} at an event, in {self.contacts.describe(row)}"
             )
-        self.closed = np.union1d(np.flatnonzero(gap <= allowed), kept)
-        self._settle(kept)
+        self.closed = np.union1d(np.flatnonzero(gap <= allowed), self.kept)
         released = crossed >= len(others)
-        self.released = kept[crossed - len(others) :][:1] if released else kept[:0]
+        self.released = held[crossed - len(others) :][:1] if released else held[:0]
         if not released:
             self.closed = np.union1d(self.closed, others[crossed : crossed + 1])
 

@@ -25,6 +25,7 @@ MAX_STEPS = 100_000
 ArrayOrNumber = Array | float
 Derivative = Callable[[float, Array], Array]
 Watched = Callable[[float, Array], Array]
+Corrected = Callable[[float, Array], Array]
 
 
 class Piece(NamedTuple):
@@ -54,12 +55,14 @@ def follow(
     floor: Array,
     sizes: ArrayOrNumber,
     longest: float = np.inf,
+    corrected: Corrected | None = None,
 ) -> Followed:
     """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor.
 
     The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to its
     floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below which
     errors are absolute. Steps are at most `longest`; the watched values are looked at eight times a step.
+    Each step starts from the state `corrected`, which may differ from y by the error of the integration.
 
     >>> path = follow(lambda t, y: np.array([y[1], -10.0]), 0.0, np.array([1.25, 0.0]), 9.0, lambda t, y: y[:1],
     ...               np.array([1e-14]), 1.0)
@@ -87,6 +90,9 @@ def follow(
         pieces.append(Piece(start, stepper.t, inside))
         if stepper.status == "finished":
             return Followed(pieces, stepper.t, stepper.y.copy(), None)
+        if corrected is not None:
+            stepper.y = corrected(stepper.t, stepper.y)
+            stepper.f = derivative(stepper.t, stepper.y)
     raise NotConverged(f"t = {stepper.t:.15g}: more than {MAX_STEPS} integration steps without an event")
 
 
