@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from jostle.arrays import Array, contiguous, dot, highest, place_of, squares
 from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.interface import kernels_for, offers_for_many
@@ -35,8 +37,9 @@ def project_velocity(
 
     def attempt(reach: Reach) -> tuple[Contacts, Projection, None]:
         contacts = within.near(state.t + h, state.q, reach)
+        K = _velocities(contacts, state, h)
         try:
-            return contacts, solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts)), None
+            return contacts, solver.project(w, K, M, state.impulses_of(contacts)), None
         except EmptySet as error:
             if within.flat:
                 raise
@@ -45,6 +48,18 @@ def project_velocity(
             ) from None
 
     return with_checked_reach(within, state, h, w, attempt)[:2]
+
+
+def _velocities(contacts: Contacts, state: State, h: float) -> Polyhedron:
+    """K_h. After a longer step, overlaps that it left are closed at its rate: g / h would be a high speed."""
+    K = contacts.velocities(h)
+    if not state.duration > h:
+        return K
+    gap = contacts.gap
+    if contacts.gap_at is not None:
+        gap = contacts.gap_at(state.t, place_of(gap).arange(len(gap)))
+    left = np.minimum(gap, 0.0) if contacts.equal is None else np.where(contacts.equal, gap, np.minimum(gap, 0.0))
+    return replace(K, c=K.c + (1.0 / state.duration - 1.0 / h) * left)
 
 
 def with_checked_reach(
