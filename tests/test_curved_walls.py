@@ -71,6 +71,19 @@ def test_a_bead_in_a_round_tube_that_it_fills_keeps_its_speed(scheme):
     assert np.linalg.norm(sol.u[-1]) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
+def test_touching_balls_on_a_rod_turn_and_swing_as_without_their_contacts(scheme):
+    rods, balls = jo.Rods([(0, 1), (1, 2)], 0.4), jo.Balls([0.2, 0.2, 0.2])
+    q0 = np.array([[0.0, 0.0], [0.4, 0.0], [0.8, 0.0]])
+    v0 = np.array([[0.0, -1.0], [0.0, 0.0], [0.0, 1.0]])
+    for force, start in (([0.0, 0.0], v0), ([0.0, -9.81], 0.0 * v0)):
+        with_balls, alone = (
+            jo.solve(jo.Motion(q0=q0, v0=start, force=force, within=within), scheme, t=0.5, h=0.005)
+            for within in (rods & balls, rods)
+        )
+        np.testing.assert_allclose(with_balls.q[-1], alone.q[-1], atol=2e-3)
+
+
 def test_a_body_pressed_on_a_round_obstacle_slides_along_it_with_order_two():
     """It circles a planet that it is pulled to five times as strongly as an orbit needs."""
     errors = []

@@ -234,14 +234,6 @@ def test_gluey_contacts_have_no_room_for_equalities():
         jo.solve(BOB, jo.Gluey(), t=1.0, h=0.1)
 
 
-def test_event_driven_integration_refuses_rods_by_name():
-    with pytest.raises(jo.SchemeRefuses, match="Rods"):
-        jo.solve_by_events(BOB, t=1.0)
-    wire = jo.equalities(lambda t, q: [q[1] - q[0] ** 2])
-    with pytest.raises(jo.SchemeRefuses, match="equality constraints"):
-        jo.solve_by_events(jo.Motion(q0=[1.0, 1.0], force=[0.0, -9.81], within=wire), t=1.0)
-
-
 def test_bodies_on_rods_cannot_come_and_go():
     rods = jo.Rods([(0, 1)], 1.0)
     gone = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], within=rods, present=[True, False])

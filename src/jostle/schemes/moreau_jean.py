@@ -189,17 +189,16 @@ class MoreauJean(Scheme):
             return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
         before = rate + drift[0]
         c = drift[1] + coefficients(law, touching, before) * before
-        noise = np.zeros(len(c)) if touching.gap_at is None else DRIFT_NOISE / h * touching.noise
-        length, equal = np.zeros(len(c)), touching.equal
+        round_off, length, equal = touching.noise / h, np.zeros(len(c)), touching.equal
+        noise = np.zeros(len(c)) if touching.gap_at is None else DRIFT_NOISE * round_off
         if depth is not None:
             c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / depth.h)
+            c = np.maximum(c, np.where(touching.gap > 0.0, drift[1] + touching.gap / depth.h, -np.inf))
+            noise = np.maximum(noise, round_off)
         if equal is not None and depth is not None:
             later = replace(touching, gap=touching.gap + depth.h * drift[1])
             c = np.where(equal, later.compatible_gap() / depth.h, c)
-            noise, length = (
-                np.where(equal, of_gap / h, other)
-                for of_gap, other in ((touching.noise, noise), (touching.length, length))
-            )
+            noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
         K = Polyhedron(touching.G, c, length=length, describe=touching.describe, noise=noise, equal=equal)
         try:
             P = self.solver.project(predicted, K, M, guess)
@@ -231,7 +230,7 @@ def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: R
         suspect &= ~there.equal
     if not suspect.any():
         return there
-    here = within.near(t, q, np.inf)
+    here = within.near(t, q, reach)
     closing = here.G @ way.ravel()
     jumped = here.only(np.flatnonzero((closing < 0.0) & (here.gap + closing <= 0.0)))
     seen = by_pair(there.pairs[suspect], np.ones(np.count_nonzero(suspect)), jumped.pairs) > 0.0
