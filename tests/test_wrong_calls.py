@@ -587,7 +587,7 @@ LEGITIMATE = {
     "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
-        "low", "mean", "until",
+        "low", "mean", "until", "stiffness", "damping",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
         "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration", "parameters", "t0",
     },

@@ -120,7 +120,7 @@ class ForceWatch:
             a = a - M.solve(state.contacts.G.adjoint(state.multipliers))
         a = a / h
         self.last = _Step(before, state, a)
-        if last is None or not (np.array_equal(last.after.q, before.q) and np.array_equal(last.after.u, before.u)):
+        if last is None or not _same(last.after, before):
             self.growth, self.turns = 1.0, 0
             return
         if M.inner(a, last.a) >= 0.0 or not h * M.inner(last.a - a, u) > STABLE * M.inner(u, u):
@@ -175,6 +175,11 @@ class ForceWatch:
             f"and use Maury or MoreauJean",
             UnstableStep,
         )
+
+
+def _same(one: State, other: State) -> bool:
+    """Whether two states have the same positions and velocities."""
+    return one is other or bool((one.q == other.q).all() and (one.u == other.u).all())
 
 
 def _slopes(W: Metric, change: Array, way: Array) -> tuple[float, float]:
