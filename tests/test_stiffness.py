@@ -316,3 +316,19 @@ def test_a_stiff_force_goes_through_pickles_and_checkpoints(tmp_path):
 
 def linear(t, q):
     return -np.array([1e6, 2e6]) * q
+
+
+@pytest.mark.parametrize("h", [0.01, [0.01, 0.009] * 15], ids=["even", "uneven"])
+def test_a_stiff_force_is_noticed_with_steps_of_any_length_and_after_changes(h):
+    spring = jo.Motion(q0=[1.0], force=lambda t, q: -1e6 * q)
+    with pytest.warns(jo.UnstableStep):
+        jo.solve(spring, jo.MoreauJean(), t=0.3 if np.ndim(h) == 0 else float(np.sum(h)), h=h)
+    with pytest.warns(jo.UnstableStep):
+        jo.solve(spring, jo.MoreauJean(), t=0.3, h=0.01, change=lambda state: state._replace(u=state.u))
+
+
+def test_slopes_are_those_that_were_given_although_the_array_changes():
+    K = np.array([1e6])
+    spring = jo.Motion(q0=[1.0], force=jo.StiffForce(lambda t, q: -1e6 * q, stiffness=K))
+    K[0] = 1.0
+    assert abs(jo.solve(spring, jo.Maury(), t=0.1, h=0.01).q[-1, 0]) < 1e-3

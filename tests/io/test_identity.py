@@ -283,3 +283,26 @@ def test_comparing_runs_leaves_the_random_generator_as_it_was(tmp_path):
         go(0.2, size=2.0, resume=True)
     whole = jo.solve(noisy(np.random.default_rng(5)), jo.Maury(), t=0.2, h=H)
     assert go(0.2, resume=True).q[-1].tobytes() == whole.q[-1].tobytes()
+
+
+def test_laws_and_slopes_that_are_functions_are_compared_where_nothing_touches(tmp_path):
+    def falling(e):
+        within = jo.Balls([0.1, 0.1]) & jo.HalfSpace([0.0, 1.0])
+        law = jo.Restitution(lambda v: e + 0.0 * v)
+        return jo.Motion(q0=[[0.0, 3.0], [1.0, 3.0]], force=[0.0, -9.81], within=within, law=law)
+
+    def sprung(k):
+        return jo.Motion(q0=[1.0], force=jo.StiffForce(lambda t, q: -10.0 * q, stiffness=lambda t, q, u: k))
+
+    for number, (make, other) in enumerate(((falling, 0.1), (sprung, 2e4))):
+        file = tmp_path / f"{number}.checkpoint"
+        jo.solve(make(0.9), jo.MoreauJean(), t=0.1, h=0.01, checkpoint=file)
+        with pytest.raises(jo.InvalidValue, match="belongs to another run: a function returns other values"):
+            jo.solve(make(other), jo.MoreauJean(), t=0.2, h=0.01, checkpoint=file, resume=True)
+
+
+def test_a_function_that_depends_on_how_often_it_is_called_is_a_warning(tmp_path):
+    calls = []
+    counting = jo.Motion(q0=[1.0], force=lambda t, q: calls.append(t) or [float(len(calls))])
+    with pytest.warns(jo.errors.NotReproducible, match="force returned .* when it was called again"):
+        jo.solve(counting, jo.Maury(), t=0.1, h=0.01, checkpoint=tmp_path / "run.checkpoint")
