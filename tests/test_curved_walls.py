@@ -234,3 +234,13 @@ def test_the_work_of_a_winch_is_the_energy_that_it_adds(speed, push, h):
     end = speed + push
     exact = 2.0 * (9.81 * (speed + push / 2.0) + end * end / 2.0 - speed * speed / 2.0)
     assert sol.energy_balance().work_of_walls[-1] == pytest.approx(exact, abs=40.0 * h * abs(push) + 1e-9)
+
+
+def test_a_chain_of_touching_beads_that_hangs_on_a_point_falls():
+    """Contacts and rods of the same pairs agree only up to round-off."""
+    rods = jo.Rods([(0, -1), *((k, k + 1) for k in range(4))], [0.2] * 5, points=[[0.0, 0.0]])
+    q0 = np.stack([0.2 + 0.2 * np.arange(5), np.zeros(5)], axis=1)
+    chain = jo.Motion(q0=q0, force=[0.0, -9.81], within=jo.Balls([0.1] * 5) & rods)
+    sol = jo.solve(chain, jo.MoreauJean(), t=0.2, h=0.01)
+    assert np.abs(rods.gaps(0.0, sol.q[-1])).max() < (0.01 * np.abs(sol.u).max()) ** 2 / 0.2, "h^2 v^2 / L"
+    assert sol.q[-1, -1, 1] < -0.1

@@ -95,11 +95,10 @@ class StiffForce:
         mass, step, W = self._metrics.get(theta, (None, 0.0, None))
         return W if mass is M and step == h else None
 
-    def _keep(self, theta: float, M: Any, h: float, W: Any) -> Any:
+    def _keep(self, theta: float, M: Any, h: float, W: Any) -> None:
         """Keep an effective metric for the next step, if the slopes are constant."""
         if not callable(self.stiffness) and not callable(self.damping):
             self._metrics[theta] = M, h, W
-        return W
 
 
 def _slope(given: Any, name: str, t: float, q: Array, u: Array) -> Array:
