@@ -1,7 +1,7 @@
 """The bits of many runs, files and tables: a change that only moves code changes none of them.
 
-Bits depend on the processor, so they are not part of the repository: ``python tests/test_golden.py`` at one commit keeps
-them, and the tests at another compare. Where a change of bits is meant, the message of its commit says why.
+Bits depend on the processor, so they are not part of the repository: ``python tests/test_golden.py`` at one commit
+keeps them, and the tests at another compare. Where a change of bits is meant, the message of its commit says why.
 """
 
 import hashlib
