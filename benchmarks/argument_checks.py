@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from small import best_of
 
 import jostle as jo
-from jostle.arguments import check_arguments, numbers
+from jostle._tools.arguments import check_arguments, numbers
 
 Numbers = Annotated[object, Is[numbers]]
 CONF = BeartypeConf(is_pep484_tower=True)

@@ -17,8 +17,8 @@ import numpy as np
 import pedpy
 
 import jostle as jo
-from jostle.analysis.density_maps import density_map
-from jostle.analysis.voronoi import densities, density
+from jostle.crowds.crowding import densities, density_map
+from jostle.crowds.crowding import voronoi as density
 from jostle.io.pedestrians import to_pedpy
 
 ROOM = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (0.0, 15.0)]

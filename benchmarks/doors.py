@@ -48,7 +48,7 @@ def leave(width: float, T: float | None, seed: int) -> dict[str, float]:
         return room.empty(state) or (state.t > 0.0 and still)
 
     sol = jo.solve(people, jo.Venel(), t=LONGEST, h=H, every=2, until=over, change=room.changes(people))
-    t = jo.analysis.crossings(sol, room.exits["door"]).t
+    t = jo.crowds.crossings(sol, room.exits["door"]).t
     return {"flow": float((len(t) - 1) / (t[-1] - t[0])) if len(t) > 1 else 0.0, "left": len(t)}
 
 

@@ -25,9 +25,9 @@ import numpy as np
 from scenes import box_of_spheres
 
 import jostle as jo
-from jostle.devices import Device, array_module
 from jostle.kernels import kernels_for
 from jostle.kernels.threads import threads
+from jostle.run.devices import Device, array_module
 from jostle.schemes.state import State
 
 COPIED = 2**28

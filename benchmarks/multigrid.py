@@ -20,8 +20,7 @@ import pyamg
 from scipy.sparse import csr_array
 
 from jostle import macro
-from jostle.macro.active_set import nested, obstacle
-from jostle.macro.five_point import FivePoint
+from jostle.macro.obstacle import FivePoint, nested, obstacle
 from macro import blocks
 
 TOL, LOOSE = 1e-10, 1e-3

@@ -21,9 +21,7 @@ import numpy as np
 from scipy.fft import dctn, idctn
 
 from jostle import macro
-from jostle.macro.motion.c_transform import c_transform, map_of_faces
-from jostle.macro.motion.pushforward import pushed
-from jostle.macro.motion.wasserstein import _iterate, _step
+from jostle.macro.motion.wasserstein import _iterate, _step, c_transform, map_of_faces, pushed
 
 R0, DENSITY = 0.25, 2.0
 EXACT = DENSITY * (np.sqrt(DENSITY) - 1) ** 2 * np.pi * R0**4 / 2

@@ -19,8 +19,8 @@ import numpy as np
 from scenes import Stopwatch, box_of_spheres
 
 import jostle as jo
-from jostle.checkpoints_of_run import CheckpointsOfRun
 from jostle.io.recorder import FileRecorder
+from jostle.run.checkpoints import CheckpointsOfRun
 
 COLLIDING = 2.2
 """The time at which most spheres collide."""

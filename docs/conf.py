@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import jostle
+from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.cli import lessons
-from jostle.cli.notebooks import notebook_text
-from jostle.colours import DARK, FONTS, LIGHT
+from jostle.cli.lessons import notebook_text
 
 project = "jostle"
 author = "the jostle developers"

@@ -16,12 +16,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import jostle as jo
-from jostle.colours import GREEN, LIGHT
-from jostle.viz.density_pictures import DensityPicture
-from jostle.viz.drawing import AZIMUTH, ELEVATION
-from jostle.viz.field_values import images_of
-from jostle.viz.moments import between
-from jostle.viz.picture import Picture
+from jostle._tools.colours import GREEN, LIGHT
+from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture
+from jostle.viz.fields import images_of
+from jostle.viz.movie import between
+from jostle.viz.moving_densities import DensityPicture
 from jostle.viz.style import BODY_COLOURS
 
 SECONDS, PAUSE = 5.0, 1.0

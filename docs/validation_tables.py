@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from jostle.colours import BLUE, GREEN, VERMILION
+from jostle._tools.colours import BLUE, GREEN, VERMILION
 
 figures = json.loads((Path(__file__).parent / "_static" / "validation.json").read_text())
 OURS, SPEED, FORCE = "Pedestrians", "JuPedSim, speed", "JuPedSim, force"

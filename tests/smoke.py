@@ -67,7 +67,7 @@ def functions_that_need_extras() -> int:
     """Call every public function that needs an extra; return their number."""
     import jostle as jo
     from jostle import viz
-    from jostle.ensembles.table_files import write_table
+    from jostle.ensembles.table import write_table
     from jostle.io.pedestrians import to_pedpy
 
     sol = jo.io.read("run.vtkhdf")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import jostle as jo
-from jostle.citations import CITED, PAPERS
-from jostle.macro.motion.schemes import DENSITY_SCHEMES
+from jostle._tools.citations import CITED, PAPERS
+from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.schemes import SCHEMES
 
 ROOT = Path(__file__).parent.parent

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import jostle
-from jostle.colours import DARK, LIGHT, PALETTE
+from jostle._tools.colours import DARK, LIGHT, PALETTE
 
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(jostle.__file__).parent

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.accumulations import RecentImpact, limit_of
+from jostle.events.accumulations import RecentImpact, limit_of
 
 G = 9.81
 FLOOR = jo.HalfSpace([0.0, 1.0])

@@ -136,5 +136,5 @@ def test_a_building_of_two_drawings_empties_by_its_stairs():
     sol = jo.solve(**scenario.build()._asdict())
     assert sol.status == "stopped"
     assert (sol.q[0][:, 0] > 55.0).tolist() == [True] * 3 + [False] * 3
-    assert sum(use.count for use in jo.analysis.exit_use(sol).values()) == 6
+    assert sum(use.count for use in jo.crowds.exit_use(sol).values()) == 6
     assert sol.t[-1] > 7.0 / 0.694  # seven metres of steps at the speed on stairs

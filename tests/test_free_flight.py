@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle import evolution
-from jostle.free_flight import FREE_STEPS, FreeFlight
+from jostle.run import solve as evolution
+from jostle.run.free_flight import FREE_STEPS, FreeFlight
 
 
 def both(problem, scheme, **run):

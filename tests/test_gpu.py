@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from device_scenes import SCENES, scheme_of
-from jostle.devices import array_module
+from jostle.run.devices import array_module
 
 TOLERANCE = 1e-9
 """Of the residuals: positions of the two runs then agree to about its root."""

@@ -11,7 +11,7 @@ import pytest
 import jostle as jo
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint_files import read_whole, write_whole
-from jostle.past import Remembers, remembering
+from jostle.problems import Remembers, remembering
 
 pytest.importorskip("shapely")
 

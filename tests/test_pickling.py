@@ -21,7 +21,7 @@ from jostle.schemes import SCHEMES
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.presence import _OfThosePresent
 from jostle.sets.user import UserSet
-from jostle.sets.wall_sets import Walls
+from jostle.sets.walls import Walls
 from jostle.solvers import SOLVERS
 
 PLACES = np.array([[0.2, 2.0], [1.5, 2.2]])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.polylines import View, enclosure, holding_walls, outlines, segments
-from jostle.shapes import may_move, shapes_of
+from jostle.sets.shapes import View, enclosure, holding_walls, line_segments, may_move, outlines, shapes_of
 
 PLANE = View(np.array([-4.0, -3.0]), np.array([5.0, 6.0]))
 SPACE = View(np.array([-4.0, -3.0, -2.0]), np.array([5.0, 6.0, 7.0]))
@@ -22,7 +21,7 @@ WALLS = {
     "floor in space": (jo.Box([-np.inf, -np.inf, 0], np.full(3, np.inf)), SPACE),
     "discs": (jo.Outside([[0.0, 0.0], [3.0, 1.0]], [0.5, 1.0]), PLANE),
     "bowl": (jo.Inside([1.0, 1.0, 1.0], lambda t: 1.0 + t), SPACE),
-    "segments": (jo.Segments(lambda t: [[[0, t], [4, 0]]], radii=0.0), PLANE),
+    "line_segments": (jo.Segments(lambda t: [[[0, t], [4, 0]]], radii=0.0), PLANE),
     "polygon": (jo.Polygons(SQUARE), PLANE),
     "moving polygons": (jo.Polygons(lambda t: [SQUARE + t, SQUARE - 3.0]), PLANE),
     "vessel": (
@@ -92,4 +91,4 @@ def test_obstacles_do_not_enclose_and_rooms_do():
 
 
 def test_no_lines_have_no_pieces():
-    assert segments([], 3).shape == (0, 2, 3)
+    assert line_segments([], 3).shape == (0, 2, 3)

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import jostle as jo
-from jostle.convex.maps import Dense
+from jostle.convex.linear_map import Dense
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
 from jostle.kernels.threads import threads

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.run_summaries import iterations_in_words, overlap_in_words
+from jostle.result.status import iterations_in_words, overlap_in_words
 
 H, SPEED, RADIUS = 0.004, 3.0, 0.5
 

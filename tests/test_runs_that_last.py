@@ -339,7 +339,7 @@ def test_impacts_of_a_resumed_run_are_those_that_come_after():
     problem = jo.Motion(q0=[0.0], force=[-1.0], within=jo.HalfSpace([1.0]))  # at rest: it touches all the time
     whole = jo.solve(problem, jo.Maury(), t=1.0, h=H)
     state = jo.Maury().step(problem, jo.Maury().start(problem, 0.0), H)
-    from jostle.impact_log import ImpactLog
+    from jostle.result.recording import ImpactLog
 
     assert ImpactLog(problem.within, state).touching.tolist() == [[0, -1]]
     assert len(whole.impacts()) == 0

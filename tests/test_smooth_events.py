@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import ellipk
 
 import jostle as jo
-from jostle.smooth_paths import follow
+from jostle._tools.smooth_paths import follow
 
 G = 9.81
 

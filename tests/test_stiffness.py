@@ -147,7 +147,7 @@ def test_the_wall_carries_a_stiff_chain_that_fell_on_it(diagonal):
 
 
 def test_the_balance_of_each_step_holds_in_the_effective_metric():
-    from jostle.theory.steps_taken import taken
+    from jostle.theory.promises import taken
 
     for scheme in IMPLICIT:
         sol = jo.solve(spring(1e4, 30.0, rest=-0.1, q0=[1.0], within=WALL), scheme, t=0.5, h=0.01)

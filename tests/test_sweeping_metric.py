@@ -310,7 +310,7 @@ def test_a_mass_that_is_none_is_refused_when_the_process_is_made(mass, words):
 
 
 def test_a_scheme_that_does_not_know_of_metrics_refuses_a_mass():
-    from jostle.schemes.abilities import FIRST, MOVING
+    from jostle.schemes.base import FIRST, MOVING
 
     class Euclidean(jo.Venel):
         abilities = frozenset({FIRST, MOVING})
@@ -331,9 +331,9 @@ def test_a_file_holds_the_weights(tmp_path):
 
 
 def test_the_unit_of_a_reaction_is_that_of_the_mass_times_a_velocity(tmp_path):
+    from jostle.viz.quantities import FORCE, PRESSURE
     from jostle.viz.scene import Scene
-    from jostle.viz.standard import FORCE, PRESSURE
-    from jostle.viz.units import unit_text
+    from jostle.viz.sources import unit_text
 
     found = {}
     for name, mass in (("none", None), ("weights", np.arange(1.0, 8.0)), ("matrix", np.eye(14) + 0.1)):

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.arguments import CLASSES, _rule
+from jostle._tools.arguments import CLASSES, _rule
 
 matplotlib.use("Agg")
 

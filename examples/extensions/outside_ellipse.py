@@ -3,7 +3,7 @@
 import numpy as np
 
 import jostle as jo
-from jostle.convex.maps import Dense
+from jostle.convex.linear_map import Dense
 
 
 class OutsideEllipse(jo.ConstraintSet):

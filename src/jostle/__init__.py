@@ -10,10 +10,10 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from jostle import displays as _displays
 from jostle import schemes, solvers
-from jostle.citations import cite
-from jostle.convex.maps import Pairs
+from jostle._tools import displays as _displays
+from jostle._tools.citations import cite
+from jostle.convex.linear_map import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
@@ -40,13 +40,12 @@ from jostle.errors import (
     UnresolvedEvent,
     UnstableStep,
 )
-from jostle.events import solve_by_events
-from jostle.evolution import Progress, solve
-from jostle.exchange import Outlet, Source
-from jostle.given_functions import StiffForce
-from jostle.laws import Impact, ImpactLaw, Restitution, impact
-from jostle.problems import Motion, Sweeping
-from jostle.restitution_table import RestitutionTable
+from jostle.events.solve import solve_by_events
+from jostle.laws import Impact, ImpactLaw, Restitution, RestitutionTable, impact
+from jostle.problems import Motion, StiffForce, Sweeping
+from jostle.result.solution import Solution
+from jostle.run.exchange import Outlet, Source
+from jostle.run.solve import Progress, solve
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey, glue
@@ -58,19 +57,15 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
-from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
-from jostle.sets.segments import Segments
 from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Outside
-from jostle.solution import Solution
+from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
-from jostle.solvers.budget import Budget
 from jostle.solvers.dual_active_set import ActiveSet
-from jostle.solvers.gauss_seidel import GaussSeidel
+from jostle.solvers.gauss_seidel import Budget, GaussSeidel
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 

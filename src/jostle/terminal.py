@@ -19,15 +19,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from jostle import evolution
 from jostle.ensembles.sweeps import StudyProgress
 from jostle.kernels.compiling import PATIENCE, Compiling, listening
-from jostle.run_summaries import fraction_in_words
+from jostle.result.status import fraction_in_words
+from jostle.run import solve as evolution
 from jostle.schemes.state import State
 from jostle.viz.films import Drawn
 
 if TYPE_CHECKING:
-    from jostle.macro.motion.state import State as DensityState
+    from jostle.macro.motion.problems import State as DensityState
 
 __all__ = ["Watch", "progress_bar"]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.analysis.blockades import STANDSTILL
-from jostle.analysis.crowd_forces import THRESHOLDS
-from jostle.analysis.level_of_service import FRUIN
 from jostle.cli.crowds import lines
+from jostle.crowds.blockades import STANDSTILL
+from jostle.crowds.crowding import FRUIN
+from jostle.crowds.pressing import THRESHOLDS
 
 pytest.importorskip("shapely")
 CORRIDOR = [(0, 0), (10, 0), (10, 2), (0, 2)]
@@ -46,7 +46,7 @@ def stored(arch, tmp_path_factory):
 
 
 def test_everyone_is_counted_at_the_exit_by_which_they_left(crossing):
-    uses = jo.analysis.exit_use(crossing)
+    uses = jo.crowds.exit_use(crossing)
     assert {name: use.person.tolist() for name, use in uses.items()} == {"west": [1, 0], "east": [2]}
     assert uses["west"].t == pytest.approx([1.5, 2.0])
     assert uses["west"].flow == pytest.approx(2.0)
@@ -62,13 +62,13 @@ def test_who_goes_round_the_post_of_a_door_between_two_frames_is_counted_there()
     )
     people = jo.crowds.crowd(1, radius=0.1, room=plan, q0=[[3.8, 0.6]], speed=1.0)
     sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05, every=2.0, change=plan.changes(people))
-    uses = jo.analysis.exit_use(sol)
+    uses = jo.crowds.exit_use(sol)
     assert {name: use.person.tolist() for name, use in uses.items()} == {"east": [0], "west": []}
-    assert jo.analysis.crowd_summary(sol).left_elsewhere == 0
+    assert jo.crowds.crowd_summary(sol).left_elsewhere == 0
 
 
 def test_free_walkers_lose_no_time_and_the_last_one_is_the_evacuation_time(crossing):
-    found = jo.analysis.crowd_summary(crossing)
+    found = jo.crowds.crowd_summary(crossing)
     assert (found.people, found.inside, found.left_elsewhere, found.jams) == (3, 0, 0, [])
     assert found.evacuation_time == found.evacuation_time_95 == pytest.approx(2.0)
     assert found.travel.way == pytest.approx([2.0, 3.0, 3.0], abs=1e-6)
@@ -82,7 +82,7 @@ def test_somebody_behind_a_slower_person_loses_time():
     """The fast one, 2 m/s, catches up within 0.4 s and walks on at 0.5 m/s in a corridor too narrow to pass."""
     sol = solved([[1.0, 0.3], [2.0, 0.3]], area=[(0, 0), (4, 0), (4, 0.6), (0, 0.6)],
                  exits={"east": ((4, 0), (4, 0.6))}, speed=[2.0, 0.5], t=9.0, inhibition=True)  # fmt: skip
-    found = jo.analysis.travel(sol)
+    found = jo.crowds.travel(sol)
     free = 3.0 / 2.0
     assert found.loss[0] == pytest.approx(found.time[0] - free, abs=0.1)
     assert found.loss[0] > 2.0
@@ -94,14 +94,14 @@ def test_waiting_before_the_first_step_is_a_delay_and_no_loss():
         return np.where(t < 3.0, 0.0, 1.0) * np.tile([1.0, 0.0], (len(q), 1))
 
     sol = solved([[8.0, 1.0]], wish=late)
-    found = jo.analysis.travel(sol)
+    found = jo.crowds.travel(sol)
     assert found.delay[0] == pytest.approx(3.0, abs=0.06)
     assert found.loss[0] == pytest.approx(0.0, abs=0.06)
     assert not found.speeds_known
 
 
 def test_an_arch_is_named_with_its_door_from_wall_to_wall(arch):
-    found = jo.analysis.blockade(arch)
+    found = jo.crowds.blockade(arch)
     assert found is not None
     assert found.certain
     assert found.opening == "exit 'gate'"
@@ -113,7 +113,7 @@ def test_an_arch_is_named_with_its_door_from_wall_to_wall(arch):
     assert found.pairs[-1] == (chain[-1], -1)
     sides = np.sign(q[[chain[0], chain[-1]], 1] - 2.5)
     assert sorted(sides) == [-1.0, 1.0]
-    summary = jo.analysis.crowd_summary(arch)
+    summary = jo.crowds.crowd_summary(arch)
     assert summary.blocked
     assert summary.inside == len(found.people)
     assert np.isnan(summary.evacuation_time)
@@ -122,27 +122,27 @@ def test_an_arch_is_named_with_its_door_from_wall_to_wall(arch):
 
 
 def test_files_tell_the_same_answers_and_say_if_they_do_not_know_whether_people_push(arch, stored):
-    expected = jo.analysis.crowd_summary(arch).rows()
-    with_contacts, bare = (jo.analysis.crowd_summary(sol) for sol in stored)
+    expected = jo.crowds.crowd_summary(arch).rows()
+    with_contacts, bare = (jo.crowds.crowd_summary(sol) for sol in stored)
     for name in ("people", "inside_at_end", "blocked", "blockade"):
         assert with_contacts.rows()[name] == expected[name]
     assert with_contacts.rows()["mean_time_loss"] == pytest.approx(expected["mean_time_loss"], abs=1e-3)
     assert not bare.blocked
     assert "waiting on purpose" in bare.rows()["standstill"]
-    assert bare.blockade.arch == jo.analysis.blockade(arch).arch
+    assert bare.blockade.arch == jo.crowds.blockade(arch).arch
 
 
 def test_people_who_wait_on_purpose_are_not_blocked():
     sol = solved([[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q, t=STANDSTILL + 2.0)
-    found = jo.analysis.blockade(sol)
+    found = jo.crowds.blockade(sol)
     assert found is not None
     assert not found.certain
-    assert not jo.analysis.crowd_summary(sol).blocked
+    assert not jo.crowds.crowd_summary(sol).blocked
 
 
 def test_a_short_stop_is_no_blockade(arch):
     short = solved([[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q, t=STANDSTILL - 1.0)
-    assert jo.analysis.blockade(short) is None
+    assert jo.crowds.blockade(short) is None
 
 
 def test_two_who_keep_away_from_each_other_are_named():
@@ -150,35 +150,35 @@ def test_two_who_keep_away_from_each_other_are_named():
                           exits={"west": ((0, 0), (0, 0.7)), "east": ((6, 0), (6, 0.7))})  # fmt: skip
     people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[2, 0.35], [4, 0.35]], goal=["east", "west"],
                              speed=1.3, inhibition=True)  # fmt: skip
-    found = jo.analysis.blockade(jo.solve(people, jo.Venel(), t=20.0, h=0.1))
+    found = jo.crowds.blockade(jo.solve(people, jo.Venel(), t=20.0, h=0.1))
     assert found.certain
     assert found.pairs == ((0, 1),)
     assert found.arch == ()
 
 
 def test_densities_and_jams_are_where_the_people_are(arch):
-    maps = jo.analysis.crowd_maps(arch)
+    maps = jo.crowds.crowd_maps(arch)
     density, _, place = maps.peak
     assert 5.0 < density < 7.3, "discs of radius 0.2 m fill the plane at 7.2 per square metre"
     assert np.linalg.norm(np.subtract(place, (6.0, 2.5))) < 2.5
     inside = np.isfinite(maps.mean)
     assert (maps.mean[inside] <= maps.worst[inside] + 1e-12).all()
     jammed = float(np.nansum(maps.jammed))  # the squares are square metres
-    assert jammed == pytest.approx(jo.analysis.travel(arch).jammed.sum(), rel=1e-6)
+    assert jammed == pytest.approx(jo.crowds.travel(arch).jammed.sum(), rel=1e-6)
 
 
 def test_the_mean_density_counts_people(crossing):
     plan = crossing.problem.plan
-    maps = jo.analysis.crowd_maps(crossing, size=2.0, frames=1)
-    first = jo.analysis.density_map(crossing, 0, plan, size=2.0)
+    maps = jo.crowds.crowd_maps(crossing, size=2.0, frames=1)
+    first = jo.crowds.density_map(crossing, 0, plan, size=2.0)
     assert maps.mean == pytest.approx(first.voronoi)
     assert np.nansum(maps.mean * 4.0) == pytest.approx(3.0)
 
 
 def test_counted_densities_are_those_of_the_classic_map(arch):
     plan, k = arch.problem.plan, len(arch.t) - 1
-    maps = jo.analysis.crowd_maps(arch, size=1.0, counted=True)
-    last = jo.analysis.density_map(arch, k, plan, size=1.0)
+    maps = jo.crowds.crowd_maps(arch, size=1.0, counted=True)
+    last = jo.crowds.density_map(arch, k, plan, size=1.0)
     assert (maps.worst >= last.classic - 1e-9).all()
     assert maps.worst.max() == round(maps.worst.max()), "the squares are whole square metres"
 
@@ -186,16 +186,16 @@ def test_counted_densities_are_those_of_the_classic_map(arch):
 def test_levels_of_service_are_those_of_fruin():
     assert FRUIN["walkways"] == pytest.approx([0.308, 0.431, 0.718, 1.076, 2.153], abs=1e-3)
     densities = [0.3, 0.4, 0.7, 1.0, 2.0, 2.2, np.nan]
-    assert jo.analysis.level_of_service(densities).tolist() == ["A", "B", "C", "D", "E", "F", ""]
-    assert jo.analysis.level_of_service(2.2, use="queues").item() == "D"
-    assert jo.analysis.level_of_service(2.2, use="stairs").item() == "E"
+    assert jo.crowds.level_of_service(densities).tolist() == ["A", "B", "C", "D", "E", "F", ""]
+    assert jo.crowds.level_of_service(2.2, use="queues").item() == "D"
+    assert jo.crowds.level_of_service(2.2, use="stairs").item() == "E"
 
 
 def test_forces_are_mass_times_velocity_over_the_relaxation_time(arch, stored):
-    found = jo.analysis.crowd_forces(arch)
-    loads = jo.analysis.crowd_pressure(arch).load
+    found = jo.crowds.crowd_forces(arch)
+    loads = jo.crowds.crowd_pressure(arch).load
     assert found.load[-1] == pytest.approx(160.0 * loads)
-    assert jo.analysis.crowd_forces(arch, mass=40.0, relaxation_time=1.0).load == pytest.approx(found.load / 4.0)
+    assert jo.crowds.crowd_forces(arch, mass=40.0, relaxation_time=1.0).load == pytest.approx(found.load / 4.0)
     assert found.per_metre[-1] == pytest.approx(found.load[-1] / (2.0 * np.pi * 0.2))
     tolerable = THRESHOLDS[0]
     assert found.exceeded(tolerable) == (found.load[1:] > tolerable.force).any(axis=0).sum() > 0
@@ -203,16 +203,16 @@ def test_forces_are_mass_times_velocity_over_the_relaxation_time(arch, stored):
     longest = found.above(deadly)
     assert found.exceeded(deadly) == (longest >= deadly.duration).sum()
     with pytest.raises(jo.InvalidValue, match="contacts = true"):
-        jo.analysis.crowd_forces(stored[1])
+        jo.crowds.crowd_forces(stored[1])
 
 
 def test_the_fundamental_diagram_of_free_walkers_has_their_speed(crossing):
-    found = jo.analysis.fundamental_diagram(crossing, [(7, 0), (10, 0), (10, 2), (7, 2)])
+    found = jo.crowds.fundamental_diagram(crossing, [(7, 0), (10, 0), (10, 2), (7, 2)])
     assert found.t[0] > 0.0
     assert found.flow == pytest.approx(found.density * found.speed)
     assert found.speed.min() >= 1.0 - 1e-9
-    assert jo.analysis.weidmann(1.0) == pytest.approx(1.058, abs=1e-3)
-    assert jo.analysis.weidmann(6.0) == 0.0
+    assert jo.crowds.weidmann(1.0) == pytest.approx(1.058, abs=1e-3)
+    assert jo.crowds.weidmann(6.0) == 0.0
 
 
 @pytest.mark.parametrize("name", ["exit_use", "travel", "jams", "crowd_maps", "crowd_summary", "blockade"])
@@ -232,7 +232,7 @@ def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_p
     assert sol.q[4, 0, 0] > 2.1  # pushed
     jo.io.write(sol, tmp_path / "run.vtkhdf")
     for run in (sol, jo.io.read(tmp_path / "run.vtkhdf")):
-        found = jo.analysis.travel(run)
+        found = jo.crowds.travel(run)
         assert found.delay[0] == pytest.approx(4.0, abs=0.51)
         assert found.loss[0] == pytest.approx(0.0, abs=0.3)
         assert run.facts.reaction.tolist() == times
@@ -243,7 +243,7 @@ def test_people_who_never_come_in_have_not_left():
     plan = jo.crowds.Plan(CORRIDOR, exits=EXITS)
     groups = [jo.crowds.Group("now", 3, radius=0.2), jo.crowds.Group("later", 7, radius=0.2, enters=99.0)]
     people = jo.crowds.crowd(groups, room=plan)
-    found = jo.analysis.crowd_summary(jo.solve(people, jo.Venel(), t=12.0, h=0.1, change=plan.changes(people)))
+    found = jo.crowds.crowd_summary(jo.solve(people, jo.Venel(), t=12.0, h=0.1, change=plan.changes(people)))
     assert (found.people, found.inside, found.never_inside, found.left_elsewhere) == (3, 0, 7, 0)
     assert np.isnan([found.evacuation_time, found.evacuation_time_95]).all()
     rows = found.rows()
@@ -252,7 +252,7 @@ def test_people_who_never_come_in_have_not_left():
 
 
 def test_the_answers_tell_when_frames_are_too_far_apart(crossing):
-    rows = jo.analysis.crowd_summary(crossing).rows()
+    rows = jo.crowds.crowd_summary(crossing).rows()
     assert rows["time_between_frames"] == pytest.approx(0.05)
     assert "never_inside" not in rows
     assert "accuracy" not in lines(rows)

@@ -14,16 +14,15 @@ from scipy.optimize import linprog
 from scipy.spatial import cKDTree
 
 import jostle as jo
-from jostle.analysis.crowds import crossings, flow
-from jostle.analysis.crushing import crowd_pressure, pressed, time_in_contact
-from jostle.analysis.density_maps import density_map, speed_map
-from jostle.analysis.evacuation import evacuation_time, leaving_times
 from jostle.analysis.ranges import load_range, multiplier_range
-from jostle.analysis.voronoi import densities, density
+from jostle.crowds.crowding import densities, density_map, speed_map
+from jostle.crowds.crowding import voronoi as density
+from jostle.crowds.leaving import crossings, evacuation_time, flow, leaving_times
+from jostle.crowds.pressing import crowd_pressure, pressed, time_in_contact
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
-from jostle.step_statistics import STATISTICS
+from jostle.result.recording import STATISTICS
 
 SOME = settings(max_examples=40, derandomize=True, deadline=None)
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])

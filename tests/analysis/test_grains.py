@@ -13,12 +13,18 @@ from hypothesis import strategies as st
 from scipy.integrate import dblquad
 
 import jostle as jo
-from jostle.analysis.contact_numbers import coordination, coordination_by_gap
-from jostle.analysis.force_chains import force_chains, force_distribution
-from jostle.analysis.grains import forces, pressure, stress
-from jostle.analysis.packing_fraction import packing_fraction
-from jostle.analysis.wall_forces import wall_force, wall_labels, wall_pressure
-from jostle.step_statistics import STATISTICS
+from jostle.analysis.forces import (
+    force_chains,
+    force_distribution,
+    forces,
+    pressure,
+    stress,
+    wall_force,
+    wall_labels,
+    wall_pressure,
+)
+from jostle.analysis.packings import coordination, coordination_by_gap, packing_fraction
+from jostle.result.recording import STATISTICS
 
 G = 9.81
 BALANCE = 1e-8

@@ -10,8 +10,20 @@ import pytest
 
 import jostle as jo
 from jostle import viz
-from jostle.analysis import crossings, densities, density, density_map, evacuation_time, flow, leaving_times, speed_map
-from jostle.crowds import Link, Plan, Room, crowd
+from jostle.crowds import (
+    Link,
+    Plan,
+    Room,
+    crossings,
+    crowd,
+    densities,
+    density_map,
+    evacuation_time,
+    flow,
+    leaving_times,
+    speed_map,
+)
+from jostle.crowds.crowding import voronoi as density
 from jostle.io.even_frames import frames
 from jostle.io.moves import jumps, moves
 from jostle.io.pedestrians import to_pedpy, walkable, write_jupedsim
@@ -244,6 +256,6 @@ def test_a_person_alone_on_stairs_loses_no_time(tmp_path, start, goal):
     stored = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf"))
     again = jo.io.read(jo.io.write(stored, tmp_path / "again.vtkhdf"))
     for one in (sol, stored, again):
-        found = jo.analysis.travel(one)
+        found = jo.crowds.travel(one)
         assert found.time[0] > 14.0
         assert found.loss[0] < 0.3

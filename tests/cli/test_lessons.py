@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from jostle.cli import lessons
-from jostle.cli.notebooks import notebook
+from jostle.cli.lessons import notebook
 
 matplotlib.use("Agg")
 ROOT = Path(__file__).parents[2]

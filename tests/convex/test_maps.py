@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 import jostle as jo
-from jostle.convex.maps import Dense, LinearMap, Mixed, Pairs, Sparse, as_map, stacked
+from jostle.convex.linear_map import Dense, LinearMap, Mixed, Pairs, Sparse, as_map, stacked
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
 from jostle.errors import InvalidValue

@@ -42,7 +42,7 @@ def test_people_come_in_at_their_times_and_leave():
     assert ((first > [1, 1]) & (first < [5, 3])).all()
     assert sol.status == "stopped"
     assert sol.overlap < 1e-6
-    assert np.isfinite(jo.analysis.leaving_times(sol)).all()
+    assert np.isfinite(jo.crowds.leaving_times(sol)).all()
 
 
 def test_nobody_comes_in_where_there_is_no_room():
@@ -62,7 +62,7 @@ def gated(*gates, **more):
 
 
 def left_by(sol, name):
-    return sorted(jo.analysis.crossings(sol, EXITS[name]).person.tolist())
+    return sorted(jo.crowds.crossings(sol, EXITS[name]).person.tolist())
 
 
 def test_people_take_another_exit_while_theirs_is_closed():
@@ -76,9 +76,9 @@ def test_the_quickest_way_does_not_lead_through_a_gate_that_is_closed():
     people = crowd(Group("one", **said), room=ROUND, gates=[shut], behaviour=jo.crowds.Pedestrians())
     sol = solved(people, 5.0, SHORT)
     assert sol.q[:, 0, 1].max() > 4.2  # through the other door, above
-    assert jo.analysis.crossings(sol, ((6, 1.4), (6, 2.6))).person.size == 0
+    assert jo.crowds.crossings(sol, ((6, 1.4), (6, 2.6))).person.size == 0
     people = crowd(Group("one", **said), room=PLAN, gates=[shut], behaviour=jo.crowds.Pedestrians())
-    left = jo.analysis.leaving_times(solved(people, h=SHORT))
+    left = jo.crowds.leaving_times(solved(people, h=SHORT))
     assert np.isfinite(left).all()  # there is no other door: they wait until this one opens
 
 
@@ -90,7 +90,7 @@ def test_people_wait_before_a_gate_that_is_closed_and_pass_when_it_opens():
     assert (at_6[:, 0] <= 10.0 - 0.2 + 1e-9).all()  # the closed gate is a wall
     assert at_6[:, 0].max() > 9.7
     assert sol.status == "stopped"
-    assert jo.analysis.leaving_times(sol).min() > 6.0
+    assert jo.crowds.leaving_times(sol).min() > 6.0
 
 
 def test_pedestrians_know_closed_gates_wait_before_them_and_stand_in_queues():
@@ -108,7 +108,7 @@ def test_pedestrians_know_closed_gates_wait_before_them_and_stand_in_queues():
         assert sol.status == "stopped"
         assert left_by(sol, by) == [0, 1]
         if route:
-            assert abs(np.subtract(*jo.analysis.leaving_times(sol))) > 1.9
+            assert abs(np.subtract(*jo.crowds.leaving_times(sol))) > 1.9
 
 
 def test_a_gate_that_counts_closes_behind_the_last():
@@ -137,7 +137,7 @@ def test_a_gate_closes_although_people_push_through_it_without_a_break(closing):
     group = Group("all", places=places, radius=0.2, speed=1.0, goal="east")
     people = crowd(group, room=PLAN, gates=[Gate("east", **closing)])
     sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=PLAN.changes(people))
-    passed = jo.analysis.crossings(sol, EXITS["east"])
+    passed = jo.crowds.crossings(sol, EXITS["east"])
     in_time = 4 if "most" in closing else int((passed.t <= 1.5).sum())
     assert 4 <= in_time <= len(passed) <= in_time + 2
     assert (sol.q[-1][np.isfinite(sol.q[-1]).all(axis=1), 0] <= 10.0 - 0.2 + 1e-6).all()
@@ -228,7 +228,7 @@ def test_a_file_has_timetables_and_gates_and_is_not_blocked_while_something_is_d
     sol = jo.solve(**from_file().build()._asdict())
     assert sol.status == "stopped"
     assert 43.0 < sol.t[-1] < 55.0
-    assert 25.0 < np.sort(jo.analysis.leaving_times(sol))[0] < 40.0
+    assert 25.0 < np.sort(jo.crowds.leaving_times(sol))[0] < 40.0
 
 
 @pytest.mark.parametrize(

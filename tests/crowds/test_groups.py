@@ -46,12 +46,12 @@ def test_the_result_tells_groups_apart():
     """Everyone leaves; each group by its own exit, and the slow ones last."""
     people = crowd(groups(), room=PLAN, seed=3)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=PLAN.empty, change=PLAN.changes(people))
-    times = jo.analysis.leaving_times(sol)
+    times = jo.crowds.leaving_times(sol)
     last = {name: times[sol.problem.members(name)].max() for name in sol.problem.groups}
     assert np.isfinite(times).all()
     assert last["staff"] < last["visitors"]
     assert times[6] == pytest.approx(7.0 / 0.8, abs=0.1)
-    east = jo.analysis.crossings(sol, EXITS["east"]).person
+    east = jo.crowds.crossings(sol, EXITS["east"]).person
     assert set(sol.problem.members("visitors")) <= set(east)
 
 

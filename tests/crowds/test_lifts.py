@@ -193,7 +193,7 @@ def test_a_file_gives_a_lift_its_times_and_a_trajectory_keeps_them(tmp_path):
 
 
 def test_pictures_and_reports_say_the_times_of_a_lift():
-    from jostle.viz.assumptions import assumptions
+    from jostle.viz.crowd_report import assumptions
 
     built = parse(FILE.replace("t = 60.0", "t = 23.0").replace("h = 0.1", "h = 23.0")).build()
     sol = jo.solve(**{**built._asdict(), "t": 0.2, "h": 0.1, "every": 0.1})

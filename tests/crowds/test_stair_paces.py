@@ -92,9 +92,9 @@ def test_stairs_with_both_directions_let_people_pass_up_and_down():
     people = crowd(groups, room=plan)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=plan.changes(people), until=plan.empty)
     assert sol.status == "stopped"
-    assert jo.analysis.crossings(sol, plan.exits["street"]).person.tolist() == [0]
-    assert jo.analysis.crossings(sol, plan.exits["roof"]).person.tolist() == [1]
-    left = jo.analysis.leaving_times(sol)
+    assert jo.crowds.crossings(sol, plan.exits["street"]).person.tolist() == [0]
+    assert jo.crowds.crossings(sol, plan.exits["roof"]).person.tolist() == [1]
+    left = jo.crowds.leaving_times(sol)
     down, up = (2.0 + (LENGTH - R) / STAIR_PACES[way] + 4.0 for way in ("down", "up"))
     np.testing.assert_allclose(left, [down, up], atol=0.8)
 
@@ -130,7 +130,7 @@ def test_a_route_leads_over_the_stairs_to_a_stop_on_another_floor():
 
 def test_an_exit_on_another_floor_may_be_a_goal():
     plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))})
-    assert jo.analysis.crossings(alone(plan, goal="street"), plan.exits["street"]).person.tolist() == [0]
+    assert jo.crowds.crossings(alone(plan, goal="street"), plan.exits["street"]).person.tolist() == [0]
     with pytest.raises(jo.InvalidValue, match=r"person 0 at .* cannot walk from the start to 'roof'.*add stairs"):
         alone(plan, (2.0, 1.5), goal="roof")
 

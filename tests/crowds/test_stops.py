@@ -60,7 +60,7 @@ def test_a_queue_serves_in_the_order_of_arrival():
     group = Group("all", places=q, radius=0.2, speed=1.2, route=["counter"], goal="east")
     people = crowd(group, room=PLAN, stops={"counter": queue})
     sol = solved(people)
-    left = jo.analysis.leaving_times(sol)
+    left = jo.crowds.leaving_times(sol)
     assert np.argsort(left).tolist() == [0, 2, 1]
     np.testing.assert_allclose(np.diff(np.sort(left)), 4.0, atol=1.0)
     assert (np.diff(np.sort(left)) > 3.9).all()
@@ -71,7 +71,7 @@ def test_people_who_start_beside_the_head_of_a_queue_go_to_its_tail_and_do_not_b
     group = Group("all", 6, radius=0.2, route=["counter"], start=[(6, 0.5), (7.5, 0.5), (7.5, 2), (6, 2)], goal="west")
     sol = solved(crowd(group, room=PLAN, stops={"counter": queue}, inhibition=True, seed=1))
     assert sol.status == "stopped"
-    assert (np.diff(np.sort(jo.analysis.leaving_times(sol))) > 0.9).all()
+    assert (np.diff(np.sort(jo.crowds.leaving_times(sol))) > 0.9).all()
 
 
 def test_dwell_times_are_drawn_for_each_by_the_seed():
@@ -181,7 +181,7 @@ def test_a_file_says_routes_known_exits_and_families():
     sol = jo.solve(**run._asdict())
     assert sol.status == "stopped"
     assert 33.0 < sol.t[-1] < 60.0
-    assert set(jo.analysis.crossings(sol, EXITS["east"]).person) == {0, 1}
+    assert set(jo.crowds.crossings(sol, EXITS["east"]).person) == {0, 1}
 
 
 @pytest.mark.parametrize(

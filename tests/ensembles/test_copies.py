@@ -416,7 +416,7 @@ def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch
     run = partial(sections, period=2 * np.pi / omega, steps=20, periods=30, skip=10)
     both = []
     for count in (1, 3):
-        monkeypatch.setattr("jostle.ensembles.marching.threads", lambda count=count: count)
+        monkeypatch.setattr("jostle.ensembles.copies.threads", lambda count=count: count)
         both.append(run(oscillators(omega)))
     np.testing.assert_array_equal(both[0].q, both[1].q)
     alone = sections(oscillators(omega[4]), period=2 * np.pi / omega[4], steps=20, periods=30, skip=10)
@@ -428,7 +428,7 @@ def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch
 def test_results_do_not_depend_on_how_the_loop_is_cut(scheme, monkeypatch):
     run = partial(sections, oscillators([2.6, 2.8]), scheme, period=2.4, steps=20, periods=10, skip=3)
     whole = run()
-    monkeypatch.setattr("jostle.ensembles.marching.STEPS_PER_CALL", 1)
+    monkeypatch.setattr("jostle.ensembles.copies.STEPS_PER_CALL", 1)
     np.testing.assert_array_equal(run().q, whole.q)
 
 

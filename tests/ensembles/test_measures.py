@@ -22,8 +22,8 @@ def ball():
 
 def test_measures_of_a_crowd(crowd):
     found = {name: MEASURES.get(name)(crowd) for name in MEASURES.names() if "energy" not in name}
-    left = np.sort(jo.analysis.leaving_times(crowd))
-    assert found["evacuation_time"] == jo.analysis.evacuation_time(crowd) == left[-1]
+    left = np.sort(jo.crowds.leaving_times(crowd))
+    assert found["evacuation_time"] == jo.crowds.evacuation_time(crowd) == left[-1]
     assert found["people_left"] == 12
     assert found["flow"] == pytest.approx(11.0 / (left[-1] - left[0]))
     assert found["end_time"] == crowd.t[-1]
@@ -31,9 +31,9 @@ def test_measures_of_a_crowd(crowd):
     assert found["largest_force"] == max(p.max(initial=0.0) for p in crowd.multipliers)
     frames = range(len(crowd.t))
     plan = crowd.problem.plan
-    densest = max(jo.analysis.density(crowd, k, plan).density.max(initial=0.0) for k in frames)
+    densest = max(jo.crowds.voronoi(crowd, k, plan).density.max(initial=0.0) for k in frames)
     assert found["worst_density"] == densest > 12 / plan.area.area
-    pressed = max(jo.analysis.crowd_pressure(crowd, k).pressure.max() for k in frames if k)
+    pressed = max(jo.crowds.crowd_pressure(crowd, k).pressure.max() for k in frames if k)
     assert found["worst_pressure"] == pressed > 0.0
     assert CURVES.get("leaving_times")(crowd).tolist() == left.tolist()
 

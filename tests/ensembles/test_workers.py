@@ -84,7 +84,7 @@ def test_a_program_without_a_protected_main_part_is_told_what_to_do(tmp_path):
     done = subprocess.run(
         [sys.executable, str(program)], env=environment(sys.path), capture_output=True, text=True, check=False
     )
-    assert done.stderr.splitlines()[-1].startswith("jostle.ensembles.processes.NoWorkers: ")
+    assert done.stderr.splitlines()[-1].startswith("jostle.ensembles.executing.NoWorkers: ")
     assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]
 
 

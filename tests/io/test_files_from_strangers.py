@@ -12,13 +12,13 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, JostleError
-from jostle.facts import Facts
 from jostle.io import layout
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
 from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
-from jostle.step_statistics import STATISTICS
+from jostle.result.facts import Facts
+from jostle.result.recording import STATISTICS
 
 RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel", 0.25, 0.5)
 

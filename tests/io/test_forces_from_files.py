@@ -9,8 +9,7 @@ import pytest
 import jostle as jo
 from jostle import analysis
 from jostle.errors import InvalidValue
-from jostle.viz.encoding import Encoder
-from jostle.viz.scales import Scales
+from jostle.viz.encoding import Encoder, Scales
 from jostle.viz.scene import Scene
 
 OLD = Path(__file__).parents[1] / "data" / "two_balls_format_1.vtkhdf.gz"
@@ -84,23 +83,23 @@ OF_A_FRAME = {
     "wall_pressure": lambda sol, k: analysis.wall_pressure(sol, k, area=2.0),
     "force_chains": analysis.force_chains,
     "coordination": analysis.coordination,
-    "crowd_pressure": analysis.crowd_pressure,
-    "density": lambda sol, k: analysis.density(sol, k, AREA),
+    "crowd_pressure": jo.crowds.crowd_pressure,
+    "density": lambda sol, k: jo.crowds.voronoi(sol, k, AREA),
     "force_distribution": lambda sol, k: (
         analysis.force_distribution(sol, k) if len(analysis.forces(sol, k).magnitude) else None
     ),
 }
 OF_A_RUN = {
-    "time_in_contact": analysis.time_in_contact,
+    "time_in_contact": jo.crowds.time_in_contact,
     "wall_labels": analysis.wall_labels,
-    "pressed": lambda sol: analysis.pressed(sol, 1.0),
-    "densities": lambda sol: analysis.densities(sol, AREA),
-    "crossings": lambda sol: analysis.crossings(sol, LINE),
-    "flow": lambda sol: analysis.flow(sol, LINE),
-    "leaving_times": lambda sol: analysis.leaving_times(sol, AREA),
-    "evacuation_time": lambda sol: analysis.evacuation_time(sol, AREA),
-    "density_map": lambda sol: analysis.density_map(sol, None, AREA, size=2.0),
-    "speed_map": lambda sol: analysis.speed_map(sol, None, AREA, size=2.0),
+    "pressed": lambda sol: jo.crowds.pressed(sol, 1.0),
+    "densities": lambda sol: jo.crowds.densities(sol, AREA),
+    "crossings": lambda sol: jo.crowds.crossings(sol, LINE),
+    "flow": lambda sol: jo.crowds.flow(sol, LINE),
+    "leaving_times": lambda sol: jo.crowds.leaving_times(sol, AREA),
+    "evacuation_time": lambda sol: jo.crowds.evacuation_time(sol, AREA),
+    "density_map": lambda sol: jo.crowds.density_map(sol, None, AREA, size=2.0),
+    "speed_map": lambda sol: jo.crowds.speed_map(sol, None, AREA, size=2.0),
 }
 OF_NO_SOLUTION = {
     "Forces",
@@ -198,7 +197,7 @@ def test_the_weight_of_a_disc_at_rest_is_the_force_under_it(tmp_path):
         sol = jo.solve(ball, jo.Maury(), t=0.1, h=h)
         back = jo.io.read(jo.io.write(sol, tmp_path / f"{np.size(h)}.vtkhdf", dtype=float))
         assert analysis.forces(back).magnitude.tolist() == pytest.approx([19.62], rel=1e-12)
-        assert analysis.crowd_pressure(back).pressure.tolist() == pytest.approx([19.62 / (2.0 * np.pi)], rel=1e-12)
+        assert jo.crowds.crowd_pressure(back).pressure.tolist() == pytest.approx([19.62 / (2.0 * np.pi)], rel=1e-12)
 
 
 def test_the_force_under_a_disc_at_rest_is_its_weight_in_pictures_too_whatever_the_steps_of_paoli():
@@ -213,7 +212,7 @@ def test_the_force_under_a_disc_at_rest_is_its_weight_in_pictures_too_whatever_t
 
 def test_a_file_without_contacts_has_no_forces_and_says_so(tmp_path):
     sol = jo.solve(at_rest(), jo.Maury(), t=0.05, h=0.01, output=tmp_path / "run.vtkhdf")
-    for measured in (analysis.forces, analysis.wall_force, analysis.crowd_pressure, analysis.coordination):
+    for measured in (analysis.forces, analysis.wall_force, jo.crowds.crowd_pressure, analysis.coordination):
         with pytest.raises(InvalidValue, match=r"contains no contacts.*contacts=True"):
             measured(sol)
     with pytest.raises(InvalidValue, match=r"'pressure' needs contacts.*contacts=True"):
@@ -225,7 +224,7 @@ def test_forces_are_not_guessed_where_the_writer_gave_no_duration(tmp_path):
     with jo.io.Writer(path, shape=(2, 2), contacts=True, facts=jo.io.Facts(order=2), about={}) as file:
         file.frame(0.5, np.ones((2, 2)), np.zeros((2, 2)), 1.0, [[0, 1]], [3.0], [[1.0, 0.0]])
     sol = jo.io.read(path)
-    for measured in (analysis.forces, analysis.crowd_pressure, analysis.coordination, analysis.force_chains):
+    for measured in (analysis.forces, jo.crowds.crowd_pressure, analysis.coordination, analysis.force_chains):
         with pytest.raises(InvalidValue, match=r"impulses of t = 0.5 acted is not known.*duration="):
             measured(sol)
     with pytest.raises(InvalidValue, match="number of walls"):
@@ -244,10 +243,10 @@ def test_who_left_in_the_first_step_of_a_file_is_not_taken_to_have_stood_still(t
     sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, every=2, change=out)
     path = jo.io.write(sol, tmp_path / "run.vtkhdf", dtype=float)
     line = ((0.6, -1.0), (0.6, 1.0))
-    assert len(analysis.crossings(sol, line)) == len(analysis.crossings(jo.io.read(path, walker), line)) == 1
+    assert len(jo.crowds.crossings(sol, line)) == len(jo.crowds.crossings(jo.io.read(path, walker), line)) == 1
     with pytest.raises(InvalidValue, match="people left before t = 1"):
-        analysis.crossings(jo.io.read(path), line)
-    assert analysis.leaving_times(jo.io.read(path)).tolist() == [1.0]
+        jo.crowds.crossings(jo.io.read(path), line)
+    assert jo.crowds.leaving_times(jo.io.read(path)).tolist() == [1.0]
 
 
 def test_the_file_of_a_swelling_run_has_the_radii_of_each_time(tmp_path):

@@ -16,9 +16,9 @@ import pytest
 import shapely
 
 import jostle as jo
-from jostle.analysis.crowds import crossings, flow
-from jostle.analysis.density_maps import density_map, speed_map
-from jostle.analysis.voronoi import densities, density
+from jostle.crowds.crowding import densities, density_map, speed_map
+from jostle.crowds.crowding import voronoi as density
+from jostle.crowds.leaving import crossings, flow
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.even_frames import frame_rate, frames
 from jostle.io.exports import write

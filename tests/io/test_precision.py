@@ -27,7 +27,7 @@ def test_a_plan_in_map_coordinates_is_stored_as_exactly_as_one_at_the_origin(tmp
     ):
         assert stored.q.source.dtype == dtype
         np.testing.assert_allclose(stored.q[:], sol.q, rtol=0.0, atol=2e-7)
-        found, exact = (jo.analysis.crowd_summary(one) for one in (stored, sol))
+        found, exact = (jo.crowds.crowd_summary(one) for one in (stored, sol))
         assert found.evacuation_time == pytest.approx(exact.evacuation_time, abs=1e-6)
 
 

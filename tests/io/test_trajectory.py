@@ -18,7 +18,7 @@ from jostle.io.reading import about, read
 from jostle.io.repairing import repair
 from jostle.io.superblock import superblock
 from jostle.io.trajectory import FileInUse, FileIsThere, NoSuchFile, Writer
-from jostle.step_statistics import STATISTICS
+from jostle.result.recording import STATISTICS
 
 FLAGS = 11
 

@@ -9,10 +9,10 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.facts import Facts
 from jostle.io import stored_facts, wall_states
 from jostle.io.trajectory import Writer
-from jostle.shapes import Shape, may_move, same, shapes_of
+from jostle.result.facts import Facts
+from jostle.sets.shapes import Shape, may_move, same, shapes_of
 from numbers_of_files import contents
 
 DATA = Path(__file__).parents[1] / "data"
@@ -238,7 +238,7 @@ def test_a_file_knows_the_plan_of_its_crowd(tmp_path):
     alone = jo.io.read(path)
     assert alone.facts.plan.area.equals(plan.area)
     assert alone.facts.plan.exits["north"].tolist() == [[0.4, 5.0], [1.6, 5.0]]
-    assert jo.analysis.evacuation_time(alone) == jo.analysis.evacuation_time(sol)
+    assert jo.crowds.evacuation_time(alone) == jo.crowds.evacuation_time(sol)
     assert alone.facts.groups.names == ("people",)
 
 
@@ -255,9 +255,9 @@ def test_a_file_knows_the_stairs_of_its_building(tmp_path):
     )  # fmt: skip
     line = ((13, 0), (13, 3))
     alone = jo.io.read(path)
-    assert len(jo.analysis.crossings(sol, line)) == 3
-    np.testing.assert_array_equal(jo.analysis.crossings(alone, line).t, jo.analysis.crossings(sol, line).t)
-    assert jo.analysis.evacuation_time(alone) == jo.analysis.evacuation_time(sol)
+    assert len(jo.crowds.crossings(sol, line)) == 3
+    np.testing.assert_array_equal(jo.crowds.crossings(alone, line).t, jo.crowds.crossings(sol, line).t)
+    assert jo.crowds.evacuation_time(alone) == jo.crowds.evacuation_time(sol)
 
 
 DAMAGE = [*wall_states.COLUMNS, *(f"{stored_facts.PROBLEM}/{name}" for name in stored_facts.COLUMNS)]

@@ -8,7 +8,7 @@ from scipy.optimize import isotonic_regression
 
 from jostle.kernels import cpu, reference
 from jostle.kernels.reference.grids import five_point
-from jostle.macro.five_point import FivePoint
+from jostle.macro.obstacle import FivePoint
 
 
 def weights(nx, ny, kind, seed=0):

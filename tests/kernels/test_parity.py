@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from jostle.convex.maps import Dense, Sparse
+from jostle.convex.linear_map import Dense, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual

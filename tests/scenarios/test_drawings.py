@@ -78,7 +78,7 @@ def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path)
     sol = jo.solve(**load(write(tmp_path, plan, rest, more)).build()._asdict())
     assert sol.status == "stopped"
     assert list(sol.problem.plan.exits) == ["east"]
-    assert jo.analysis.crossings(sol, EAST).person.tolist() == [0]
+    assert jo.crowds.crossings(sol, EAST).person.tolist() == [0]
 
 
 @pytest.mark.parametrize(

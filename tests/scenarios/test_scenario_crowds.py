@@ -49,7 +49,7 @@ def left_at(sol, lines):
     """(n,) the exit by which each person left: the number of the line they crossed last."""
     exit_of = np.full(len(sol.q[0]), -1)
     for k, line in enumerate(lines):
-        exit_of[jo.analysis.crossings(sol, line).person] = k
+        exit_of[jo.crowds.crossings(sol, line).person] = k
     return exit_of
 
 
@@ -136,7 +136,7 @@ def test_in_the_counterflow_each_side_comes_to_the_other():
 
 def test_spectators_of_the_stand_take_both_stairs():
     sol = solved(load("stand", settings=["problem.groups.0.n=20"]))
-    west, east = (jo.analysis.crossings(sol, ((x, -3.0), (x + 1.2, -3.0))).person for x in (0.0, 14.8))
+    west, east = (jo.crowds.crossings(sol, ((x, -3.0), (x + 1.2, -3.0))).person for x in (0.0, 14.8))
     assert len(west) > 4
     assert len(east) > 4
     assert sorted([*west, *east]) == list(range(20))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.sets.crossings import Step
+from jostle.sets.surfaces import Step
 
 CAN = jo.Vessel([(0, 0), (1, 0), (1, 3), (0, 3)], radii=[0.06])
 BAR = [[[0.0, -1.0], [0.0, 1.0]]]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.maps import Dense, Pairs
-from jostle.sets.linearised import moved_row
+from jostle.convex.linear_map import Dense, Pairs
+from jostle.sets.base import moved_row
 
 
 class Piston(jo.ConstraintSet):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.convex.maps import Dense
+from jostle.convex.linear_map import Dense
 from jostle.sets.differences import Differences
 
 CASES = {

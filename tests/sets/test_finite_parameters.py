@@ -7,7 +7,7 @@ import jostle as jo
 from jostle.crowds.gates import ClosedGates
 from jostle.crowds.lifts import ClosedLifts
 from jostle.sets.base import ConstraintSet, Free, Intersection
-from jostle.sets.wall_sets import Walls
+from jostle.sets.walls import Walls
 
 BODIES = np.array([[0.5, 0.5], [2.0, 2.0]])
 BALL = np.array([[1.0, 0.0, 1.0]])

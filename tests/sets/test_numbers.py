@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.maps import Dense
+from jostle.convex.linear_map import Dense
 from jostle.kernels.cpu import contacts
 from jostle.sets.contacts import by_pair
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.recording import smallest_gap
-from jostle.sets.curvature import _active
+from jostle.result.recording import smallest_gap
+from jostle.sets.nearest import _active
 
 PLACES = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]])
 TRIANGLE = jo.Rods([(0, 1), (2, 1), (0, -2)], [5.0, 1.0, 2.0], points=[[9.0, 9.0], [0.0, -2.0]])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.convex.maps import Dense, Pairs
+from jostle.convex.linear_map import Dense, Pairs
 from jostle.sets.balls import MAX_ALL_PAIRS
 from jostle.sets.differences import Differences
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.sets import wall_sets
+from jostle.sets import walls as wall_sets
 from jostle.sets.polygons import Polygons
 from jostle.sets.vessels import Vessel
 

@@ -12,12 +12,12 @@ from scipy.sparse import block_diag, csr_array
 
 import jostle as jo
 from jostle.convex.emptiness import contradiction, proven_by
-from jostle.convex.maps import as_map
+from jostle.convex.linear_map import as_map
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.automatic import _Guess
-from jostle.solvers.elimination import Rows, incompatible, project_with_equalities
+from jostle.solvers.dual_active_set import Rows, incompatible, project_with_equalities
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-9), jo.GaussSeidel(tol=1e-9), jo.Automatic()]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle import refinement
-from jostle.refinement import difference
+from jostle.run import refinement
+from jostle.run.refinement import difference
 
 
 def ball(e=0.5):

@@ -8,7 +8,7 @@ import pytest
 
 import jostle as jo
 from jostle import viz
-from jostle.colours import PALETTE
+from jostle._tools.colours import PALETTE
 
 
 @pytest.fixture(autouse=True)

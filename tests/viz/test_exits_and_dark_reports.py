@@ -7,7 +7,7 @@ import pytest
 from browsing import image, wait_until
 
 import jostle as jo
-from jostle.colours import DARK, LIGHT
+from jostle._tools.colours import DARK, LIGHT
 from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Scene
 

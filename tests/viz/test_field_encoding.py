@@ -10,7 +10,7 @@ import jostle as jo
 from jostle import viz
 from jostle.io import Images, Output
 from jostle.macro import Flow, Grid, Splitting
-from jostle.viz.field_streaming import FieldStream, continues
+from jostle.viz.streaming import FieldStream, continues
 
 
 def fields(about, raw):
@@ -101,7 +101,7 @@ def written(tmp_path):
 
 
 def test_a_file_that_goes_on_is_followed_and_another_run_is_another(written, monkeypatch):
-    monkeypatch.setattr("jostle.viz.field_streaming.MIN_INTERVAL", 0.0)
+    monkeypatch.setattr("jostle.viz.streaming.MIN_INTERVAL", 0.0)
     place = written(0.2)
     stream = FieldStream(jo.io.read_images(place))
     first, about = stream.header()
@@ -143,7 +143,7 @@ def test_a_run_that_is_under_way_is_live_while_its_file_is_fresh(density_run, tm
     def look(state):
         stream = FieldStream(jo.io.read_images(tmp_path / "run.vtkhdf"))
         seen.append(stream.header()[1])
-        monkeypatch.setattr("jostle.viz.field_streaming.LIVE_SECONDS", -1.0)
+        monkeypatch.setattr("jostle.viz.streaming.LIVE_SECONDS", -1.0)
         seen.append(stream.header()[1])
 
     keep = jo.io.Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)

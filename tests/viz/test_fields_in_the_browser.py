@@ -8,7 +8,7 @@ from browsing import facts, image, picked, place, play_faster, scrub, wait_until
 from test_viewer import WITHOUT_WEBGL
 
 from jostle import viz
-from jostle.colours import LIGHT
+from jostle._tools.colours import LIGHT
 from jostle.io import Images
 from jostle.io.images import write_images
 

@@ -10,7 +10,7 @@ from browsing import facts, image, place, scrub
 from matplotlib.collections import EllipseCollection
 
 import jostle as jo
-from jostle.viz.moments import between
+from jostle.viz.movie import between
 from jostle.viz.quantities import chosen
 from jostle.viz.scene import Scene
 

@@ -7,9 +7,8 @@ import pytest
 from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 
 import jostle as jo
-from jostle.colours import GROUPS, LIGHT
-from jostle.viz.buildings import EXIT_COLOUR, JAM_COLOUR
-from jostle.viz.floor_plans import LAYERS
+from jostle._tools.colours import GROUPS, LIGHT
+from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
 
 matplotlib.use("Agg")
 pytest.importorskip("shapely")
@@ -47,7 +46,7 @@ def test_openings_have_names_and_there_is_a_scale_bar(run):
 
 
 def test_counters_count_by_exit(run):
-    uses = jo.analysis.exit_use(run)
+    uses = jo.crowds.exit_use(run)
     for k in (0, 8, -1):
         out = {name: int((use.t <= run.t[k]).sum()) for name, use in uses.items()}
         title = jo.viz.plan(run, k).get_title(loc="left")
@@ -82,7 +81,7 @@ def test_the_map_of_forces_has_the_largest_force(run):
     ax = jo.viz.plan(run, layer="force")
     mesh = next(each for each in ax.collections if isinstance(each, QuadMesh))
     area = run.problem.plan
-    loads = jo.analysis.crowd_forces(run).load
+    loads = jo.crowds.crowd_forces(run).load
     inside = np.array([area.inside(q) & np.isfinite(q).all(axis=1) for q in run.q])
     assert mesh.get_array().max() == pytest.approx(loads[inside].max())
 

@@ -20,7 +20,7 @@ from jostle import viz
 from jostle.cli import app
 from jostle.errors import WriteFailed
 from jostle.terminal import progress_bar
-from jostle.viz.moments import between
+from jostle.viz.movie import between
 from jostle.viz.scene import Scene
 
 

@@ -7,10 +7,9 @@ from matplotlib.collections import PolyCollection
 
 import jostle as jo
 from jostle.viz import draw
-from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder
-from jostle.viz.picture import MAX_BAR_WIDTH
+from jostle.viz.drawing import MAX_BAR_WIDTH
+from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder, Scales
 from jostle.viz.quantities import chosen, offered, surface
-from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
 
 HEAD = 72

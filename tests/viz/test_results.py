@@ -119,7 +119,7 @@ def test_the_cells_of_a_lattice_have_its_area(lattice):
 def test_a_map_is_drawn_by_rows():
     one = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[0.0, 0.0], within=jo.Balls([0.2]))
     sol = jo.solve(one, jo.Venel(), t=0.1, h=0.1)
-    found = jo.analysis.density_map(sol, -1, [(0, 0), (2, 0), (2, 1), (0, 1)], size=1.0)
+    found = jo.crowds.density_map(sol, -1, [(0, 0), (2, 0), (2, 1), (0, 1)], size=1.0)
     mesh = viz.field(found, found.classic).collections[0]
     assert np.asarray(mesh.get_array()).tolist() == [[1.0, 0.0]]
 

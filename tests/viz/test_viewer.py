@@ -8,7 +8,7 @@ from browsing import facts, image, picked, place, play_faster, scrub, wait_until
 
 import jostle as jo
 from jostle import viz
-from jostle.viz import document
+from jostle.viz import viewer as document
 
 WITHOUT_WEBGL = """
     const original = HTMLCanvasElement.prototype.getContext;

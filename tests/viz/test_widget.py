@@ -10,7 +10,7 @@ from browsing import wait_until
 
 import jostle as jo
 from jostle import viz
-from jostle.viz.document import markup, style
+from jostle.viz.viewer import markup, style
 from jostle.viz.widget import module
 
 SHOW = """async ([esm, about, frames, height]) => {

@@ -10,8 +10,10 @@ from browsing import wait_until
 import jostle as jo
 from jostle import viz
 from jostle.io import Writer
-from jostle.viz import field_streaming, following, streaming
-from jostle.viz.following import Follower
+from jostle.viz import streaming
+from jostle.viz import streaming as field_streaming
+from jostle.viz import streaming as following
+from jostle.viz.streaming import Follower
 
 MODEL = """async ([esm, about, frames, height]) => {
     const module = await import(URL.createObjectURL(new Blob([esm], { type: "text/javascript" })));

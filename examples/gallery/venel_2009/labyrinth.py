@@ -7,8 +7,9 @@ three directions, one after the other. The ball slides around the holes and alon
 sides and never falls into a hole.
 """
 
-import jostle as jo
 from jostle.colours import VERMILION
+
+import jostle as jo
 
 sol = jo.solve(jo.models.labyrinth(), jo.Venel(), t=12.0, h=0.01)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue
 
 CONFIDENCE = 0.95

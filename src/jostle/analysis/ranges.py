@@ -17,17 +17,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arguments import NotNegative, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.analysis.angles import inequality_rows
-from jostle.analysis.grains import forces
-from jostle.arguments import NotNegative, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.analysis.forces import forces
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
+from jostle.result.solution import Solution
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
 from jostle.sets.contacts import CLOSED, by_pair
 from jostle.sets.presence import Presence
-from jostle.solution import Solution
 
 CLOSED_GAP = 1e-6
 """A contact is closed at the end of a step if its linearised gap is below this fraction of the smallest radius."""

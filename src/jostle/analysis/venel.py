@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arguments import Count, Positive, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.analysis.angles import check_inequalities
-from jostle.arguments import Count, Positive, check_arguments
-from jostle.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.errors import EmptySet, InvalidValue

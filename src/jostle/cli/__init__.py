@@ -17,7 +17,9 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, lessons, machine, movie, repair, report, runs, sweeps, verify
+    from jostle.cli import files, lessons, machine, report, runs, sweeps, verify
+    from jostle.cli import files as movie
+    from jostle.cli import files as repair
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError

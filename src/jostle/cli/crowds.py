@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jostle.solution import Solution
+    from jostle.result.solution import Solution
 
 JAMS_SHOWN = 4
 """Largest number of jams that are printed as lines; JSON has all of them."""
@@ -18,7 +18,7 @@ def answers(sol: Solution) -> dict[str, Any]:
     >>> answers(jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.1))
     {}
     """
-    from jostle.analysis import crowd_summary
+    from jostle.crowds import crowd_summary
     from jostle.errors import MissingPackage
     from jostle.io.crowd_runs import plan_of
 
@@ -39,7 +39,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
     >>> found["people"], found["blocked"]
     ('3, of whom 1 is inside at the end', 'held')
     """
-    from jostle.analysis.crowd_summary import LONGEST_INTERVAL
+    from jostle.crowds.summary import LONGEST_INTERVAL
 
     inside = crowd["inside_at_end"]
     whom = "all have left" if not inside else f"of whom {inside} {'is' if inside == 1 else 'are'} inside at the end"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jostle.errors import InvalidValue
-from jostle.statuses import MESSAGES, RUNNING
-from jostle.viz.units import LENGTH, unit_text, with_time
+from jostle.result.status import MESSAGES, RUNNING
+from jostle.viz.sources import LENGTH, unit_text, with_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

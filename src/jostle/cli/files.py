@@ -20,7 +20,8 @@ from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 if TYPE_CHECKING:
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
-    from jostle.solution import Solution
+    from jostle.result.solution import Solution
+
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """File formats of pictures that `jostle plot` can write."""
@@ -298,3 +299,61 @@ def shown(file: Path) -> Solution | Images:
     from jostle.io import are_images, read, read_images
 
     return read_images(file) if are_images(file) else read(file)
+
+
+# ``jostle repair``: repairs a trajectory whose run was killed.
+
+
+def repair(
+    trajectory: Annotated[Path, typer.Argument(help="Trajectory of a run that was killed.")],
+    target: Annotated[
+        Path | None, typer.Argument(help="The repaired trajectory; by default NAME.repaired.vtkhdf.")
+    ] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Repair the trajectory itself.")] = False,
+) -> None:
+    """Repair a trajectory that a killed run left behind.
+
+    VTK and ParaView can open the repaired file; jostle itself can also read the original. Every complete frame is
+    kept. The original does not change unless --in-place is given. A trajectory that needs no repair is not copied.
+    """
+    from jostle.io import are_images, read, read_images
+    from jostle.io import repair as repaired
+
+    if in_place and target is not None:
+        raise InvalidValue("give either a file to write or --in-place, not both")
+    if are_images(trajectory):  # image files are always complete
+        say(f"{trajectory} needs no repair: {len(read_images(trajectory).t)} frames")
+        return
+    times = read(trajectory).t
+    kept = f"{len(times)} frames, up to t = {times[-1]:g}"
+    made = None if in_place else target or beside(trajectory, ".repaired.vtkhdf")
+    if not repaired(trajectory, made):
+        say(f"{trajectory} needs no repair: {kept}")
+        return
+    say(f"repaired {trajectory}: {kept}" if made is None else f"saved {made}: {kept}; {trajectory} is unchanged")
+    if checkpoint_of(trajectory).exists():
+        say(f"continue the run with jostle resume {trajectory}", error=True)
+
+
+# ``jostle movie``: save a trajectory as a film.
+
+
+def movie(
+    trajectory: Trajectory,
+    target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
+    speed: Annotated[float, typer.Option(help="Seconds of the run that one second of film shows.")] = 1.0,
+    colour: Colour = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Save a film of a trajectory or of a moving density. It has 25 pictures per second."""
+    from jostle.terminal import progress_bar
+    from jostle.viz.films import KINDS
+    from jostle.viz.sources import need_matplotlib, target_for
+
+    need_matplotlib("films", "movie")
+    from jostle.viz.movie import animate
+
+    wanted = target_for(target or beside(trajectory, ".mp4"), "a film", KINDS, trajectory)
+    check_free(wanted, overwrite)
+    with progress_bar() as bar:
+        say(animate(shown(trajectory), wanted, speed=speed, colour=colour, progress=bar))

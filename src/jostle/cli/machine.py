@@ -86,7 +86,7 @@ def _ffmpeg() -> str:
 
 def _gpu() -> str:
     """Whether runs can be computed on a GPU, and if not, why."""
-    from jostle.devices import array_module
+    from jostle.run.devices import array_module
 
     try:
         array_module("cuda")
@@ -102,10 +102,10 @@ def _plugins() -> list[str]:
     """The plug-ins of installed packages, and which of them are broken."""
     from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.io.exports import EXPORTS
-    from jostle.macro.motion.schemes import DENSITY_SCHEMES
+    from jostle.macro.motion.scheme import DENSITY_SCHEMES
     from jostle.scenarios import KINDS
     from jostle.schemes import SCHEMES
-    from jostle.shapes import OUTLINES
+    from jostle.sets.shapes import OUTLINES
     from jostle.solvers import SOLVERS
     from jostle.viz.quantities import QUANTITIES
 

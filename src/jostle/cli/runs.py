@@ -14,9 +14,9 @@ from jostle.cli import densities
 from jostle.cli.crowds import answers
 from jostle.cli.show import in_words, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
-from jostle.evolution import solve
 from jostle.kernels.freed_memory import keep_freed_memory
-from jostle.statuses import BLOCKED, NOT_CONVERGED
+from jostle.result.status import BLOCKED, NOT_CONVERGED
+from jostle.run.solve import solve
 from jostle.terminal import Watch, progress_bar
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jostle.run_summaries import iterations_in_words, overlap_in_words
-from jostle.solution import Solution
-from jostle.statuses import KILLED, MESSAGES, RUNNING
-from jostle.viz.units import with_time
+from jostle.result.solution import Solution
+from jostle.result.status import KILLED, MESSAGES, RUNNING, iterations_in_words, overlap_in_words
+from jostle.viz.sources import with_time
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""

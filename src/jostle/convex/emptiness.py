@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, dot, highest, to_host
+from jostle._tools.arrays import Array, dot, highest, to_host
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet

@@ -7,15 +7,19 @@ are `contacts` of bodies, for which they have fused loops, and treat the `others
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.metric import Metric
+from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for, one_row
 from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.kernels.sharing import chunks_of, concatenated
 
 TINY = float(np.finfo(float).tiny)
 NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -376,3 +380,455 @@ def _ratio(size: float, scale: float) -> float:
     if size == 0.0:
         return 0.0
     return size / scale if scale > 0.0 else np.inf
+
+
+# G of contacts of bodies: pairs of them, or a body and a wall.
+#
+# Pairs keep (i, j, normal): 32 bytes a row in 3-D instead of 72 in CSR. The normal points from i to j, and
+# (G u)_c = normal_c . (u_j - u_i); a wall is j < 0 and does not move.
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(LinearMap):
+    """Contacts of bodies as a linear map G: one row normal . (u_j - u_i) for each, with j < 0 for a wall at rest.
+
+    Arrays are not copied, which saves time in each step: do not change them afterwards.
+
+    Parameters
+    ----------
+    i : array of int, shape (m,)
+        Number of the first body of each contact.
+    j : array of int, shape (m,)
+        Number of the second body; negative for a wall.
+    normal : array, shape (m, d)
+        Unit vector from the first body to the second, or into the wall.
+    bodies : int
+        Number of bodies.
+    places : array, shape (bodies, d), optional
+        Positions of the bodies; solvers use them to divide space. None: not known.
+    known : bool, default False
+        True if all numbers are certain to be those of bodies; they are then not checked, which saves time in each step.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Number of rows and of coordinates, (m, bodies d).
+    dimension : int
+        Dimension d of space.
+    contacts : Contacting
+        All rows, as contacts of bodies.
+    others : array of int
+        Numbers of the rows that are not contacts of bodies: none.
+
+    Raises
+    ------
+    InvalidValue
+        If the lengths of i, j and normal differ, or a number is not that of a body.
+
+    Examples
+    --------
+    >>> G = Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist()          # they approach
+    [-2.0]
+    """
+
+    i: Integers
+    j: Integers
+    normal: Array
+    bodies: int
+    places: Array | None = None
+    known: InitVar[bool] = False
+
+    def __post_init__(self, known: bool) -> None:
+        for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
+            object.__setattr__(self, name, contiguous(getattr(self, name), kind))
+        if self.places is not None:
+            object.__setattr__(self, "places", contiguous(self.places))
+        m, n = len(self.i), self.bodies
+        if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
+            raise InvalidValue(
+                f"i has {m} entries, j {len(self.j)}, normal has shape {self.normal.shape}: give one row per contact"
+            )
+        if not known and m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
+            raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
+
+    @property
+    def dimension(self) -> int:
+        return int(self.normal.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.i), self.bodies * self.dimension
+
+    @property
+    def contacts(self) -> Contacting:
+        return Contacting(self.i, self.j, self.normal, self.bodies, self.places)
+
+    @property
+    def others(self) -> Integers:
+        return NO_ROWS
+
+    @property
+    def _rows(self) -> tuple[Integers, Integers, Array]:
+        return self.i, self.j, self.normal
+
+    def _by_body(self, u: Array) -> Array:
+        by_body: Array = contiguous(u, None).reshape(self.bodies, self.dimension)
+        return by_body
+
+    def __matmul__(self, u: Array) -> Array:
+        return kernels_for(self.normal).rates(*self._rows, self._by_body(u), chunks_of(len(self.i)))
+
+    def adjoint(self, p: Array) -> Array:
+        """G^T p, the impulse on each coordinate.
+
+        Parameters
+        ----------
+        p : array, shape (m,)
+            Multiplier of each row.
+
+        Returns
+        -------
+        array, shape (bodies d,)
+            The impulse.
+        """
+        chunks = chunks_of(len(self.i))
+        return kernels_for(self.normal).adjoint(*self._rows, p, self.bodies, chunks).ravel()
+
+    def magnitude(self, u: Array) -> Array:
+        """|G| |u|, entry by entry: the scale of the round-off in G @ u.
+
+        Parameters
+        ----------
+        u : array
+            Velocities, bodies d numbers.
+
+        Returns
+        -------
+        array, shape (m,)
+            One number for each row.
+        """
+        return kernels_for(self.normal).magnitude(*self._rows, self._by_body(u), chunks_of(len(self.i)))
+
+    def norms(self, M: Metric) -> Array:
+        """The length of each row in the dual norm of a metric.
+
+        Parameters
+        ----------
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        array, shape (m,)
+            The lengths.
+        """
+        if not M.diagonal:
+            return super().norms(M)
+        return kernels_for(self.normal).norms(*self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
+
+    def whitened(self, rows: Offsets, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+        """The lengths of the rows, and the slack at w and its round-off in rows of length one.
+
+        Parameters
+        ----------
+        rows : Offsets
+            c, and the length, round-off and kind of each row.
+        M : Metric
+            The metric.
+        w : array
+            A point.
+        slack : array, shape (m,)
+            c + G w.
+
+        Returns
+        -------
+        tuple of array
+            The length of each row in the dual norm, its slack and its round-off, which are not divided where the length
+            is zero.
+        """
+        if not M.diagonal:
+            return super().whitened(rows, M, w, slack)
+        inverse, w = self._by_body(M.inverse_diagonal), self._by_body(w)
+        return kernels_for(self.normal).whitened(
+            *self._rows, inverse, w, rows.c, rows.noise, slack, ROUND_OFF, chunks_of(len(self.i))
+        )
+
+    def toarray(self) -> Array:
+        """G as a dense array.
+
+        Returns
+        -------
+        array, shape (m, bodies d)
+            The matrix.
+        """
+        return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
+
+    def tocsr(self) -> Any:
+        """G as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (m, bodies d)
+            The matrix, in the memory of the host.
+        """
+        from scipy.sparse import csr_array
+
+        i, j, normal = to_host(self.i), to_host(self.j), to_host(self.normal)
+        axes, moving, row = np.arange(self.dimension), j >= 0, np.arange(len(i))
+        entries = np.concatenate([-normal, normal[moving]]).ravel()
+        rows = np.repeat(np.concatenate([row, row[moving]]), self.dimension)
+        columns = np.concatenate([i, j[moving]])[:, None] * self.dimension + axes
+        return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
+
+    def rows(self, selection: Booleans | Integers) -> Pairs:
+        """Some of the rows.
+
+        Parameters
+        ----------
+        selection : array of int or bool
+            Numbers of the rows, or True for each row to keep.
+
+        Returns
+        -------
+        Pairs
+            The map of these rows.
+        """
+        i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
+        return Pairs(i, j, normal, self.bodies, self.places, known=True)
+
+    def opposite(self) -> Pairs:
+        """The map -G.
+
+        Returns
+        -------
+        Pairs
+            The same contacts with opposite normals.
+        """
+        return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
+
+    def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+        """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
+
+        Parameters
+        ----------
+        rows : Offsets
+            c, and the length, round-off and kind of each row.
+        M : Metric
+            The metric of the projection.
+        w : array
+            The point that was projected.
+        u : array
+            The projection.
+        p : array, shape (m,)
+            Its multipliers.
+
+        Returns
+        -------
+        tuple of float
+            The primal, dual and complementarity residuals.
+        """
+        if not M.diagonal or rows.equal is not None:
+            return super().residuals(rows, M, w, u, p)
+        w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
+        return kernels_for(self.normal).residual_pairs(
+            *self._rows, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise, chunks_of(len(self.i))
+        )
+
+
+class Links(Pairs):
+    """Rows normal . (u_j - u_i) that are not contacts: rods, which two bodies may have beside their contact.
+
+    They have the compiled products of `Pairs`. Solvers take them for general rows, and an intersection of sets leaves
+    the numbers of their bodies as they are.
+
+    >>> G = Links(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist(), G.others.tolist()
+    ([-2.0], [0])
+    """
+
+    @property
+    def contacts(self) -> None:  # type: ignore[override]
+        return None
+
+    @property
+    def others(self) -> Integers:
+        return np.arange(len(self.i))
+
+    def rows(self, selection: Booleans | Integers) -> Links:
+        i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
+        return Links(i, j, normal, self.bodies, self.places, known=True)
+
+    def opposite(self) -> Links:
+        return Links(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
+
+    def tocsr(self) -> Any:
+        from scipy.sparse import csr_array
+
+        there, d = np.stack([self.i, self.j], axis=1), self.dimension
+        bodies = there >= 0
+        columns = (there[bodies] * d)[:, None] + np.arange(d)
+        entries = np.stack([-self.normal, self.normal], axis=1)[bodies]
+        ends = np.zeros(len(self.i) + 1, dtype=np.int32)
+        np.cumsum(d * bodies.sum(axis=1), out=ends[1:])
+        return csr_array((entries.ravel(), columns.astype(np.int32).ravel(), ends), shape=self.shape)
+
+
+# G with many contacts of bodies and a few general rows: a constraint of the user beside 10^4 discs, a joint.
+#
+# The contacts keep the form and the fused loops of `Pairs`; the general rows do not cost them that.
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(LinearMap):
+    """A linear map of contacts and general rows on the same space.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The contacts.
+    general : LinearMap
+        The other rows.
+    of_contacts : array of bool, shape (m,)
+        True for each row that is a contact.
+    """
+
+    pairs: Pairs
+    general: LinearMap
+    of_contacts: Booleans
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return len(self.of_contacts), self.pairs.shape[1]
+
+    @property
+    def contacts(self) -> Contacting:
+        return self.pairs.contacts
+
+    @cached_property
+    def others(self) -> Integers:
+        return np.flatnonzero(~self.of_contacts)
+
+    def _merged(self, of_pairs: Array, of_general: Array) -> Array:
+        """(m,) values of the contacts and of the general rows, in the order of the rows."""
+        merged = np.empty(len(self.of_contacts))
+        merged[self.of_contacts], merged[self.others] = of_pairs, of_general
+        return merged
+
+    def __matmul__(self, u: Array) -> Array:
+        return self._merged(self.pairs @ u, self.general @ u)
+
+    def adjoint(self, p: Array) -> Array:
+        return self.pairs.adjoint(np.ascontiguousarray(p[self.of_contacts])) + self.general.adjoint(p[self.others])
+
+    def magnitude(self, u: Array) -> Array:
+        return self._merged(self.pairs.magnitude(u), self.general.magnitude(u))
+
+    def norms(self, M: Metric) -> Array:
+        return self._merged(self.pairs.norms(M), self.general.norms(M))
+
+    def opposite(self) -> Mixed:
+        return Mixed(self.pairs.opposite(), self.general.opposite(), self.of_contacts)
+
+    def tocsr(self) -> Any:
+        from scipy.sparse import csr_array, vstack
+
+        rows = csr_array(vstack([self.pairs.tocsr(), self.general.tocsr()]))
+        order = np.empty(self.shape[0], dtype=np.int64)
+        order[np.concatenate([np.flatnonzero(self.of_contacts), self.others])] = np.arange(self.shape[0])
+        return rows[order]
+
+    def rows(self, selection: Booleans | Integers) -> LinearMap:
+        chosen = np.arange(self.shape[0])[selection]
+        of_contacts = self.of_contacts[chosen]
+        place = np.empty(self.shape[0], dtype=np.int64)
+        place[self.of_contacts], place[self.others] = np.arange(self.pairs.shape[0]), np.arange(len(self.others))
+        pairs, general = self.pairs.rows(place[chosen[of_contacts]]), self.general.rows(place[chosen[~of_contacts]])
+        if of_contacts.all():
+            return pairs
+        return Mixed(pairs, general, of_contacts) if of_contacts.any() else general
+
+
+def stacked(*blocks: LinearMap, pairs: Integers | None = None, known: bool = False) -> LinearMap:
+    """The maps one above the other: contacts stay contacts, all other rows are put together.
+
+    `pairs` (2, m) are the numbers of the contacts, if those of the blocks are not to be kept; `known` if they are
+    certain to be those of bodies.
+    """
+    sizes = [block.shape[0] for block in blocks]
+    there = [block for block, size in zip(blocks, sizes, strict=True) if size] or list(blocks[:1])
+    if len(there) == 1:
+        return there[0] if pairs is None else _renumbered(there[0], pairs)
+    contacts = [block.contacts for block in there]
+    found = [contact for contact in contacts if contact is not None]
+    others = [_general(block) for block in there if len(block.others)]
+    general = _put_together(others) if others else None
+    if not found:
+        assert general is not None
+        return general
+    of_contacts = None if general is None else np.concatenate([_of_contacts(block) for block in there])
+    if pairs is None:
+        pairs = np.concatenate([[contact.i, contact.j] for contact in found], axis=1)
+    elif of_contacts is not None:
+        pairs = np.ascontiguousarray(pairs[:, of_contacts])
+    joined = Pairs(
+        pairs[0],
+        pairs[1],
+        concatenated([contact.normal for contact in found]),
+        found[0].bodies,
+        next((contact.places for contact in found if contact.places is not None), None),
+        known,
+    )
+    return joined if general is None or of_contacts is None else Mixed(joined, general, of_contacts)
+
+
+def _of_contacts(block: LinearMap) -> Booleans:
+    """(m,) which rows of a map are contacts."""
+    of_contacts = np.ones(block.shape[0], dtype=bool)
+    of_contacts[block.others] = False
+    return of_contacts
+
+
+def _general(block: LinearMap) -> LinearMap:
+    """The rows of a map that are not contacts."""
+    return block if block.contacts is None else block.rows(block.others)
+
+
+def _renumbered(block: LinearMap, pairs: Integers) -> LinearMap:
+    """The map with other numbers of its contacts."""
+    contacts = block.contacts
+    if contacts is None or len(block.others):
+        return block
+    return Pairs(pairs[0], pairs[1], contacts.normal, contacts.bodies, contacts.places)
+
+
+def _put_together(blocks: list[LinearMap]) -> LinearMap:
+    """General rows one above the other; a foreign form stays as it is if it is alone."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if all(block.dense() is block for block in blocks):
+        return Dense(np.concatenate([block.toarray() for block in blocks]))
+    from scipy.sparse import csr_array, vstack
+
+    return Sparse(csr_array(vstack([block.tocsr() for block in blocks])))
+
+
+# The forms of G, and how an array, a sparse matrix or a map of the user's own becomes one of them.
+
+
+def as_map(G: ArrayLike | LinearMap | Any) -> LinearMap:
+    """G as a linear map: an array, a scipy sparse matrix, or a map as it is."""
+    if isinstance(G, LinearMap):
+        return G
+    if hasattr(G, "adjoint"):
+        raise InvalidValue(
+            f"{type(G).__name__} looks like a linear map: let it inherit jostle.convex.linear_map.LinearMap"
+        )
+    if hasattr(G, "tocsr"):
+        return Sparse(G.tocsr())
+    array = np.array(G, dtype=float, order="C")
+    if array.ndim != 2:
+        raise InvalidValue(f"G must have two axes (rows, coordinates), not shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidValue("G has entries that are not finite")
+    return Dense(array)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, dot, finite
+from jostle._tools.arrays import Array, dot, finite
 from jostle.errors import InvalidValue
 
 SYMMETRY = 1e-12

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Truths, check_arguments
-from jostle.arrays import Array, Booleans, Integers, contiguous, floats, place_of
-from jostle.convex.maps import LinearMap, as_map
+from jostle._tools.arguments import Truths, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, place_of
+from jostle.convex.linear_map import LinearMap, as_map
 from jostle.errors import InvalidValue
 
 

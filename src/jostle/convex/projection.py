@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arrays import Array, to_host
+from jostle._tools.arrays import Array, to_host
+from jostle._tools.displays import html
 from jostle.convex.linear_map import Offsets
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.displays import html
 
 MAX_NUMBERS = 12
 """Largest number of coordinates that the text of a projection shows."""

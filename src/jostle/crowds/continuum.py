@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.groups import DEFAULT_SPEED
@@ -27,7 +27,7 @@ from jostle.crowds.walk import walk
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
-from jostle.macro.motion.passages import Passage
+from jostle.macro.motion.domain import Passage
 from jostle.macro.motion.problems import Crowd
 
 MARGIN = 2

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Natural, check_arguments
-from jostle.arrays import Array, Integers, finite
+from jostle._tools.arguments import Natural, check_arguments
+from jostle._tools.arrays import Array, Integers, finite
 from jostle.crowds.behaviour import check_wish
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.entries import Entry, regions
@@ -40,8 +40,7 @@ from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import Presence
-from jostle.sets.segments import Segments
-from jostle.sets.walls import Outside
+from jostle.sets.walls import Outside, Segments
 
 
 class Crowd(Sweeping):

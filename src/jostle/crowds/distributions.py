@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from jostle.arguments import Finite, NotNegative, Positive, check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import Finite, NotNegative, Positive, check_arguments
+from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
 
 MAX_ROUNDS = 1000

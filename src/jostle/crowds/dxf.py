@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, check_crossings, regular_file

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, Finite, Positive, check_arguments
-from jostle.arrays import Array, Integers, finite
+from jostle._tools.arguments import Count, Finite, Positive, check_arguments
+from jostle._tools.arrays import Array, Integers, finite
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State

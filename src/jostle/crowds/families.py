@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Integers
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Integers
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.outlines import around, package
 from jostle.crowds.ways import Grid

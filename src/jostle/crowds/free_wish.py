@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, numbers
+from jostle._tools.arrays import Array, Integers, numbers
 from jostle.crowds.goals import Goal
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, check_arguments
-from jostle.arrays import Array, Booleans, Integers, dot, finite
+from jostle._tools.arguments import Count, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, dot, finite
 from jostle.crowds.goals import Goal
 from jostle.crowds.outlines import distance_to
 from jostle.crowds.wish import Wish
@@ -23,8 +23,8 @@ from jostle.errors import InvalidValue
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
-from jostle.sets.crossings import Crossing, Step
-from jostle.sets.segments import Segments
+from jostle.sets.surfaces import Crossing, Step
+from jostle.sets.walls import Segments
 
 JUMP_RADII = 4.0
 """Longest displacement in one step, in radii, of people who walk; stairs move people further, past no gate."""

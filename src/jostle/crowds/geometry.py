@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.crowds.outlines import package
 from jostle.crowds.stairs import Link, Shaft
 

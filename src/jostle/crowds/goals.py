@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 
 
 class Goal(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import Count, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.entries import point_in, regions
 from jostle.crowds.places import free_places
@@ -19,7 +19,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.polygons import plain_corners
 from jostle.crowds.walk import check_speed
 from jostle.errors import InvalidValue
-from jostle.sets.radii import body_radii
+from jostle.sets.balls import body_radii
 
 DEFAULT_SPEED = 1.0
 """Default walking speed, in units of length per second."""

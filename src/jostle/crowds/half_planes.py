@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.crowds.outlines import distance_to, ring_edges
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.outlines import package
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.crowds.families import ALONE, Together, neighbours
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey

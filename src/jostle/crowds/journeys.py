@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Natural, NotNegative, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import Natural, NotNegative, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.stops import AnyStop, Queue, Stop, WaitingArea

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arguments import Truths, check_arguments
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arguments import Truths, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue

@@ -14,14 +14,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, squares
+from jostle._tools.arrays import Array, Booleans, Integers, squares
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.stairs import Passage, passages
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.contacts import Contacts, Reach, by_pair
-from jostle.sets.crossings import Crossing, Step
+from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.walls import HalfSpace
 
 OPEN = 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.outlines import around, own_nearest, package
 from jostle.crowds.plans import Plan
 from jostle.crowds.ways import FIT

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from jostle.arguments import NotNegative, Positive, check_arguments
+from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle.crowds.plans import Plan
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, quickest
 from jostle.crowds.repulsion import DECAY, STRENGTH, repulsion

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle._tools.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
-from jostle.sets.wall_sets import MAX_TABLE_ENTRIES
+from jostle.sets.walls import MAX_TABLE_ENTRIES
 
 MOST_RANDOM = 0.47
 """Largest packing fraction at which people are placed by random sequential addition."""

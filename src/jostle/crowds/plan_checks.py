@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.half_planes import HalfPlanes
 from jostle.crowds.outlines import ON_EDGE, cut, distance_to, package

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, shaped
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, shaped
+from jostle._tools.displays import html
 from jostle.crowds.dxf import read_dxf, write_dxf
 from jostle.crowds.interior import MANY, OUTLET_RADII, Interior
 from jostle.crowds.lifts import doors_of
@@ -29,10 +30,9 @@ from jostle.crowds.stairs import Link, Stairs, passages
 from jostle.crowds.walk import walk
 from jostle.crowds.ways import Ways, usual_spacing
 from jostle.crowds.wkt import read_wkt, write_wkt
-from jostle.displays import html
 from jostle.errors import InvalidValue
-from jostle.exchange import Outlet
 from jostle.problems import Sweeping
+from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, finite
+from jostle._tools.arrays import Array, Booleans, finite
 from jostle.crowds.geometry import Geometry, inner_walls
 from jostle.crowds.limits import MAX_PICTURE_CORNERS, MAX_PIXELS, MAX_RUNS, check, regular_file
 from jostle.crowds.outlines import package

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.outlines import ON_EDGE, package
 from jostle.errors import InvalidValue
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.floor import Density, Window
 from jostle.crowds.ways import LAYERS, Ways, wider
 from jostle.kernels import kernels_for

@@ -20,8 +20,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import NotNegative, Positive, check_arguments
-from jostle.arrays import Array, Integers, finite
+from jostle._tools.arguments import NotNegative, Positive, check_arguments
+from jostle._tools.arrays import Array, Integers, finite
 from jostle.crowds.behaviour import Behaviour, check_wish, polar
 from jostle.crowds.floor import Density, Floor
 from jostle.crowds.potentials import MARGIN, Frame, Potential, potential

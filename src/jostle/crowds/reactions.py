@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue

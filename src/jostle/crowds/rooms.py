@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import shaped
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import shaped
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, dot
+from jostle._tools.arrays import Array, Integers, dot
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.geometry import Geometry
 

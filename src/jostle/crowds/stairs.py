@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import NotNegative, Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, dot
+from jostle._tools.arguments import NotNegative, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, dot
 from jostle.crowds.outlines import a_segment
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State

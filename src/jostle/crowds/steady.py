@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.macro.motion.domain import Domain, Faces, after, before
 from jostle.macro.motion.problems import Crowd

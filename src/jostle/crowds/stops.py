@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, finite, shaped
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, finite, shaped
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.outlines import own_nearest, package
 from jostle.errors import InvalidValue

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Integers, finite
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Integers, finite
 from jostle.crowds.behaviour import Behaviour, polar
 from jostle.crowds.ways import people_chunks
 from jostle.crowds.wish import Wish

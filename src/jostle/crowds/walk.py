@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite, shaped
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
 from jostle.crowds.straight import Straight

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.goals import Goal
 
 NEAREST = -1
@@ -171,7 +171,7 @@ class Wish(ABC):
 
     @property
     def remembers(self) -> type[Any] | None:
-        """The NamedTuple type of `memory`, for wishes that depend on the past: see `jostle.past.Remembers`."""
+        """The NamedTuple type of `memory`, for wishes that depend on the past: see `jostle.problems.Remembers`."""
         return None
 
     @property

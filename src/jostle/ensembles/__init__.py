@@ -13,22 +13,15 @@ lyapunov_exponents, lyapunov_spectra    chaos
 basins                              the orbit on which each start ends
 """
 
-from jostle.ensembles.basins import Attractor, Basins, basins
-from jostle.ensembles.copies import Copies, Gaps
-from jostle.ensembles.curve_changes import curve_changes
-from jostle.ensembles.designs import grid, latin_hypercube
-from jostle.ensembles.impact_maps import CopyImpacts, impacts
+from jostle.ensembles.copies import ByEvents, Copies, Gaps
 from jostle.ensembles.lyapunov import lyapunov_exponents, lyapunov_spectra
-from jostle.ensembles.marching import ByEvents
 from jostle.ensembles.measures import CURVES, MEASURES
-from jostle.ensembles.orbits import Orbits, periodic_orbits
-from jostle.ensembles.reading import read
-from jostle.ensembles.sections import Sections, advance, sections
-from jostle.ensembles.stopping import PreciseMean, SettledCurves
-from jostle.ensembles.study import Study
-from jostle.ensembles.sweeps import ExecutorBroke, StudyProgress, sweep
-from jostle.ensembles.table import Results
-from jostle.ensembles.table_files import write_table
+from jostle.ensembles.orbits import Attractor, Basins, Orbits, basins, periodic_orbits
+from jostle.ensembles.sections import CopyImpacts, Sections, advance, impacts, sections
+from jostle.ensembles.stopping import PreciseMean, SettledCurves, curve_changes
+from jostle.ensembles.study import Study, grid, latin_hypercube
+from jostle.ensembles.sweeps import ExecutorBroke, StudyProgress, read, sweep
+from jostle.ensembles.table import Results, write_table
 
 __all__ = [
     "CURVES",

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, Natural, check_arguments
-from jostle.arrays import Array
-from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import ByEvents, CompiledScheme, March, check_skip, check_smooth, step_of
+from jostle._tools.arguments import Count, Natural, check_arguments
+from jostle._tools.arrays import Array
+from jostle.ensembles.copies import ByEvents, CompiledScheme, Copies, March, check_skip, check_smooth, step_of
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from jostle.analysis.crushing import crowd_pressure
-from jostle.analysis.evacuation import evacuation_time as analysed_evacuation_time
-from jostle.analysis.evacuation import leaving_times as analysed_leaving_times
-from jostle.analysis.voronoi import density
-from jostle.arguments import accepts, described
-from jostle.arrays import Array
+from jostle._tools.arguments import accepts, described
+from jostle._tools.arrays import Array
+from jostle._tools.plugins import Registry
+from jostle.crowds.crowding import voronoi
+from jostle.crowds.leaving import evacuation_time as analysed_evacuation_time
+from jostle.crowds.leaving import leaving_times as analysed_leaving_times
+from jostle.crowds.pressing import crowd_pressure
 from jostle.errors import InvalidValue
 from jostle.io.crowd_runs import plan_of
-from jostle.plugins import Registry
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 Measure = Callable[[Any], Any]
 
@@ -55,7 +55,7 @@ def worst_density(sol: Solution) -> float:
     plan = plan_of(sol)
     if plan is None:
         raise InvalidValue("the density needs the floor plan of a crowd, which this run does not have")
-    return float(max(density(sol, k, plan).density.max(initial=0.0) for k in range(len(sol.t))))
+    return float(max(voronoi(sol, k, plan).density.max(initial=0.0) for k in range(len(sol.t))))
 
 
 def worst_pressure(sol: Solution) -> float:

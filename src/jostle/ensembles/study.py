@@ -11,21 +11,271 @@ more repetitions.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jostle.arguments import Count, Natural, check_arguments
-from jostle.ensembles.designs import Case
+from jostle._tools.arguments import Count, Natural, check_arguments
+from jostle._tools.plugins import Registry, suggestion
 from jostle.ensembles.measures import CURVES, MEASURES, Measure, found
-from jostle.ensembles.subjects import SEED, Subject, subject_of
 from jostle.errors import InvalidValue
-from jostle.plugins import Registry
+from jostle.scenarios import ScenarioError, load, parse
+from jostle.scenarios.writing import path as written_path
+from jostle.scenarios.writing import value as written
+
+if TYPE_CHECKING:
+    from jostle.scenarios import Scenario
+
+
+# The subject of a study: a scenario with changed settings, or a function. Both are sent to other processes.
+
+
+SEED = "seed"
+"""Name of the parameter for the seed of a run; a case may set it."""
+MAX_CHECKED_CASES = 200
+"""Largest number of cases checked before a study of a scenario starts; the others are checked when they run."""
+
+
+class Subject(Protocol):
+    """The subject of a study."""
+
+    def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
+        """Raise if a case has an unknown parameter or an invalid value."""
+
+    def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        """The result of one run: a `Solution`, or the return value of a function."""
+
+    def identity(self) -> dict[str, str]:
+        """The description that must agree when a study is resumed."""
+
+
+@dataclass(frozen=True)
+class ScenarioSubject:
+    """A scenario; the parameters of a case are settings of it, such as problem.groups.0.n."""
+
+    text: str
+    name: str
+
+    def scenario(self, parameters: Mapping[str, Any], seed: int | None) -> Scenario:
+        """The scenario of a case."""
+        settings = [f"{key}={_value(key, given)}" for key, given in parameters.items()]
+        return parse(self.text, self.name, settings=settings, seed=None if SEED in parameters else seed)
+
+    def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
+        """Parse the cases with a value that no earlier case has."""
+        seen: set[tuple[str, str]] = set()
+        checked = 0
+        for case in cases:
+            new = {(key, repr(given)) for key, given in case.items() if key != SEED} - seen
+            if (new or not checked) and checked < MAX_CHECKED_CASES:
+                seen |= new
+                checked += 1
+                self.scenario(case, 0)
+
+    def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        from jostle.macro import solve as solve_density
+        from jostle.run.solve import solve
+        from jostle.scenarios import Run
+
+        built = self.scenario(parameters, seed).build()
+        return solve(**built._asdict()) if isinstance(built, Run) else solve_density(**built._asdict())
+
+    def identity(self) -> dict[str, str]:
+        return {"scenario": self.text}
+
+
+@dataclass(frozen=True)
+class FunctionSubject:
+    """A function, which is called with the parameters of a case, and with the seed if it has a parameter `seed`."""
+
+    function: Callable[..., Any]
+
+    @cached_property
+    def signature(self) -> inspect.Signature | None:
+        """The signature of the function; some functions written in C have none."""
+        try:
+            return inspect.signature(self.function)
+        except ValueError:
+            return None
+
+    @property
+    def place(self) -> str:
+        """Module and name."""
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"{getattr(self.function, '__module__', '?')}:{name}"
+
+    def arguments(self, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        """The parameters, and the seed if the function takes it."""
+        known = {} if self.signature is None else self.signature.parameters
+        open_ended = any(each.kind is each.VAR_KEYWORD for each in known.values())
+        return {**({SEED: seed} if SEED in known or open_ended else {}), **parameters}
+
+    def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
+        if self.signature is None:
+            return
+        known = self.signature.parameters
+        names = [name for name, each in known.items() if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        open_ended = any(each.kind is each.VAR_KEYWORD for each in known.values())
+        for case in cases:
+            for name in case:
+                if name not in names and not open_ended:
+                    hint = suggestion(name, names, f"its parameters are {', '.join(names) or 'none'}")
+                    raise InvalidValue(f"over: the function {self.place} has no parameter {name!r}; {hint}")
+            try:
+                self.signature.bind(**self.arguments(case, 0))
+            except TypeError as error:
+                raise InvalidValue(f"over: the function {self.place} cannot be called with {case}: {error}") from None
+
+    def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        return self.function(**self.arguments(parameters, seed))
+
+    def identity(self) -> dict[str, str]:
+        return {"function": self.place}
+
+
+def subject_of(of: Any) -> Subject:
+    """The subject of a study: the name or the file of a scenario, a `Scenario`, or a function.
+
+    >>> subject_of("cradle_apart").run({"run.t": 0.1}, seed=0).status
+    'finished'
+    """
+    if isinstance(of, str | Path):
+        of = load(of)
+    if callable(of):
+        return FunctionSubject(of)
+    if hasattr(of, "build") and hasattr(of, "text"):
+        return ScenarioSubject(of.text, of.name)
+    raise InvalidValue(f"of must be a scenario, its name, its file, or a function, not {of!r}")
+
+
+def _value(key: str, given: Any) -> str:
+    """A value as written in a setting."""
+    if not isinstance(given, bool | int | float | str | list | tuple | dict):
+        raise ScenarioError([f"{written_path(key.split('.'))}: {given!r} is not a value that a scenario can have"])
+    return written(given)
+
+
+# Designs of studies: lists of cases, each of which is a dictionary of parameters and their values.
+#
+# Any list of dictionaries is a design. The functions here make the usual ones:
+#
+#     grid               all combinations of given values
+#     latin_hypercube    n points that fill a box evenly (McKay, Beckman, Conover 1979; by scipy.stats.qmc)
+
+
+Case = dict[str, Any]
+"""The parameters of a run and their values."""
+MAX_CASES = 1_000_000
+"""Largest number of cases of a design."""
+
+
+@check_arguments
+def grid(parameters: Mapping[str, Iterable[Any]]) -> list[Case]:
+    """List all combinations of the values of some parameters; the last parameter varies fastest.
+
+    Parameters
+    ----------
+    parameters : mapping of str to iterable
+        Values of each parameter.
+
+    Returns
+    -------
+    list of dict
+        One dictionary of parameters and values per case.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no parameter, a parameter has no values, or there are more than 1 000 000 cases.
+
+    Examples
+    --------
+    >>> grid({"n": [50, 100], "speed": [1.0, 1.4]})[:3]
+    [{'n': 50, 'speed': 1.0}, {'n': 50, 'speed': 1.4}, {'n': 100, 'speed': 1.0}]
+    """
+    _check_names(parameters)
+    values = {name: _values(name, given) for name, given in parameters.items()}
+    count = int(np.prod([len(given) for given in values.values()], dtype=float))
+    if count > MAX_CASES:
+        raise InvalidValue(f"parameters give a grid of {count} cases, more than {MAX_CASES}: use fewer values")
+    return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
+
+
+@check_arguments
+def latin_hypercube(parameters: Mapping[str, tuple[float, float]], n: Count, *, seed: Natural = 0) -> list[Case]:
+    """Draw n cases that fill a box evenly.
+
+    Each parameter has one value in each of n equal parts of its interval (McKay, Beckman, Conover 1979). Values are
+    real numbers also if both ends are whole numbers; round them in the function that you run.
+
+    Parameters
+    ----------
+    parameters : mapping of str to (float, float)
+        Lower and upper end of the interval of each parameter.
+    n : int
+        Number of cases, at most 1 000 000.
+    seed : int, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    list of dict
+        One dictionary of parameters and values per case.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no parameter, or the ends of an interval are not in order.
+
+    Examples
+    --------
+    >>> cases = latin_hypercube({"speed": (1.0, 2.0)}, 4, seed=1)
+    >>> sorted(int(4.0 * (case["speed"] - 1.0)) for case in cases)
+    [0, 1, 2, 3]
+    """
+    _check_names(parameters)
+    if n > MAX_CASES:
+        raise InvalidValue(f"n must be at most {MAX_CASES}, not {n}")
+    from scipy.stats import qmc
+
+    ends = [_ends(name, given) for name, given in parameters.items()]
+    low, high = np.array(ends).T
+    places = qmc.LatinHypercube(d=len(ends), rng=np.random.default_rng(seed)).random(n)
+    return [dict(zip(parameters, row, strict=True)) for row in (low + places * (high - low)).tolist()]
+
+
+def _check_names(parameters: Mapping[str, Any]) -> None:
+    if not parameters:
+        raise InvalidValue("parameters must contain at least one parameter")
+    wrong = [name for name in parameters if not isinstance(name, str) or not name]
+    if wrong:
+        raise InvalidValue(f"names of parameters must be non-empty strings, not {wrong[0]!r}")
+
+
+def _values(name: str, given: Any) -> list[Any]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidValue(f"parameters: {name!r} needs a list of values, not {given!r}")
+    found = list(given)
+    if not found:
+        raise InvalidValue(f"parameters: {name!r} has no values")
+    return found
+
+
+def _ends(name: str, given: Any) -> Sequence[float]:
+    ends = np.asarray(given) if isinstance(given, list | tuple | np.ndarray) else np.zeros(0)
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not np.isfinite(ends).all() or ends[0] >= ends[1]:
+        raise InvalidValue(f"parameters: {name!r} needs two ends, (low, high) with low < high, not {given!r}")
+    return [float(end) for end in ends]
+
 
 RUN_COLUMNS = ("run", "case", "repetition", SEED)
 """The first columns of a table."""

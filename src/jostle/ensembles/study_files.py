@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from jostle.ensembles.designs import Case, grid, latin_hypercube
 from jostle.ensembles.measures import at_place
 from jostle.ensembles.stopping import PreciseMean, SettledCurves, StoppingRule
-from jostle.ensembles.study import Study, name_of
+from jostle.ensembles.study import Case, Study, grid, latin_hypercube, name_of
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load
 from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, Table, Text, complain

@@ -11,24 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jostle.arguments import Count, check_arguments
-from jostle.ensembles.executing import Outcome, Work, execute
-from jostle.ensembles.journal import TRAJECTORIES, Journal
-from jostle.ensembles.processes import NoWorkers, Processes
+from jostle._tools.arguments import Count, check_arguments
+from jostle.ensembles.executing import NoWorkers, Outcome, Processes, Work, execute
+from jostle.ensembles.journal import TRAJECTORIES, Journal, description, outcomes
 from jostle.ensembles.stopping import StoppingRule
-from jostle.ensembles.study import RunOf, Study, packed
-from jostle.ensembles.table import Results
-from jostle.ensembles.table_files import write_table
-from jostle.errors import (
-    FileIsThere,
-    Interrupted,
-    InvalidValue,
-    JostleError,
-    MissingPackage,
-    NotReproducible,
-    warn,
-)  # fmt: skip
-from jostle.statuses import FAILED
+from jostle.ensembles.study import SEED, RunOf, Study, packed, seed_of
+from jostle.ensembles.table import Results, write_table
+from jostle.errors import FileIsThere, Interrupted, InvalidValue, JostleError, MissingPackage, NotReproducible, warn
+from jostle.result.status import FAILED
 
 POLL_SECONDS = 0.2
 """Longest wait for a run to finish, in seconds, before checking for Ctrl-C."""
@@ -378,3 +368,50 @@ def _in_flight(given: Executor | None, workers: int | None, until: StoppingRule 
 def _cores() -> int:
     """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Reading the results of a study from its folder, also while it runs.
+
+
+@check_arguments
+def read(folder: str | os.PathLike[str]) -> Results:
+    """Read the results of all finished runs from the folder of a study, also while the study runs.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder that was given to `sweep`.
+
+    Returns
+    -------
+    Results
+        The results of the finished runs.
+
+    Raises
+    ------
+    NoSuchFile
+        If the folder does not contain a study.
+    BrokenFile
+        If a file of the study is damaged.
+
+    Examples
+    --------
+    >>> import jostle as jo, tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> study = jo.ensembles.Study("cradle_apart", over=[{"run.t": 0.1}], measures=["end_time"])
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
+    ...     results = jo.ensembles.sweep(study, executor=threads, folder=folder + "/study")
+    ...     read(folder + "/study")["end_time"].tolist()
+    [0.1]
+    """
+    place = Path(folder)
+    said, known = description(place), outcomes(place)
+    identity, cases = said["identity"], said["identity"]["cases"]
+    runs = []
+    for number in sorted(known):
+        repetition, case = divmod(number, len(cases))
+        if said["repetitions"] is not None and repetition >= said["repetitions"][case]:
+            continue  # the run was in progress when the stopping rule was met
+        seed = cases[case].get(SEED, seed_of(identity["seed"], number))
+        runs.append(RunOf(number, case, repetition, seed, cases[case]))
+    return Results(tuple(runs), tuple(known[run.number] for run in runs))

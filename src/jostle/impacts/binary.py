@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import Count, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue

@@ -8,14 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, finite
+from jostle._tools.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.laws import Impact, ImpactLaw, Restitution, coefficients, impact
+from jostle.laws import Impact, ImpactLaw, Restitution, RestitutionTable, coefficients, impact
 from jostle.problems import Motion
-from jostle.restitution_table import RestitutionTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,15 +29,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, alike
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, alike
+from jostle._tools.smooth_paths import follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue, NotConverged
 from jostle.impacts.contacts import Meeting, meeting
 from jostle.laws import Restitution
 from jostle.problems import Motion
-from jostle.smooth_paths import follow
 
 HERTZ = 1.5
 """Exponent of the force between two elastic balls."""

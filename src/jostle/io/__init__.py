@@ -1,6 +1,5 @@
 """Files: trajectories of runs, checkpoints to resume from, and exports to other programs."""
 
-from jostle.facts import SI, Facts, Groups, Units
 from jostle.io.checkpoint import Checkpoint
 from jostle.io.exports import EXPORTS, export, write
 from jostle.io.images import Images
@@ -9,6 +8,7 @@ from jostle.io.reading import about, read
 from jostle.io.reading_images import are_images, read_images
 from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
+from jostle.result.facts import SI, Facts, Groups, Units
 
 __all__ = [
     "EXPORTS",

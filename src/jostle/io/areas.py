@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, finite
+from jostle._tools.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue, MissingPackage
 
 

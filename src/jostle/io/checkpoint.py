@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
 from jostle.errors import (
     BrokenFile,
     FileIsThere,
@@ -27,7 +27,7 @@ from jostle.errors import (
 from jostle.io.checkpoint_contents import Contents, check_inside
 from jostle.io.checkpoint_files import FORMAT, read_whole, write_whole
 from jostle.io.run_identity import Run
-from jostle.past import Remembers
+from jostle.problems import Remembers
 from jostle.schemes.state import State
 
 REMEDY = (
@@ -55,7 +55,7 @@ class Position(NamedTuple):
     random : str
         State of the random generator, as JSON.
     noted : mapping
-        What the condition `until`, the problem and the changes remember, by name; see `jostle.past`.
+        What the condition `until`, the problem and the changes remember, by name; see `jostle.problems`.
     gap : float
         Smallest gap of the state; infinite where no contact is near.
     within : NamedTuple or None

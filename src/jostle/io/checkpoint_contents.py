@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile
-from jostle.recording import smallest_gap
+from jostle.result.recording import smallest_gap
 from jostle.schemes.base import Scheme
 from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth

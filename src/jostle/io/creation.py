@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from jostle.errors import InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.facts import Facts
 from jostle.io import stored_facts, wall_states
 from jostle.io.container import LIBRARY_VERSION, reason
 from jostle.io.layout import (
@@ -29,6 +28,7 @@ from jostle.io.new_files import beside, create, publish, refuse_existing
 from jostle.io.pictures import points_of
 from jostle.io.step_records import RECORD, STEPS
 from jostle.io.superblock import SIZE, mended
+from jostle.result.facts import Facts
 
 MIN_CHUNK, MAX_CHUNK = 1024, 32768
 """Smallest and largest number of rows per chunk of data sets with rows per body or contact."""

@@ -6,9 +6,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 
 @runtime_checkable

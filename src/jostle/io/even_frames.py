@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import present, walkable
 from jostle.io.crowd_runs import planar
 from jostle.io.moves import Move, moves
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 SPACING_TOLERANCE = 1e-6
 """Times are evenly spaced if none is off by more than this fraction of the spacing."""

@@ -25,16 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
+from jostle._tools.plugins import Registry, nearest
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, publish, refuse_existing, whole
 from jostle.io.precision import check_precision, sufficient
 from jostle.io.reading import about, read
 from jostle.io.saved import durations, file_of, precision, radii, shapes
 from jostle.io.trajectory import Writer
-from jostle.plugins import Registry
-from jostle.solution import Solution
-from jostle.spelling import nearest
+from jostle.result.solution import Solution
 
 Export = Callable[[Solution, Path], object]
 """A function that writes a solution to a file."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile
 from jostle.io import wall_states
 from jostle.io.checksums import Checks, of_records

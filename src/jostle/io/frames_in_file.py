@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile
 from jostle.io import frame_index, headers, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.container import reading
 from jostle.io.step_records import statistics
 from jostle.io.trust import rows
-from jostle.shapes import Shape
+from jostle.sets.shapes import Shape
 
 BLOCK_SIZE = 4 * 2**20
 """Number of bytes read at once when all frames are read."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from jostle.errors import MissingPackage
 from jostle.io.pictures import points_of
 from jostle.io.saved import pictures
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 
 def write_gsd(sol: Solution, path: Path) -> None:

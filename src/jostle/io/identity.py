@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from jostle.past import Remembers
-from jostle.plugins import is_of_jostle
+from jostle._tools.plugins import is_of_jostle
+from jostle.problems import Remembers
 
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Public attributes of classes that change during a run and are therefore not described."""

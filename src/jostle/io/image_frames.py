@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.errors import BrokenFile
 from jostle.io.checksums import of_rows
 from jostle.io.container import reading

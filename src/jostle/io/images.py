@@ -27,13 +27,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.errors import InvalidValue
-from jostle.facts import Units
 from jostle.io.checksums import of_rows
 from jostle.io.container import HDF5_ERRORS
 from jostle.io.new_files import whole
-from jostle.statuses import FINISHED
+from jostle.result.facts import Units
+from jostle.result.status import FINISHED
 
 VERSION = (2, 2)
 """Version of the VTKHDF layout."""

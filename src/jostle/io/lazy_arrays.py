@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.io.container import reading
 from jostle.io.frames_in_file import Source
 

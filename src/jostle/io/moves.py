@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, present
 from jostle.io.crowd_runs import HasStairs, fastest, plan_of, planar, radii_in
 from jostle.problems import Sweeping
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 MAX_WALKING_ON = 2.0
 """People who left walk on for at most this multiple of the time between frames, since they may have been pushed."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from numpy.typing import ArrayLike, DTypeLike
 
-from jostle.arguments import check_arguments
-from jostle.facts import Units
+from jostle._tools.arguments import check_arguments
+from jostle.result.facts import Units
 
 
 @check_arguments

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.io.areas import needed, walkable
 from jostle.io.crowd_runs import plan_of
 from jostle.io.even_frames import People, frame_rate, frames, usual_rate
 from jostle.io.new_files import whole
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 DATABASE_VERSION = 2
 """Version of JuPedSim's database."""

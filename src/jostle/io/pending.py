@@ -12,7 +12,7 @@ from jostle.io import frame_index, headers, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.frame_index import Index
 from jostle.io.pictures import Picture, Scene
-from jostle.shapes import Shape, same
+from jostle.sets.shapes import Shape, same
 
 
 class Pending:

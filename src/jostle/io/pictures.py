@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle.errors import InvalidValue
 from jostle.io.wall_lines import NO_LINES, WallDrawer, WallLines, rod_lines, together
-from jostle.recorded_rods import RecordedRods
-from jostle.shapes import Shape
+from jostle.result.facts import RecordedRods
+from jostle.sets.shapes import Shape
 
 Floats = NDArray[np.floating[Any]]
 Numbers = NDArray[np.int32]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
 
 TINY = float(np.finfo(float).tiny)

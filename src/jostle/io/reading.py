@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.facts import masses_of
 from jostle.io import changes, headers, layout
 from jostle.io.container import reading
 from jostle.io.frames_in_file import Source
@@ -25,9 +24,10 @@ from jostle.io.locks import being_written
 from jostle.io.reading_images import holds_images, notes
 from jostle.io.trust import inside
 from jostle.problems import Motion, Sweeping
+from jostle.result.facts import masses_of
+from jostle.result.solution import Solution
+from jostle.result.status import RUNNING
 from jostle.schemes.base import Scheme
-from jostle.solution import Solution
-from jostle.statuses import RUNNING
 
 SINGLE_PRECISION = 1e-6
 """Relative difference of radii and masses that rounding to a file in single precision may cause."""

@@ -9,13 +9,13 @@ from typing import Any
 import h5py
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile
-from jostle.facts import Units
 from jostle.io.container import reading
 from jostle.io.image_frames import Frames, stored_numbers
 from jostle.io.images import CHECK, FORMAT, Images, of_texts
 from jostle.io.trust import inside
+from jostle.result.facts import Units
 
 
 def holds_images(file: Any) -> bool:

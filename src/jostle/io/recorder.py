@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import to_host
+from jostle._tools.arrays import to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
-from jostle.facts import Facts, Groups, drawable
-from jostle.impact_log import contacts_of
 from jostle.io import headers, layout
 from jostle.io.checkpoint import Position
 from jostle.io.container import reading
@@ -29,10 +27,10 @@ from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
-from jostle.recording import record_of, shown
+from jostle.result.facts import Facts, Groups, drawable
+from jostle.result.recording import STATISTICS, contacts_of, record_of, shown
+from jostle.result.solution import Solution
 from jostle.schemes.state import State
-from jostle.solution import Solution
-from jostle.step_statistics import STATISTICS
 
 MAX_RECORDS, MAX_SECONDS = 256, 0.2
 """Largest number of step records, and largest time in seconds, before they are passed to the writer."""

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, JostleError
 from jostle.io import frame_index, headers
 from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
+from jostle._tools.plugins import is_of_jostle
 from jostle.convex.metric import Metric
 from jostle.errors import NotReproducible, warn
 from jostle.io.identity import Values, describe, differences, digest, listed, other_values, returned
 from jostle.kernels.threads import threads
-from jostle.past import Remembers
-from jostle.plugins import is_of_jostle
-from jostle.problems import Motion
+from jostle.problems import Motion, Remembers
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.user import UserSet
@@ -75,7 +74,7 @@ class Run:
             warn(
                 f"{name} returned {first}, and {second} when it was called again with the same arguments: the result "
                 f"then depends on how often checkpoints compare it, and a resumed run differs. Let it depend on its "
-                f"arguments only, or let it implement jostle.past.Remembers, or give its generator to the checkpoint, "
+                f"arguments only, or let it implement jostle.problems.Remembers, or give its generator to the checkpoint, "
                 f"jo.io.Checkpoint(path, random=generator)",
                 NotReproducible,
             )

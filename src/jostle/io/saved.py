@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.io.frames_in_file import Source as Stored
 from jostle.io.lazy_arrays import Ragged, States
 from jostle.io.pictures import Picture, Scene
-from jostle.shapes import Shape
-from jostle.solution import Solution
+from jostle.result.solution import Solution
+from jostle.sets.shapes import Shape
 
 
 def file_of(sol: Solution) -> Stored | None:

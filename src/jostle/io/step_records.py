@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from jostle.errors import BrokenFile
 from jostle.io.checksums import of_records
 from jostle.io.trust import data_set, rows
+from jostle.result.recording import STATISTICS
 from jostle.solvers.base import MAX_NAME_LENGTH
-from jostle.step_statistics import STATISTICS
 
 STEPS = "jostle/steps"
 """Data set of the step records."""

@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
 from jostle.recorded_plans import RecordedGate, RecordedPlan, Stair
-from jostle.recorded_rods import RecordedRods
+from jostle.result.facts import Facts, Groups, RecordedRods, Units
 
 PROBLEM = "jostle/problem"
 """Group of the facts about the problem."""

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.io.pictures import Scene
 from jostle.io.saved import pictures, radii
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 
 def write_csv(sol: Solution, path: Path) -> None:

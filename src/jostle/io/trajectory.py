@@ -23,9 +23,8 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.facts import Facts
 from jostle.io import changes, frame_index, headers, layout
 from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
 from jostle.io.creation import create_trajectory
@@ -33,8 +32,9 @@ from jostle.io.locks import Lock
 from jostle.io.pending import Pending
 from jostle.io.step_records import STEPS, as_stored
 from jostle.io.superblock import clear_flags, superblock
-from jostle.shapes import Shape
-from jostle.step_statistics import STATISTICS
+from jostle.result.facts import Facts
+from jostle.result.recording import STATISTICS
+from jostle.sets.shapes import Shape
 
 __all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
 
@@ -220,7 +220,7 @@ class Writer:
         duration : float, default nan
             Time over which the multipliers acted; NaN if unknown.
         walls : sequence of Shape, default ()
-            Shapes of the walls at this time, see `jostle.shapes`.
+            Shapes of the walls at this time, see `jostle.sets.shapes`.
 
         Raises
         ------

@@ -14,7 +14,7 @@ from jostle.io.exports import Series
 from jostle.io.new_files import whole
 from jostle.io.pictures import Picture
 from jostle.io.saved import pictures
-from jostle.solution import Solution
+from jostle.result.solution import Solution
 
 
 def write_pvd(sol: Solution, path: Path) -> Path:

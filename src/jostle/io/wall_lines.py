@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jostle.arrays import Array, Integers
-from jostle.polylines import View, holding_walls, outlines, unbounded
-from jostle.shapes import Shape
+from jostle._tools.arrays import Array, Integers
+from jostle.sets.shapes import Shape, View, holding_walls, outlines, unbounded
 
 CIRCLE_POINTS = 24
 """Number of points of a circle."""

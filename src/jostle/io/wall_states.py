@@ -1,6 +1,6 @@
 """The shapes of the walls in a trajectory: stored again only when they change.
 
-    jostle/walls/points   (k, 3) the points of all shapes, one shape after the other; see `jostle.shapes`
+    jostle/walls/points   (k, 3) the points of all shapes, one shape after the other; see `jostle.sets.shapes`
     jostle/walls/shapes   (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
     jostle/walls/states   (k, 3) for each state of the walls, the numbers of shapes and points, and a checksum
 
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from jostle.arrays import Integers
+from jostle._tools.arrays import Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, rows
-from jostle.shapes import KINDS, Shape, checked
+from jostle.sets.shapes import KINDS, Shape, checked
 
 CORNERS, SHAPES, STATES = "jostle/walls/points", "jostle/walls/shapes", "jostle/walls/states"
 """Data sets of the walls: corners, shapes, and the shapes of each state."""

@@ -15,7 +15,7 @@ import numpy as np
 from numba.core import errors, types
 from numba.extending import overload
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.kernels.cpu.signatures import FORCE, READ, ROWS
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

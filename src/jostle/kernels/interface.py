@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, Shorts
+from jostle._tools.arrays import Array, Booleans, Integers, Shorts
 
 if TYPE_CHECKING:
     import jostle.kernels.cpu

@@ -10,7 +10,7 @@ from math import isfinite, sqrt
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.kernels.reference.dense import CONTRADICTION, EMPTY, SOLVED, TINY, UNFINISHED, ratios
 
 MAX_COORDINATES = 6

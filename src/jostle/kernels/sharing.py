@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.kernels.threads import threads
 from jostle.kernels.workers import Job
 

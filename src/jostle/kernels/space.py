@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, squares
+from jostle._tools.arrays import Array, Integers, squares
 
 SAMPLE = 1000
 """Approximate number of rows in the sample."""

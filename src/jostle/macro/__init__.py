@@ -1,24 +1,20 @@
 """Macroscopic impact laws, and the passage from grains to densities (Bourdin & Maury 2020, sections 2 to 6)."""
 
-from jostle.macro.grid import Grid
+from jostle.macro.grid import Grid, Mask, Velocity
 from jostle.macro.homogenise import ErrorTable, Homogenised, homogenise, phi
 from jostle.macro.isotropic import Isotropic
-from jostle.macro.lattice import Lattice
-from jostle.macro.lattice_zones import square_lattice, triangular_lattice
+from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
 from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
-from jostle.macro.mask import Mask
 from jostle.macro.motion.barrier import Barrier
+from jostle.macro.motion.domain import Passage
 from jostle.macro.motion.impacts import Impacts
-from jostle.macro.motion.merging import Merger, MergeTree
-from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
-from jostle.macro.motion.passages import Passage
-from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.pressure import ObstacleStep, obstacle_step
+from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import Evolution
 from jostle.macro.motion.solve import solve
 from jostle.macro.motion.splitting import Splitting
-from jostle.macro.motion.state import State
-from jostle.macro.motion.sticky import StickyBlocks
+from jostle.macro.motion.sticky import Merger, MergeTree, StickyBlocks
 from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
 from jostle.macro.motion.wasserstein_line import wasserstein_line
 from jostle.macro.motion.wasserstein_program import wasserstein_program
@@ -27,7 +23,6 @@ from jostle.macro.packing import Packing
 from jostle.macro.square import Square
 from jostle.macro.structure import Structure, structure
 from jostle.macro.triangular import Triangular
-from jostle.macro.velocity import Velocity
 
 __all__ = [
     "Barrier",

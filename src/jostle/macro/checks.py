@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, finite
+from jostle._tools.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue, NotFinite
 
 OfPlaces = Callable[[Array, Array], ArrayLike]

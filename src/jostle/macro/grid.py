@@ -7,18 +7,382 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.macro.cells import CELL_TOLERANCE, Cells
-from jostle.macro.checks import holds, point, polygon
-from jostle.macro.mask import Mask, numbers
+from jostle.macro.checks import holds, point, polygon, positive, truths
 from jostle.macro.outline import Disc, inside_polygon
-from jostle.macro.velocity import Velocity
+
+# Square cells that fill a rectangle, and the walls at its sides.
+
+
+Sides = bool | tuple[tuple[bool, bool], tuple[bool, bool]]
+"""Which sides of the domain are walls: all, none, or ((left, right), (bottom, top))."""
+
+CELL_TOLERANCE = 1e-9
+"""Lengths are compared up to this fraction of a cell."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Cells:
+    """The places of square cells, of their faces and of walls; see `Grid`."""
+
+    lower: Array
+    upper: Array
+    h: float
+    shape: tuple[int, int]
+    closed: tuple[tuple[bool, bool], tuple[bool, bool]]
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, h: float, *, closed: Sides = False):
+        low, high, side = point(lower, "lower"), point(upper, "upper"), positive(h, "h")
+        if not (low < high).all():
+            raise InvalidValue(f"a grid needs two corners (x, y) with lower < upper, not {lower!r} and {upper!r}")
+        count = np.rint((high - low) / side).astype(int)
+        off = np.abs(count * side - (high - low)) > CELL_TOLERANCE * side * np.maximum(count, 1)
+        if off.any() or (count < 1).any():
+            raise InvalidValue(
+                f"cells of side {side:g} do not fill a box of {high[0] - low[0]:g} by {high[1] - low[1]:g}"
+            )
+        sides = ((bool(closed),) * 2,) * 2 if isinstance(closed, bool | np.bool_) else closed
+        if np.shape(sides) != (2, 2):
+            raise InvalidValue(f"closed is True, False or ((left, right), (bottom, top)), not {closed!r}")
+        object.__setattr__(self, "lower", low)
+        object.__setattr__(self, "upper", high)
+        object.__setattr__(self, "h", side)
+        object.__setattr__(self, "shape", (int(count[0]), int(count[1])))
+        object.__setattr__(self, "closed", tuple(tuple(bool(end) for end in axis) for axis in sides))
+
+    @cached_property
+    def centres(self) -> tuple[Array, Array]:
+        """x and y of the centres of the cells, each (nx, ny)."""
+        return self.places(0.5, 0.5)
+
+    def places(self, i: float, j: float) -> tuple[Array, Array]:
+        """Return x and y of one point in each cell.
+
+        Parameters
+        ----------
+        i : float
+            Position inside the cell along x, in cells: 0 is the left side, 0.5 the centre. With 0, the right side of
+            the last column is included.
+        j : float
+            Position inside the cell along y, in cells. With 0, the top side of the last row is included.
+
+        Returns
+        -------
+        x, y : array, shape (nx, ny), with one more entry along an axis whose position is 0
+            Coordinates of the points.
+        """
+        nx, ny = self.shape
+        x = self.lower[0] + self.h * (np.arange(nx + (i == 0.0)) + i)
+        y = self.lower[1] + self.h * (np.arange(ny + (j == 0.0)) + j)
+        return tuple(np.meshgrid(x, y, indexing="ij"))
+
+    def faces(self, axis: int) -> tuple[int, int]:
+        """Return the shape of an array with one number per face across an axis.
+
+        Parameters
+        ----------
+        axis : int
+            0 for the faces across x, 1 for the faces across y.
+
+        Returns
+        -------
+        tuple of int
+            (nx + 1, ny) for the faces across x, (nx, ny + 1) for the faces across y.
+        """
+        nx, ny = self.shape
+        return (nx + 1, ny) if axis == 0 else (nx, ny + 1)
+
+    def walls(self, cells: ArrayLike | None = None) -> Booleans:
+        """Mark walls on the grid extended by one cell on each side.
+
+        The outermost entries stand for the sides of the domain; a corner is a wall if one of its two sides is.
+
+        Parameters
+        ----------
+        cells : array_like of bool, shape (nx, ny), optional
+            Cells that are walls. None: no cell is.
+
+        Returns
+        -------
+        array of bool, shape (nx + 2, ny + 2)
+            True where there is a wall.
+        """
+        (left, right), (bottom, top) = self.closed
+        wall = np.zeros((self.shape[0] + 2, self.shape[1] + 2), dtype=bool)
+        wall[0], wall[-1] = left, right
+        wall[:, 0] |= bottom
+        wall[:, -1] |= top
+        if cells is not None:
+            wall[1:-1, 1:-1] = self.checked(cells, "walls")
+        return wall
+
+    def checked(self, cells: ArrayLike, name: str) -> Booleans:
+        """Check that a mask has one boolean per cell.
+
+        Parameters
+        ----------
+        cells : array_like, shape (nx, ny)
+            The mask: booleans, or numbers that are 0 or 1.
+        name : str
+            Name of the mask in error messages.
+
+        Returns
+        -------
+        array of bool, shape (nx, ny)
+            The mask as an ordinary array.
+
+        Raises
+        ------
+        InvalidValue
+            If the mask has another shape, or entries other than 0 and 1.
+        """
+        found = truths(cells, name)
+        if found.shape != self.shape:
+            raise InvalidValue(
+                f"{name} must be one boolean per cell, {self.shape}, not an array of shape {found.shape}"
+            )
+        return found
+
+    def touched(self, x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers]:
+        """Find the cells that contain points.
+
+        A point on an edge belongs to two cells, a point on a corner to four. The first index runs over the four
+        combinations (left, below), (left, above), (right, below), (right, above); inside a cell all four are the same.
+
+        Parameters
+        ----------
+        x : array_like
+            x of the points.
+        y : array_like
+            y of the points, of the shape of `x`.
+
+        Returns
+        -------
+        i, j : array of int, shape (4, ...)
+            Cell numbers along x and along y; -1 or nx (ny) outside the grid.
+
+        Examples
+        --------
+        >>> Cells([0, 0], [2, 1], h=1.0).touched(1.0, 0.5)[0].tolist()
+        [0, 0, 1, 1]
+        """
+        around = []
+        for place, low, n in zip((x, y), self.lower, self.shape, strict=True):
+            cells = (np.asarray(place, dtype=float) - low) / self.h
+            shifted = (cells - CELL_TOLERANCE, cells + CELL_TOLERANCE)
+            around.append([np.clip(np.floor(each), -1, n).astype(np.int64) for each in shifted])
+        (left, right), (lower, upper) = around
+        return np.stack([left, left, right, right]), np.stack([lower, upper, lower, upper])
+
+
+# Zones of cells as masks that also take part in arithmetic: `left | right` is a zone, `left - right` a field.
+
+
+LOGICAL = {
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.logical_and, np.logical_or, np.logical_not,
+    np.logical_xor, np.equal, np.not_equal,
+}  # fmt: skip
+"""Operations on masks that give a mask; in all others a mask counts as ones and zeros."""
+
+
+class Mask(np.ndarray[Any, np.dtype[np.bool_]]):
+    """A zone of cells: an array of booleans that can also be used in arithmetic.
+
+    `left | right` is the zone of both, `left - right` a field with the values 1, -1 and 0. Masks are made by the
+    methods `zone`, `block`, `disc` and `polygon` of a `Grid`.
+
+    Parameters
+    ----------
+    values : array_like of bool
+        One boolean per cell.
+
+    Examples
+    --------
+    >>> left, right = Mask([True, True, False]), Mask([False, False, True])
+    >>> bool((left | right).all()), (left - right).tolist(), (0.5 * left).tolist()
+    (True, [1.0, 1.0, -1.0], [0.5, 0.5, 0.0])
+    """
+
+    def __new__(cls, values: Any) -> Mask:
+        return np.array(values, dtype=bool).view(cls)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        logical = ufunc in LOGICAL or method == "reduce"
+        plain = [_plain(value, logical) for value in inputs]
+        if "out" in options:
+            options["out"] = tuple(_plain(value, True) for value in options["out"])
+        result = getattr(ufunc, method)(*plain, **options)
+        if logical and isinstance(result, np.ndarray) and result.dtype == bool:
+            return result.view(Mask)
+        return result
+
+
+def _plain(value: Any, logical: bool) -> Any:
+    if not isinstance(value, Mask):
+        return value
+    array: Booleans = value.view(np.ndarray)
+    return array if logical else array.astype(float)
+
+
+def numbers(values: Any) -> Array:
+    """A field, or a mask, as an ordinary array of floats."""
+    return np.array(values, dtype=float).view(np.ndarray)
+
+
+# Velocity fields on a grid: components in cells, on faces, or as functions of the place.
+#
+# Each law keeps the velocity where its constraint needs it (Bourdin & Maury 2020). The isotropic law (14) has
+# velocities on faces and the pressure in cells (the staggered, or MAC, grid). The square law (30)-(31) has velocities
+# in cells and pressures on faces, as grains have velocities and contacts have impulses.
+
+
+@dataclass(frozen=True, eq=False)
+class Velocity:
+    """A velocity field on a grid, made by `Grid.velocity`.
+
+    Attributes
+    ----------
+    grid : Grid
+        The grid.
+    x : array or callable (x, y) -> array
+        Velocity along x: one number per cell or per face across x, or a function of the coordinates.
+    y : array or callable (x, y) -> array
+        Velocity along y: one number per cell or per face across y, or a function of the coordinates.
+    cells : array, shape (nx, ny, 2)
+        Velocity in the cells.
+
+    Examples
+    --------
+    >>> from jostle.macro import Grid
+    >>> grid = Grid([0, 0], [2, 1], h=1.0)
+    >>> u = grid.velocity(lambda x, y: x, 0)
+    >>> u.cells.tolist(), u.faces(0).ravel().tolist()
+    ([[[0.5, 0.0]], [[1.5, 0.0]]], [0.0, 1.0, 2.0])
+    """
+
+    grid: Cells
+    x: Array | Callable[[Array, Array], ArrayLike]
+    y: Array | Callable[[Array, Array], ArrayLike]
+
+    @property
+    def cells(self) -> Array:
+        """(nx, ny, 2): the velocity in the cells; a component given on faces is averaged over the two faces."""
+        return np.stack([self.component(axis) for axis in (0, 1)], axis=-1)
+
+    def component(self, axis: int) -> Array:
+        """Return one component of the velocity in the cells.
+
+        Parameters
+        ----------
+        axis : int
+            0 for the component along x, 1 for the component along y.
+
+        Returns
+        -------
+        array, shape (nx, ny)
+            The component in the cells; of a component given on faces, the mean of the two faces of each cell.
+        """
+        field = (self.x, self.y)[axis]
+        if callable(field):
+            return sampled(field, *self.grid.centres)
+        if field.shape == self.grid.shape:
+            return field
+        return 0.5 * (field[1:] + field[:-1]) if axis == 0 else 0.5 * (field[:, 1:] + field[:, :-1])
+
+    def faces(self, axis: int, mass: ArrayLike | None = None) -> Array:
+        """Return one component of the velocity on the faces across its axis.
+
+        On a face between two cells, a component given in cells is the mean of both, weighted by their masses.
+
+        Parameters
+        ----------
+        axis : int
+            0 for the component along x, 1 for the component along y.
+        mass : array_like, shape (nx, ny), optional
+            Masses of the cells. None: all cells have the same mass. Faces between two cells without mass take the plain
+            mean.
+
+        Returns
+        -------
+        array, shape (nx + 1, ny) or (nx, ny + 1)
+            The component on the faces.
+        """
+        field = (self.x, self.y)[axis]
+        if callable(field):
+            return sampled(field, *self.grid.places(*((0.0, 0.5) if axis == 0 else (0.5, 0.0))))
+        if field.shape == self.grid.faces(axis):
+            return field
+        present = np.ones(self.grid.shape)
+        m = present if mass is None else numbers(mass)
+        total, alone = _beside(m, axis), _beside(present, axis)
+        plain_mean = _beside(field, axis) / alone
+        return np.divide(_beside(m * field, axis), total, out=plain_mean, where=total > 0.0)
+
+    def at(self, x: ArrayLike, y: ArrayLike, mass: ArrayLike | None = None) -> Array:
+        """Interpolate the velocity at points.
+
+        A component given in cells is constant in each cell, and on an edge it is the mean of the cells beside it,
+        weighted by their masses. A component given on faces is linear between the two faces of a cell. Outside the grid
+        the value of the nearest cell is used.
+
+        Parameters
+        ----------
+        x : array_like
+            x of the points.
+        y : array_like
+            y of the points; `x` and `y` are broadcast.
+        mass : array_like, shape (nx, ny), optional
+            Masses of the cells. None: all cells have the same mass.
+
+        Returns
+        -------
+        array, shape (..., 2)
+            The velocities at the points.
+
+        Examples
+        --------
+        >>> from jostle.macro import Grid
+        >>> grid = Grid([0, 0], [2, 1], h=1.0)
+        >>> u = grid.velocity(np.array([[1.0], [3.0]]), 0)
+        >>> u.at([0.5, 1.0], [0.5, 0.5])[:, 0].tolist(), u.at(1.0, 0.5, mass=[[0], [1]]).tolist()
+        ([1.0, 2.0], [3.0, 0.0])
+        """
+        X, Y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        i, j = (np.clip(k, 0, n - 1) for k, n in zip(self.grid.touched(X, Y), self.grid.shape, strict=True))
+        weights = np.ones(i.shape) if mass is None else numbers(mass)[i, j]
+        weights = np.where(weights.sum(axis=0) > 0.0, weights, 1.0)
+        return np.stack([self._at(axis, X, Y, i, j, weights) for axis in (0, 1)], axis=-1)
+
+    def _at(self, axis: int, x: Array, y: Array, i: Integers, j: Integers, weights: Array) -> Array:
+        field, grid = (self.x, self.y)[axis], self.grid
+        if callable(field):
+            return sampled(field, x, y)
+        values = field[i, j]
+        if field.shape != grid.shape:
+            along = ((x, y)[axis] - grid.lower[axis]) / grid.h - (i, j)[axis]
+            after = field[(i + 1, j) if axis == 0 else (i, j + 1)]
+            values = values + np.clip(along, 0.0, 1.0) * (after - values)
+        return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
+
+
+def _beside(field: Array, axis: int) -> Array:
+    """The sum over the one or two cells beside each face across an axis."""
+    padded = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+    return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
+
+
+def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:
+    """The values of a function at points, finite and of their shape."""
+    return finite(np.broadcast_to(np.asarray(field(x, y), dtype=float), x.shape), "a velocity")
+
 
 Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
 """One component of a velocity: a number, one number per cell or per face, or a function of (x, y)."""

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array
 from jostle.laws import Restitution, impact
+from jostle.macro.grid import Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Field, Lattice
 from jostle.macro.law import Law
 from jostle.macro.packing import Packing
-from jostle.macro.velocity import Velocity
 from jostle.solvers.base import Solver
 
 
@@ -40,7 +40,7 @@ class Homogenised:
 
     Examples
     --------
-    >>> from jostle.macro.lattice_zones import square_lattice
+    >>> from jostle.macro.lattice import square_lattice
     >>> v = phi(lambda x, y: (x, 0.0), square_lattice(0.5, box=([0, 0], [1, 1])))
     >>> v.velocity[:, 0].round(12).tolist(), round(v.error(lambda x, y: (x, 0.0)), 6)       # h / sqrt(12)
     ([0.25, 0.25, 0.75, 0.75], 0.144338)
@@ -100,7 +100,7 @@ def phi(U: Field, discs: Lattice | Packing, *, restitution: float = 0.0, solver:
 
     Examples
     --------
-    >>> from jostle.macro.lattice_zones import square_lattice
+    >>> from jostle.macro.lattice import square_lattice
     >>> v = phi(lambda x, y: (-x, 0.0), square_lattice(0.5, box=([-1, -1], [1, 1])))
     >>> float(abs(v.velocity).max().round(12))
     0.0
@@ -173,7 +173,7 @@ def homogenise(
 
     Examples
     --------
-    >>> from jostle.macro.lattice_zones import square_lattice
+    >>> from jostle.macro.lattice import square_lattice
     >>> def lattice(n):
     ...     return square_lattice(2 / n, box=([-1, -1], [1, 1]))
     >>> table = homogenise(lambda x, y: (0.0, 1.0), lattice, lambda x, y: (-x, 1.0), (4, 8))

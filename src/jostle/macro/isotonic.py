@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
@@ -33,7 +33,7 @@ INNER_TOLERANCE = 0.5
 class Isotonic(Solver):
     """Isotonic regressions along the lines of a lattice; `InteriorPoint` takes over if they do not converge.
 
-    >>> from jostle.macro.lattice_zones import triangular_lattice
+    >>> from jostle.macro.lattice import triangular_lattice
     >>> pair = triangular_lattice(1.0, box=([-1, -1], [1, 1]), zone=lambda x, y: (x >= 0) & (abs(y) < 0.1))
     >>> P = Isotonic(lattice=pair).project([[1.0, 0.0], [0.0, 0.0]], pair.cone)
     >>> P.point.round(6).tolist(), P.multipliers.round(6).tolist()

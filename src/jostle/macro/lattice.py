@@ -13,12 +13,96 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, Integers
-from jostle.convex.maps import Pairs
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle.convex.linear_map import Pairs
 from jostle.convex.polyhedron import Cone
-from jostle.macro.checks import OfPlaces
-from jostle.macro.runs import Runs
+from jostle.kernels import kernels_for
+from jostle.macro.checks import OfPlaces, holds, point, positive
+
+# Isotonic regression along saturated runs: the projection behind the 1-D, square and triangular laws.
+#
+# A run is a sequence of adjacent saturated points. Velocities must not decrease along it, and must not point into a
+# wall, which is at rest. The projection of y on this cone C is (Bourdin & Maury 2020, section 3 and (30))
+#
+#     u = isotonic regression of y,  held >= 0 after a wall and <= 0 before one,
+#     p = the sum of m (y - u) from a free end on:  p >= 0, and p = 0 wherever u increases.
+#
+# If both ends are walls, u = 0 and p is known up to a constant, which is chosen such that min p = 0.
+
+
+EQUAL_MASSES = np.zeros(0)
+"""Tells the kernels that all masses are one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Points in runs, with the ends that are at walls.
+
+    >>> runs = Runs(np.arange(5), np.array([0, 3, 5]), np.array([False, True]), np.array([False, False]))
+    >>> y = np.array([2.0, 0.0, 1.0, -1.0, 3.0])
+    >>> runs.isotonic(y).tolist(), runs.pressure(y - runs.isotonic(y)).tolist()
+    ([1.0, 1.0, 1.0, 0.0, 3.0], [0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    """
+
+    order: Integers
+    """(n,) the numbers of the points, run by run."""
+    starts: Integers
+    """(r + 1,) index in `order` at which each run begins, and at which the last run ends."""
+    low: Booleans
+    """(r,) whether each run begins at a wall."""
+    high: Booleans
+    """(r,) whether each run ends at a wall."""
+    mass: Array | None = None
+    """(n,) masses of the points; None if all are one."""
+
+    @cached_property
+    def run(self) -> Integers:
+        """(n,) the run of each point of `order`."""
+        return np.repeat(np.arange(len(self.low)), np.diff(self.starts))
+
+    @cached_property
+    def edges(self) -> Integers:
+        """(n,) index of the edge after each point in arrays by edges; a run of k points has k + 1 edges."""
+        return np.asarray(np.arange(len(self.order)) + self.run + 1)
+
+    @cached_property
+    def inner(self) -> Booleans:
+        """(n + r,) whether an edge lies between two points of a run, that is, is a contact and not an end."""
+        inner = np.ones(len(self.order) + len(self.low), dtype=bool)
+        inner[self.starts[:-1] + np.arange(len(self.low))] = False
+        inner[self.starts[1:] + np.arange(len(self.low))] = False
+        return inner
+
+    @cached_property
+    def closed(self) -> Booleans:
+        """(n + r,) whether an edge can carry an impulse: contacts and walls."""
+        closed = self.inner.copy()
+        closed[self.starts[:-1] + np.arange(len(self.low))] = self.low
+        closed[self.starts[1:] + np.arange(len(self.low))] |= self.high
+        return closed
+
+    def isotonic(self, y: Array) -> Array:
+        """(n,) the projection of y on the cone of the runs."""
+        return kernels_for(y).isotonic(y, self._mass, self.order, self.starts, self.low, self.high)
+
+    def pressure(self, lost: Array) -> Array:
+        """(n + r,) the pressure p at each edge for lost = y - u; zero at free ends, min p = 0 between walls."""
+        return kernels_for(lost).pressures(lost, self._mass, self.order, self.starts, self.low, self.high)
+
+    @property
+    def _mass(self) -> Array:
+        return EQUAL_MASSES if self.mass is None else self.mass
+
+    def rates(self, u: Array) -> Array:
+        """(n + r,) opening rate of each edge: u after it minus u before it; walls are at rest, free ends give zero."""
+        along = u[self.order]
+        before, after = np.zeros(len(self.inner)), np.zeros(len(self.inner))
+        before[self.edges], after[self.edges - 1] = along, along
+        return np.where(self.closed, after - before, 0.0)
+
 
 EMPTY, WALL = -1, -2
 """Entries of `Lattice.number` at sites without a disc and at sites in a wall."""
@@ -61,7 +145,7 @@ class Lattice:
 
     Examples
     --------
-    >>> from jostle.macro.lattice_zones import square_lattice
+    >>> from jostle.macro.lattice import square_lattice
     >>> lattice = square_lattice(0.5, box=([0, 0], [1, 1]))
     >>> lattice.points.tolist(), lattice.cone.G.shape
     ([[0.25, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.75]], (4, 8))
@@ -189,3 +273,123 @@ def _hexagon() -> tuple[Array, Array]:
     corner = np.stack([np.cos(angle), np.sin(angle)], axis=1) / np.sqrt(3.0)
     points = [barycentric @ np.array([[0.0, 0.0], corner[k], corner[k + 1]]) for k in range(6)]
     return np.concatenate(points), np.tile(weights, 6) / 6.0
+
+
+# Square and triangular lattices of discs that fill a zone.
+
+
+@check_arguments
+def square_lattice(
+    spacing: float,
+    *,
+    box: tuple[ArrayLike, ArrayLike],
+    zone: OfPlaces | None = None,
+    walls: OfPlaces | None = None,
+    angle: float = 0.0,
+) -> Lattice:
+    """Fill a zone with touching discs on a square lattice.
+
+    With angle 0 the lattice starts at the lower corner of the box: a box whose sides are multiples of the spacing is
+    filled exactly. With any other angle a point is at the centre of the box.
+
+    Parameters
+    ----------
+    spacing : float
+        Distance of neighbouring points, positive.
+    box : (array_like, array_like), each of shape (2,)
+        Lower and upper corner of the region to fill.
+    zone : callable (x, y) -> array of bool, optional
+        Condition on the points. None: the whole box.
+    walls : callable (x, y) -> array of bool, optional
+        Condition that is true in walls. None: no walls.
+    angle : float, default 0.0
+        Angle of the direction e_0 with the x axis, in radians.
+
+    Returns
+    -------
+    Lattice
+        The discs inside the zone.
+
+    Raises
+    ------
+    InvalidValue
+        If the spacing is not positive, or a condition does not return booleans.
+
+    Examples
+    --------
+    >>> len(square_lattice(0.1, box=([-1, -1], [1, 1]), zone=lambda x, y: x**2 + y**2 < 1))
+    316
+    """
+    return _filled(spacing, SQUARE, box, zone, walls, angle, centred=angle == 0.0)
+
+
+@check_arguments
+def triangular_lattice(
+    spacing: float,
+    *,
+    box: tuple[ArrayLike, ArrayLike],
+    zone: OfPlaces | None = None,
+    walls: OfPlaces | None = None,
+    angle: float = 0.0,
+) -> Lattice:
+    """Fill a zone with touching discs on a triangular lattice, with one disc at the centre of the box.
+
+    Parameters
+    ----------
+    spacing : float
+        Distance of neighbouring points, positive.
+    box : (array_like, array_like), each of shape (2,)
+        Lower and upper corner of the region to fill.
+    zone : callable (x, y) -> array of bool, optional
+        Condition on the points. None: the whole box.
+    walls : callable (x, y) -> array of bool, optional
+        Condition that is true in walls. None: no walls.
+    angle : float, default 0.0
+        Angle of the direction e_0 with the x axis, in radians.
+
+    Returns
+    -------
+    Lattice
+        The discs inside the zone.
+
+    Raises
+    ------
+    InvalidValue
+        If the spacing is not positive, or a condition does not return booleans.
+
+    Examples
+    --------
+    >>> flower = triangular_lattice(1.0, box=([-2, -2], [2, 2]), zone=lambda x, y: x**2 + y**2 < 1.5)
+    >>> len(flower), flower.cone.G.shape[0]
+    (7, 12)
+    """
+    return _filled(spacing, TRIANGULAR, box, zone, walls, angle, centred=False)
+
+
+def _filled(
+    spacing: float,
+    e: Array,
+    box: tuple[ArrayLike, ArrayLike],
+    zone: OfPlaces | None,
+    walls: OfPlaces | None,
+    angle: float,
+    *,
+    centred: bool,
+) -> Lattice:
+    lower, upper = point(box[0], "box"), point(box[1], "box")
+    spacing, angle = positive(spacing, "spacing"), float(finite(angle, "angle"))
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    directions = e @ turn
+    origin = lower + spacing / 2.0 if centred else (lower + upper) / 2.0
+    corners = np.array([(x, y) for x in (lower[0], upper[0]) for y in (lower[1], upper[1])]) - origin
+    reach = corners @ np.linalg.inv(directions[:2]) / spacing
+    least, most = np.floor(reach.min(axis=0)).astype(int) - 1, np.ceil(reach.max(axis=0)).astype(int) + 1
+    i, j = np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(least, most, strict=True)), indexing="ij")
+    x, y = np.moveaxis(origin + spacing * (np.stack([i, j], axis=-1) @ directions[:2]), -1, 0)
+    slack = 1e-9 * spacing
+    inside = (x > lower[0] - slack) & (x < upper[0] + slack) & (y > lower[1] - slack) & (y < upper[1] + slack)
+    wall = np.zeros_like(inside) if walls is None else holds(walls, x, y)
+    if zone is not None:
+        inside &= holds(zone, x, y)
+    start = origin + spacing * (least @ directions[:2])
+    return Lattice(spacing, directions, start, numbered(inside & ~wall, wall))

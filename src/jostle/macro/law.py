@@ -12,17 +12,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
 from jostle.kernels.blas import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
-from jostle.macro.cells import CELL_TOLERANCE
 from jostle.macro.checks import within
-from jostle.macro.grid import Grid
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
 from jostle.macro.outline import Outline
-from jostle.macro.velocity import Velocity
 from jostle.solvers.base import Solver
 
 Zone = ArrayLike | Outline

@@ -16,15 +16,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, finite
-from jostle.convex.maps import Pairs
+from jostle._tools.arrays import Array, Booleans, finite
+from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import truths
-from jostle.macro.runs import Runs
+from jostle.macro.lattice import Runs
 from jostle.solvers.base import Solver
 
 GAUSS_POINTS = 8

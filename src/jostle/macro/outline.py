@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans
 from jostle.macro.checks import OfPlaces, point, polygon, positive, within
 
 Outline = OfPlaces

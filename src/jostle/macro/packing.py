@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, finite
-from jostle.convex.maps import Pairs
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers, finite
+from jostle.convex.linear_map import Pairs
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.macro.checks import point, positive

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue

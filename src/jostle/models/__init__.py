@@ -1,20 +1,19 @@
 """The examples of the papers (section 4 of each), and configurations of balls to start from."""
 
 from jostle.models.counterexamples import (
+    TwoMotions,
     two_inelastic_motions,
     two_motions_under_a_smooth_force,
     two_motions_with_restitution,
 )
 from jostle.models.labyrinth import labyrinth
-from jostle.models.lattices import square_lattice, triangular_lattice
 from jostle.models.line import chain, cradle
 from jostle.models.machines import double_pendulum, impact_oscillator, vibrating_table
 from jostle.models.packings import random_close_packing
 from jostle.models.rack import rack
 from jostle.models.separate import separate
 from jostle.models.spheres import spheres
-from jostle.models.starts import random_sequential
-from jostle.models.two_motions import TwoMotions
+from jostle.models.starts import random_sequential, square_lattice, triangular_lattice
 
 __all__ = [
     "TwoMotions",

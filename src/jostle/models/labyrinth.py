@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array
 from jostle.problems import Sweeping
 from jostle.sets.walls import Box, Outside
 

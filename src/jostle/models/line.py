@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, Finite, Natural, NotNegative, check_arguments
-from jostle.arrays import finite
+from jostle._tools.arguments import Count, Finite, Natural, NotNegative, check_arguments
+from jostle._tools.arrays import finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Line

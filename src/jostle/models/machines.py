@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from jostle.arguments import Finite, check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace

@@ -17,16 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Natural, check_arguments
-from jostle.arrays import Array, Integers, finite
-from jostle.convex.maps import Sparse
+from jostle._tools.arguments import Natural, check_arguments
+from jostle._tools.arrays import Array, Integers, finite
+from jostle.convex.linear_map import Sparse
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotConverged
 from jostle.models.separate import BALANCE_TOLERANCE, MIN_SEARCH_RADIUS, descend, largest
 from jostle.models.starts import Cell, Ends, ball_volume, cell
+from jostle.sets.balls import body_radii
 from jostle.sets.contacts import Contacts
-from jostle.sets.radii import body_radii
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arguments import Count, NotNegative, Positive, check_arguments
+from jostle._tools.arguments import Count, NotNegative, Positive, check_arguments
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Balls

@@ -16,8 +16,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Natural, check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import Natural, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotConverged, UndefinedGradient

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Finite, Natural, check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import Finite, Natural, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.sets.balls import Balls
-from jostle.sets.radii import body_radii
+from jostle.sets.balls import Balls, body_radii
 from jostle.sets.walls import Box
 
 START_SPACING = 1.02

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.pedestrians import Pedestrians
 from jostle.crowds.plans import Plan
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT

@@ -8,15 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Booleans
+from jostle._tools.arrays import Booleans
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution
-from jostle.macro.grid import Grid
-from jostle.macro.motion.problems import Crowd, Flow
-from jostle.macro.motion.scheme import Scheme
-from jostle.macro.motion.schemes import DENSITY_SCHEMES
-from jostle.macro.motion.state import State
-from jostle.macro.velocity import Velocity
+from jostle.macro.grid import Grid, Velocity
+from jostle.macro.motion.problems import Crowd, Flow, State
+from jostle.macro.motion.scheme import DENSITY_SCHEMES, Scheme
 from jostle.scenarios.density_shapes import FilledBlocks, Moves, MovingBlocks, Shapes
 from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Table, complain
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.macro.grid import Grid
 from jostle.scenarios.fields import Complaint, Point, Positive, Share, Table, complain
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.dxf import read_dxf
 from jostle.crowds.limits import regular_file
 from jostle.crowds.png import read_png

@@ -9,12 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from jostle.analysis.blockades import STANDSTILL, STANDSTILL_DISTANCE
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
+from jostle.crowds.blockades import STANDSTILL, STANDSTILL_DISTANCE
 from jostle.errors import EmptySet
+from jostle.result.status import BLOCKED
 from jostle.scenarios.fields import NotNegative, Number, Positive, Share, Table
 from jostle.schemes.state import State
-from jostle.statuses import BLOCKED
 
 Ending = Callable[[State], bool | str]
 CHECK_INTERVAL = 1.0

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Array, Booleans
-from jostle.exchange import Outlet, Source
+from jostle._tools.arrays import Array, Booleans
+from jostle.run.exchange import Outlet, Source
 from jostle.scenarios.fields import Complaint, Number, Path, Positive, Table, Vector, complain
 from jostle.sets.base import ConstraintSet
 

@@ -11,10 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle.arrays import Array
-from jostle.laws import ImpactLaw, Restitution
+from jostle._tools.arrays import Array
+from jostle.laws import ImpactLaw, Restitution, RestitutionTable
 from jostle.problems import Motion
-from jostle.restitution_table import RestitutionTable
 from jostle.scenarios.endings import nobody_left
 from jostle.scenarios.fields import (
     MAX_BODIES,
@@ -36,7 +35,7 @@ from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
 from jostle.scenarios.radii import Radii, Swelling, drawn, in_time
 from jostle.scenarios.starts import Points, Start
 from jostle.scenarios.walls import AnyWall
-from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION, VARIED_RESTITUTION
+from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 

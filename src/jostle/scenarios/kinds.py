@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
+from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue
-from jostle.plugins import Registry
 
 if TYPE_CHECKING:
     from jostle.scenarios.problem import ProblemTable

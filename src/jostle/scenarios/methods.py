@@ -15,10 +15,10 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, create_model
 
+from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue
+from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.macro.motion.scheme import Scheme as DensityScheme
-from jostle.macro.motion.schemes import DENSITY_SCHEMES
-from jostle.plugins import Registry
 from jostle.scenarios.fields import (
     CountOrNone,
     Iterations,

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.scenarios.fields import Number, Positive, Table, Vector
 
 FULL_TURN = 2.0 * math.pi

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.models.labyrinth import HOLES, TILTS
 from jostle.models.line import cradle
 from jostle.problems import Motion, Sweeping
@@ -28,7 +28,7 @@ from jostle.scenarios.fields import (
     complain,
 )
 from jostle.scenarios.problem import Built, ProblemTable
-from jostle.schemes.abilities import RESTITUTION
+from jostle.schemes.base import RESTITUTION
 from jostle.sets.walls import Box, Outside
 
 MAX_BALLS = 10_000

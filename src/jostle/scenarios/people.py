@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle.analysis.crowd_summary import LONGEST_INTERVAL
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
@@ -19,6 +18,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams
+from jostle.crowds.summary import LONGEST_INTERVAL
 from jostle.crowds.wish import Wish
 from jostle.errors import JostleError
 from jostle.scenarios.behaviours import DEFAULT, Behaviour, InhibitionTable, PlainTable
@@ -42,7 +42,7 @@ from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 from jostle.scenarios.spreads import Radius, Speed, Times, spread
 from jostle.scenarios.waypoints import AnyWaypoint
-from jostle.schemes.abilities import EXCHANGE
+from jostle.schemes.base import EXCHANGE
 
 MOST_ENTRIES = 10_000
 """Largest number of entries in a list."""

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle.arrays import Array, InTime
+from jostle._tools.arrays import Array, InTime
 from jostle.scenarios.fields import MAX_BODIES, Multiple, Positive, Table, allowed, complain, shape_of
 
 

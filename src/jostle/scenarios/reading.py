@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
+from jostle._tools.plugins import suggestion
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.lines import lines
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.toml_texts import check_depth, tables, text_of
 from jostle.scenarios.writing import document
-from jostle.spelling import suggestion
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario

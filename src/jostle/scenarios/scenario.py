@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
-from jostle.macro.motion.schemes import DENSITY_SCHEMES
+from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.densities import DensityRun, DensityTable, outside_of_densities
 from jostle.scenarios.endings import AtRest, Below, Ending, NoRoom, Until
@@ -21,8 +21,7 @@ from jostle.scenarios.source import ScenarioError, Source
 from jostle.scenarios.writing import document
 from jostle.scenarios.writing import path as written_path
 from jostle.schemes import SCHEMES
-from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
-from jostle.schemes.base import Scheme
+from jostle.schemes.base import FIRST, SECOND, Scheme, able, in_words, nobody
 from jostle.solvers import SOLVERS
 from jostle.solvers.dual_active_set import ActiveSet
 

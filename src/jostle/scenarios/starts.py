@@ -8,10 +8,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.errors import InvalidValue
-from jostle.models.lattices import square_lattice, triangular_lattice
-from jostle.models.starts import random_sequential
+from jostle.models.starts import random_sequential, square_lattice, triangular_lattice
 from jostle.scenarios.fields import MAX_BODIES, Complaint, Corner, Multiple, Table, Vector, complain
 from jostle.scenarios.walls import AnyWall
 from jostle.sets.base import ConstraintSet

@@ -9,16 +9,14 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Array, Booleans, InTime
+from jostle._tools.arrays import Array, Booleans, InTime
 from jostle.scenarios.fields import Complaint, Corner, Part, Path, Point, Positive, Table, Vector, complain
 from jostle.scenarios.movement import Movement, Shaken, Turning
 from jostle.sets.base import ConstraintSet
-from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
-from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
-from jostle.sets.walls import HalfSpace, Outside
+from jostle.sets.walls import HalfSpace, Inside, Outside, Segments
 
 MAX_POINTS = 10_000
 """Largest number of points of a wall."""

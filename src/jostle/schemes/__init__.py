@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
+from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue
-from jostle.plugins import Registry
 
 __all__ = ["SCHEMES"]
 

@@ -13,13 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import metric
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
-from jostle.schemes.base import Scheme
+from jostle.schemes.base import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX, Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.nearest import nearest

@@ -36,14 +36,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
-from jostle.convex.maps import stacked
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, needs_of, refusal
+from jostle.schemes.base import EQUALITIES, needs_of, refusal
 from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, with_checked_reach
 from jostle.schemes.state import State

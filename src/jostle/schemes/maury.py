@@ -19,12 +19,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF
-from jostle.schemes.base import Scheme
+from jostle.schemes.base import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times

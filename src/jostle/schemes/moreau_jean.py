@@ -37,15 +37,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, squares
-from jostle.convex.maps import stacked
+from jostle._tools.arrays import Array, Integers, squares
+from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet
 from jostle.laws import ImpactLaw, coefficients
 from jostle.problems import Motion
-from jostle.schemes.abilities import (
+from jostle.schemes.base import (
     EQUALITIES,
     EXCHANGE,
     MOVING,
@@ -54,8 +54,8 @@ from jostle.schemes.abilities import (
     SECOND,
     STIFF,
     VARIED_RESTITUTION,
+    Scheme,
 )
-from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array, contiguous, dot, highest, place_of, squares
+from jostle._tools.arrays import Array, contiguous, dot, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection

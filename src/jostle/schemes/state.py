@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 from jostle.convex.projection import Projection
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, dot
+from jostle._tools.arrays import Array, dot
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite, UnstableStep, warn
 from jostle.problems import Motion

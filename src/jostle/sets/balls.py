@@ -13,15 +13,33 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
-from jostle.convex.maps import Dense, LinearMap, Pairs
-from jostle.errors import InvalidValue, UndefinedGradient
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
+from jostle.convex.linear_map import Dense, LinearMap, Pairs
+from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.sharing import all_finite, by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
-from jostle.sets.radii import body_radii
+
+# The radii of bodies, checked.
+
+
+def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
+    """The radii of n bodies at time t, checked."""
+    if radii.ndim > 1 or radii.size not in (1, n):
+        raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
+    given = radii.ravel()
+    spread = np.broadcast_to(given, (n,))
+    if n == 0:
+        return spread
+    if not np.isfinite(given).all():
+        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
+    if given.min() < 0 or (given.min() == 0 and not allow_zero):
+        body = int(np.argmin(given))
+        raise InvalidValue(f"radius of body {body} is {given[body]:g} at t = {t:g}; it must be positive")
+    return spread
+
 
 TINY = float(np.finfo(float).tiny)
 FIRST_SEARCH_RADIUS = 0.1

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, Shorts, contiguous, lowest, squares
+from jostle._tools.arrays import Array, Integers, Shorts, contiguous, lowest, squares
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels.interface import kernels_for, offers_for_many
 from jostle.kernels.sharing import all_finite, chunks_of

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
-from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
+from jostle.sets.surfaces import Crossing, Step
 
 WAITING, PRESENT, GONE = 0, 1, 2
 SPACING = 8.0

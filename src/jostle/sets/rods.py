@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, InTime, at, frozen
-from jostle.convex.maps import Dense, LinearMap
-from jostle.convex.pairs import Links
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers, InTime, at, frozen
+from jostle.convex.linear_map import Dense, LinearMap, Links
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, deepest

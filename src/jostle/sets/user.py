@@ -9,16 +9,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, numbers
-from jostle.convex.maps import Dense
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, numbers
+from jostle._tools.pickling import by_name, has_name
+from jostle.convex.linear_map import Dense
 from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.pickling import by_name, has_name
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, moved_row
 from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
-from jostle.sets.linearised import moved_row
 
 Gap = Callable[[float, Array], ArrayLike]
 MAX_GRADIENT_CHECKS = 10

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue
-from jostle.plugins import Registry
 
 __all__ = ["SOLVERS"]
 
@@ -29,7 +29,7 @@ SOLVERS: Registry[type[Any]] = Registry(
         "active_set": "jostle.solvers.dual_active_set:ActiveSet",
         "interior_point": "jostle.solvers.interior_point:InteriorPoint",
         "gauss_seidel": "jostle.solvers.gauss_seidel:GaussSeidel",
-        "budget": "jostle.solvers.budget:Budget",
+        "budget": "jostle.solvers.gauss_seidel:Budget",
     },
     _check,
 )

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, place_of
+from jostle._tools.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron

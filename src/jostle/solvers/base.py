@@ -16,8 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_fields
-from jostle.arrays import Array, floats, lowest, place_of
+from jostle._tools.arguments import check_fields
+from jostle._tools.arrays import Array, floats, lowest, place_of
+from jostle._tools.plugins import is_of_jostle
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import LinearMap, Offsets
 from jostle.convex.metric import Metric, metric
@@ -28,7 +29,6 @@ from jostle.kernels import offers
 from jostle.kernels.interface import ALL_KERNELS
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.sharing import all_finite, by_rows
-from jostle.plugins import is_of_jostle
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""

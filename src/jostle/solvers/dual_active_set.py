@@ -12,20 +12,168 @@ conditions up to the round-off that the method itself allows. Otherwise the meth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.emptiness import empty_set
+from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for, one_row
 from jostle.kernels.blas import one_blas_thread
-from jostle.kernels.reference.dense import EMPTY, EPS, ROUND_OFF
-from jostle.solvers.base import Solver
-from jostle.solvers.elimination import Rows, project_with_equalities
+from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, EMPTY, EPS, ROUND_OFF, SOLVED, TINY
+from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
+
+# Equalities in a small dense projection: eliminated by a QR factorisation, before the active-set method starts.
+#
+# In Euclidean coordinates with unit rows the problem is min 1/2 |x|^2 subject to s0_E + E x = 0 and s0_I + A x >= 0.
+# With E^T = Q R, the shortest x that satisfies the equalities is x_E = -Q R^-T s0_E, and
+#
+#     x = x_E + y,    y = A'^T p,    A' = A - A Q Q^T,    min 1/2 |y|^2 subject to s0_I + A x_E + A' y >= 0,
+#
+# which has inequalities alone. The multipliers of the equalities follow from R p_E = Q^T (x - A^T p). Rows of E that
+# depend on others are left out, with multiplier zero, if they agree with these; if they do not, the set is empty.
+#
+# `incompatible` returns what rows that depend on each other do not agree on, for any number of them.
+
+
+REGULARISATION = 1e-10
+"""Combinations of unit rows whose squared length is far below this value count as zero."""
+REPETITIONS = 4
+"""Each repetition multiplies a combination of unit rows of squared length l by delta / (l + delta), where delta is
+`REGULARISATION`."""
+REFINEMENTS = 2
+"""Round-off of A A^T leaves about 1e-6 of a part that should be found; each refinement finds the rest of it."""
+
+
+class Rows(NamedTuple):
+    """s0 + A x >= 0, with equality in some rows, which all have length one."""
+
+    A: Array
+    s0: Array
+    noise: Array
+    """(m,) the round-off of s0."""
+    allowed: Array
+    """(m,) a row that cannot be satisfied, by at most this much, is left as it is."""
+    equal: Booleans
+
+
+def project_with_equalities(rows: Rows, max_iterations: int) -> tuple[Array, Array, int, int]:
+    """(x, p, status, iterations) of min 1/2 |x|^2, as `kernels.reference.exact` returns them.
+
+    >>> A, equal = np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([True, False])
+    >>> rows = Rows(A, np.array([-1.0, -1.0]), np.zeros(2), np.zeros(2), equal)
+    >>> x, p, status, _ = project_with_equalities(rows, 10)
+    >>> x.round(12).tolist(), p.round(12).tolist(), status == SOLVED
+    ([1.0, 0.5], [0.625, 0.625], True)
+    """
+    A, s0, noise, allowed, equal = rows
+    first, rest = np.flatnonzero(equal), np.flatnonzero(~equal)
+    Q, R, order = _factors(A[first])
+    rank = len(R)
+    kept, others = first[order[:rank]], first[order[rank:]]
+    p = np.zeros(len(s0))
+    z = _solve(R, -s0[kept], transposed=True)
+    x = Q @ z
+    turned = _solve(R, R[:, rank:])  # E_others = turned^T E_kept
+    left = s0[others] + A[others] @ x
+    sizes = np.abs(s0[others]) + np.abs(turned.T) @ np.abs(s0[kept])
+    noises = noise[others] + np.abs(turned.T) @ noise[kept] + 8 * EPS * float(np.linalg.norm(x))
+    beyond = np.abs(left) - np.maximum(np.maximum(CONTRADICTION * sizes, noises), allowed[others])
+    if beyond.max(initial=0.0) > 0.0:
+        worst = int(np.argmax(beyond))
+        sign = -np.sign(left[worst])
+        p[others[worst]], p[kept] = sign, -sign * turned[:, worst]
+        return x, p, EMPTY, 0
+    if len(rest) == 0:
+        p[kept] = _solve(R, z)
+        return x, p, SOLVED, 1
+    shadow = A[rest] @ Q
+    inside = A[rest] - shadow @ Q.T
+    inside -= (inside @ Q) @ Q.T  # once more, for the digits that the first subtraction lost
+    inside[np.einsum("ij,ij->i", inside, inside) <= DEPENDENT**2] = 0.0
+    n, start = A.shape[1], s0[rest] + A[rest] @ x
+    rounding = noise[rest] + 8 * EPS * float(np.linalg.norm(x))
+    y, p[rest], status, iterations = kernels_for(s0).project_dense(
+        np.ascontiguousarray(inside), start, np.zeros(n), np.ones(n), 0.0, rounding, allowed[rest], max_iterations
+    )
+    pull = shadow.T @ p[rest]
+    p[kept] = _solve(R, -pull if status == EMPTY else z - pull)
+    return x + y, p, status, iterations
+
+
+def _factors(E: Array) -> tuple[Array, Array, Integers]:
+    """Q (n, k), R (k, m) and an order of the m rows of E with E[order]^T = Q R, k being the rank of E.
+
+    LAPACK is called without SciPy's checks, which take longer than the factorisation of a few rows.
+    """
+    from scipy.linalg.lapack import dgeqp3, dorgqr
+
+    packed, pivots, tau, _, _ = dgeqp3(E.T)
+    size = min(packed.shape)
+    rank = int((np.abs(packed.diagonal()) > DEPENDENT).sum())
+    Q, _, _ = dorgqr(packed[:, :size], tau)
+    return Q[:, :rank], np.triu(packed[:rank]), pivots - 1
+
+
+def _solve(R: Array, right: Array, transposed: bool = False) -> Array:
+    """The solution with the triangle R of `_factors`, or with its transpose."""
+    from scipy.linalg.lapack import dtrtrs
+
+    rank = len(R)
+    return (
+        dtrtrs(R[:, :rank], right, trans=transposed)[0] if rank and right.size else np.zeros((rank, *right.shape[1:]))
+    )
+
+
+def incompatible(G: LinearMap, c: Array) -> tuple[Array, Array]:
+    """The part r of c / |G_i| that no u cancels, and the lengths |G_i| of the rows.
+
+    With unit rows A = G / |G_i|, c / |G_i| - r + A u = 0 has a solution u, and r is the shortest vector for which it
+    has one: zero, but for round-off, if no row depends on the others. It is the part in the null space of A A^T, to
+    which the powers of delta (A A^T + delta)^-1 converge.
+
+    >>> from jostle.convex.linear_map import Dense
+    >>> G = Dense(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
+    >>> [found.round(9).tolist() for found in incompatible(G, np.array([1.0, 3.0, 5.0]))]
+    [[-1.0, 1.0, 0.0], [1.0, 1.0, 2.0]]
+    """
+    solve, unit = _regularised(G)
+    total = c / unit
+    found = np.zeros(len(c))
+    for _ in range(REFINEMENTS):
+        part = total - found
+        for _ in range(REPETITIONS):
+            part = REGULARISATION * solve(part)
+        found += part
+    return found, unit
+
+
+def _regularised(G: LinearMap) -> tuple[Callable[[Array], Array], Array]:
+    """(A A^T + delta)^-1 x as a function of x for the unit rows A of G, and the lengths of the rows."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import splu
+
+    m, n = G.shape
+    if m * n <= MAX_DENSE_ENTRIES:
+        E = G.toarray()
+        unit = np.maximum(np.sqrt(np.einsum("ij,ij->i", E, E)), TINY)
+        A = E / unit[:, None]
+        factor, _ = dpotrf(A @ A.T + REGULARISATION * np.eye(m))
+        return (lambda x: np.asarray(dpotrs(factor, x)[0])), unit
+    rows = csr_array(G.tocsr())
+    row = np.repeat(np.arange(m), np.diff(rows.indptr))
+    unit = np.maximum(np.sqrt(np.bincount(row, weights=rows.data**2, minlength=m)), TINY)
+    unit_rows = csr_array((rows.data / unit[row], rows.indices, rows.indptr), shape=rows.shape)
+    S = unit_rows @ unit_rows.T
+    S.setdiag(S.diagonal() + REGULARISATION)
+    return splu(S.T, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve, unit  # the transpose of CSR is CSC, S is symmetric
+
 
 MIN_GUESSED_ROWS = 60
 """The active rows of a guess are tried first if there are at least this many; with fewer the method itself is as fast

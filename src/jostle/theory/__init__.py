@@ -1,8 +1,8 @@
 """The hypotheses of the papers' theorems, checked for a problem, and their conclusions, checked for a solution."""
 
-from jostle.refinement import Refinement
+from jostle.run.refinement import Refinement
+from jostle.theory.assumptions import Direction, good_direction
 from jostle.theory.convergence import Convergence, convergence
-from jostle.theory.directions import Direction, good_direction
 from jostle.theory.hypotheses import hypotheses
 from jostle.theory.promises import promises
 from jostle.theory.report import Line, Report, Section

@@ -22,8 +22,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.problems import Motion
 from jostle.theory.assumptions import EVERYWHERE, HERE, Numbers
-from jostle.theory.fields import Slopes
-from jostle.theory.places import Place
+from jostle.theory.places import Place, Slopes
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line
 
 ANGLE_TOLERANCE = 1e-7

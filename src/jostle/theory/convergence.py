@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jostle._tools.arguments import Count, Positive, check_arguments
+from jostle._tools.arrays import Array
 from jostle.analysis.order import Order, order
-from jostle.arguments import Count, Positive, check_arguments
-from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.evolution import solve
 from jostle.problems import Motion, Sweeping
-from jostle.refinement import difference
+from jostle.result.solution import Solution
+from jostle.run.refinement import difference
+from jostle.run.solve import solve
 from jostle.schemes.base import Scheme
-from jostle.solution import Solution
 
 ERRATIC = 0.25
 """An order whose uncertainty is larger than this is called erratic."""

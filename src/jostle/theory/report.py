@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from jostle.colours import BAD, GOOD, OPEN
+from jostle._tools.colours import BAD, GOOD, OPEN
 from jostle.errors import InvalidValue
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"

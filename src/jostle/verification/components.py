@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.analysis import crowd_summary, leaving_times, travel
+from jostle.crowds import crowd_summary, leaving_times, travel
 from jostle.verification.runs import RADIUS, SPEED, NotApplicable, Outcome, rectangle, solved
 
 CORRIDOR, STAIRS = 40.0, 10.0

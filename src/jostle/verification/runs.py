@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from jostle.evolution import solve
+from jostle.result.solution import Solution
+from jostle.run.solve import solve
 from jostle.scenarios import Run, ScenarioError, parse
 from jostle.scenarios.writing import document
-from jostle.solution import Solution
 
 RADIUS, SPEED = 0.2, 1.34
 """Default radius (m) and desired speed (m/s) of the people in the tests."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jostle.analysis import crowd_summary, exit_use, flow, jams, weidmann
-from jostle.analysis.level_of_service import FRUIN
-from jostle.solution import Solution
+from jostle.crowds import crowd_summary, exit_use, flow, jams, weidmann
+from jostle.crowds.crowding import FRUIN
+from jostle.result.solution import Solution
 from jostle.verification.runs import Corners, Outcome, rectangle, solved
 
 IMO_FLOW = 1.33

@@ -22,10 +22,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from jostle.shapes import OUTLINES, Shape
+from jostle.sets.shapes import OUTLINES, Shape
 from jostle.viz.films import Drawn
-from jostle.viz.frames import Frame
 from jostle.viz.quantities import QUANTITIES, Quantity
+from jostle.viz.scene import Frame
 from jostle.viz.server import Server, serve
 from jostle.viz.sources import need_matplotlib
 from jostle.viz.viewer import page
@@ -33,15 +33,13 @@ from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
     from jostle.viz.crowd_report import report
-    from jostle.viz.curves import history, impacts, paths, phase
-    from jostle.viz.density_pictures import densities, density, mass_inside
+    from jostle.viz.curves import balance, energies, history, impacts, paths, phase
     from jostle.viz.drawing import draw, strip
-    from jostle.viz.energy_curves import balance, energies
     from jostle.viz.fields import arrows, field
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
-    from jostle.viz.results import basins, bifurcation, evacuation, orders
-    from jostle.viz.samples import mean_curve, quantile_band
+    from jostle.viz.moving_densities import densities, density, mass_inside
+    from jostle.viz.results import basins, bifurcation, evacuation, mean_curve, orders, quantile_band
     from jostle.viz.style import use_style
 
 __all__ = [
@@ -83,11 +81,9 @@ __all__ = [
 
 _DRAWN = {
     "drawing": ("draw", "strip"),
-    "density_pictures": ("densities", "density", "mass_inside"),
-    "curves": ("history", "impacts", "paths", "phase"),
-    "energy_curves": ("balance", "energies"),
-    "results": ("basins", "bifurcation", "evacuation", "orders"),
-    "samples": ("mean_curve", "quantile_band"),
+    "moving_densities": ("densities", "density", "mass_inside"),
+    "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
+    "results": ("basins", "bifurcation", "evacuation", "mean_curve", "orders", "quantile_band"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),
     "floor_plans": ("plan", "plans"),

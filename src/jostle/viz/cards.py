@@ -8,18 +8,16 @@ from html import escape
 
 import numpy as np
 
-from jostle.arrays import Array, to_host
+from jostle._tools.arrays import Array, to_host
 from jostle.convex.projection import Projection
 from jostle.crowds.plans import Plan
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
-from jostle.polylines import View
-from jostle.run_summaries import iterations_in_words, overlap_in_words
+from jostle.result.solution import Solution
+from jostle.result.status import MESSAGES, iterations_in_words, overlap_in_words
 from jostle.sets.contacts import Contacts
-from jostle.solution import Solution
-from jostle.statuses import MESSAGES
-from jostle.viz.sources import file_of
-from jostle.viz.units import lift_times, with_time
+from jostle.sets.shapes import View
+from jostle.viz.sources import file_of, lift_times, with_time
 
 MAX_NAMES = 6
 """Largest number of names that a row of a table lists."""

@@ -18,21 +18,73 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from jostle.analysis.crowd_forces import THRESHOLDS, crowd_forces
-from jostle.analysis.crowd_summary import LONGEST_INTERVAL, CrowdSummary
-from jostle.arguments import Count, check_arguments
-from jostle.colours import DARK, FONTS, LIGHT
+from jostle._tools.arguments import Count, check_arguments
+from jostle._tools.arrays import Array
+from jostle._tools.colours import DARK, FONTS, LIGHT
+from jostle.crowds.delays import JAM_PEOPLE, JAM_SPEED
+from jostle.crowds.maps import MAP_FRAMES
+from jostle.crowds.pressing import THRESHOLDS, crowd_forces
+from jostle.crowds.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSummary
 from jostle.errors import InvalidValue
 from jostle.io.crowd_runs import radii_in
 from jostle.io.new_files import whole
 from jostle.io.reading import about
-from jostle.solution import Solution
-from jostle.viz.assumptions import assumptions
-from jostle.viz.document import part
+from jostle.result.solution import Solution
+from jostle.result.status import overlap_in_words
 from jostle.viz.floor_plans import WIDE, Shot, draw_plan
-from jostle.viz.sources import Shown, file_of, target_for
+from jostle.viz.sources import Shown, file_of, lift_times, target_for
 from jostle.viz.style import axes, legend, pen, plain
-from jostle.viz.viewer import PAGES, page
+from jostle.viz.viewer import PAGES, page, part
+
+# The assumptions of a crowd report: the model, the parameters of the people, and the definitions of its figures.
+
+
+def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names and texts of the table of assumptions.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> rows = dict(assumptions(jo.solve(walker, jo.Venel(), t=1.0, h=0.1), np.array([0.2]), {}))
+    >>> rows["radii of people"], rows["time step"]
+    ('0.2 m', '0.1 s')
+    """
+    speeds = sol.facts.speeds
+    scheme = noted.get("scheme") or repr(sol.scheme)
+    steps = sol.stats["h"]
+    density = "people counted" if len(radii) > MAX_VORONOI_PEOPLE else "Voronoi density"
+    return [
+        (
+            "model",
+            "people are discs that do not overlap; their velocity is the admissible one nearest to the desired one "
+            "(Venel 2009)",
+        ),
+        ("scheme", scheme),
+        ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
+        ("worst overlap", overlap_in_words(sol)),
+        ("radii of people", _range(radii, "m")),
+        ("desired speeds", "unknown" if speeds is None else _range(speeds, "m/s")),
+        ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
+        (
+            "jam",
+            f"at least {JAM_PEOPLE} people slower than {100 * JAM_SPEED:g} % of their desired speed at one opening",
+        ),
+        ("time loss", "time beyond that of the same way at the desired speed, from the first movement on"),
+        ("blocked", "nobody moved for 10 s although people are inside and want to walk"),
+        ("between saved times", "people walk straight on; leaving times are interpolated"),
+        *((f"lift {name!r}", lift_times(link)) for name, link in _lifts(sol).items()),
+    ]
+
+
+def _lifts(sol: Solution) -> dict[str, Any]:
+    """The lifts of the plan by name."""
+    plan = sol.facts.plan
+    return {} if plan is None else {name: link for name, link in plan.links.items() if link.every is not None}
+
+
+def _range(values: Array, unit: str) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:g} {unit}" if low == high else f"{low:.3g} to {high:.3g} {unit}, mean {values.mean():.3g} {unit}"
+
 
 MOST_BYTES = 8_000_000
 """Default for the largest size of a report, in bytes."""

@@ -8,20 +8,329 @@ are hidden behind near ones; forces are not hidden, but fade with the distance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize, to_rgb
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Finite, check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arrays import Array
+from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
-from jostle.viz.perspective import AZIMUTH, ELEVATION
-from jostle.viz.picture import Picture
-from jostle.viz.sources import Shown, solution
+from jostle.result.solution import Solution
+from jostle.sets.shapes import CELL, SOLID, WALL, WIRE, Revolved, View, line_segments, patches, surfaces
+from jostle.viz.quantities import Quantity, chosen
+from jostle.viz.scene import Frame, Scene
+from jostle.viz.sources import LENGTH, Shown, solution, with_time, with_unit
+from jostle.viz.style import BODY_COLOURS, plain
+
+# Projection of points in space onto the plane of a picture.
+
+
+AZIMUTH: float = -62.0
+ELEVATION: float = 16.0
+"""Default azimuth and elevation of the view of space, in degrees."""
+
+
+def directions(view: tuple[float, float]) -> Array:
+    """(3, 3) rows: to the right, upwards, towards the eye. `view` is the azimuth and the elevation in degrees.
+
+    >>> directions((-90.0, 0.0)).round(9) + 0.0
+    array([[ 1.,  0.,  0.],
+           [ 0.,  0.,  1.],
+           [ 0., -1.,  0.]])
+    """
+    a, b = np.radians(view[0] + 90.0), np.radians(view[1])
+    return np.array(
+        [
+            [np.cos(a), np.sin(a), 0.0],
+            [-np.sin(b) * np.sin(a), np.sin(b) * np.cos(a), np.cos(b)],
+            [np.cos(b) * np.sin(a), -np.cos(b) * np.cos(a), np.sin(b)],
+        ]
+    )
+
+
+def as_seen(points: Array, view: tuple[float, float]) -> Array:
+    """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are.
+
+    >>> as_seen(np.array([[1.0, 2.0]]), (-60.0, 20.0)).tolist()
+    [[1.0, 2.0]]
+    """
+    return points if points.shape[-1] == 2 else points @ directions(view).T
+
+
+# Frames of a `Solution` on one scale, drawn by matplotlib; see `jostle.viz.drawing`.
+
+
+MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
+"""Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
+MARGIN = 0.02
+"""Margin around the bodies and walls, as a fraction of the size of the picture."""
+BALL_LAYERS = (
+    (1.0, 0.0, -0.3),
+    (0.93, 0.03, -0.12),
+    (0.8, 0.1, 0.0),
+    (0.58, 0.2, 0.16),
+    (0.32, 0.3, 0.38),
+    (0.12, 0.36, 0.62),
+)
+"""Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
+LIGHT_DIRECTION = np.array([-0.6, 0.8])
+"""Direction towards the light, in the plane of the picture."""
+BALL_HAZE = 0.35
+"""Fraction by which the furthest ball fades into the background."""
+BAR_HAZE = 0.85
+"""Fraction by which the furthest bar of a force fades into the background."""
+GLASS_LAYERS = (0.0, 0.35, 0.55, 0.7, 0.8, 0.88, 0.95)
+"""Steepness from which each layer of a curved wall in space is drawn; 1 is a wall seen from the side."""
+GLASS_OPACITY = 0.045
+"""Opacity of each layer of a curved wall."""
+TRIAD_LENGTH = 0.05
+"""Length of the arrows that show the axes of space, as a fraction of the larger side of the picture."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A scene, and the scale on which some of its frames are drawn."""
+
+    scene: Scene
+    colour: Quantity | Array
+    view: tuple[float, float]
+    box: View
+    """Box of the bodies and the walls of all frames."""
+    limits: View
+    """Lower left and upper right corner of the picture."""
+    key: ScalarMappable
+    strongest: Array
+    """(m,) the largest force of each frame; the maximum has the widest bar."""
+
+    @classmethod
+    def of(cls, sol: Solution, numbers: Sequence[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
+        """Choose a scale that fits the frames with these numbers; they are read one after the other and not kept."""
+        scene, seen = Scene(sol), View.empty(2)
+        box, colours = View.empty(scene.d), _colours(scene, colour)
+        low = colours.low if isinstance(colours, Quantity) and colours.low is not None else np.inf
+        high, strongest, times = -np.inf, list[float](), list[float]()
+        for frame in scene.frames(numbers):
+            values = _values(frame, colours)
+            known = values[np.isfinite(values)]
+            low, high = min(low, float(known.min(initial=np.inf))), max(high, float(known.max(initial=-np.inf)))
+            strongest.append(float(np.abs(frame.bars.force).max(initial=0.0)))
+            other, r = scene.view(frame), frame.radii[:, None]
+            box = box.holding(np.stack([other.lower, other.upper]))
+            flat = as_seen(frame.x, view)[:, :2]
+            rods = as_seen(scene.rods(frame).reshape(-1, scene.d), view)[:, :2]
+            seen = seen.holding(flat - r).holding(flat + r).holding(rods)
+            times.append(frame.t)
+        if not low < high:
+            low, high = (low, low + 1.0) if np.isfinite(low) else (0.0, 1.0)
+        wider = box.wider(MARGIN)
+        if scene.d == 2:
+            limits = View(*wider)
+        else:
+            for t in times:
+                seen = seen.holding(as_seen(line_segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
+            limits = View(*seen.wider(MARGIN))
+        categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
+        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), BODY_COLOURS)
+        return cls(scene, colours, view, box, limits, key, np.array(strongest))
+
+    def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
+        """Add the colour bar, with the label and the unit of the quantity, and the names of groups."""
+        if not isinstance(self.colour, Quantity):
+            return figure.colorbar(self.key, ax=axes, shrink=0.8)
+        bar = figure.colorbar(self.key, ax=axes, label=plain(self.colour.title(self.scene)), shrink=0.8)
+        categories = self.colour.categories(self.scene)
+        if categories:
+            bar.set_ticks(list(range(len(categories))), labels=[plain(name) for name in categories])
+        return bar
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        width, height = self.limits.upper - self.limits.lower
+        return float(width), float(height)
+
+    def onto(self, ax: Axes, frame: Frame, contacts: bool) -> None:
+        """Draw a frame."""
+        values = _values(frame, self.colour)
+        if self.scene.count == 1:
+            ax.plot(*self.flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
+        if self.scene.d == 2:
+            self._plane(ax, frame, values)
+        else:
+            self._space(ax, frame, values)
+        rods = list(self.flat(self.scene.rods(frame))[..., :2])
+        ax.add_collection(LineCollection(rods, colors=LIGHT.wall, linewidths=1.4, zorder=1.8))
+        self.walls(ax, frame.t, self.box.wider(MARGIN))
+        if contacts:
+            self._bars(ax, frame)
+        self.settle(ax)
+        ax.set_title(plain(with_time(f"t = {frame.t:.4g}", self.scene.facts.units)))
+
+    def walls(self, ax: Axes, t: float, box: View) -> None:
+        """Draw the walls at time t inside a box: lines, and curved walls in space as glass."""
+        walls = self.scene.walls(t, box)
+        if self.scene.d == 2:
+            solid = [wall.points for wall in walls if wall.kind == SOLID]
+            ax.add_collection(PolyCollection(solid, facecolor="0.82", edgecolor="0.25", linewidth=1.0, zorder=1))
+            for kind, style in ((WALL, "solid"), (CELL, "dashed")):
+                lines = [wall.points for wall in walls if wall.kind == kind]
+                ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=1.4, linestyles=style, zorder=4))
+            return
+        middle = float(self.flat(self.box.centre[None])[0, 2])
+        pieces = self.flat(line_segments([wall for wall in walls if wall.kind != WIRE], 3))
+        for behind, alpha, zorder in ((True, 0.35, 1), (False, 0.55, 4)):
+            lines = [piece[:, :2] for piece in pieces if (piece[:, 2].mean() < middle) == behind]
+            ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=0.8, alpha=alpha, zorder=zorder))
+        for surface in surfaces(self.scene.shapes(t)):
+            self._glass(ax, surface)
+
+    def _glass(self, ax: Axes, surface: Revolved) -> None:
+        """Draw a surface, which is more opaque where it is seen from the side, with its silhouette."""
+        corners, normals = patches(surface)
+        seen = self.flat(corners)[..., :2]
+        ahead, behind = seen[:, :, 2] - seen[:, :, 0], seen[:, :, 3] - seen[:, :, 1]
+        front = ahead[..., 0] * behind[..., 1] - ahead[..., 1] * behind[..., 0] > 0.0
+        steep = 1.0 - np.abs(normals @ directions(self.view)[2])
+        for side, zorder in ((~front, 1), (front, 4)):
+            for least in GLASS_LAYERS:  # each layer is one path, so that no seams are visible
+                quads = seen[side & (steep >= least)]
+                if len(quads):
+                    path = Path.make_compound_path_from_polys(quads)
+                    layer = PathPatch(path, facecolor=LIGHT.glass, edgecolor="none", alpha=GLASS_OPACITY, zorder=zorder)
+                    ax.add_patch(layer)
+        along = front != np.roll(front, -1, axis=1)
+        around = np.concatenate([np.ones_like(front[:1]), front[1:] != front[:-1]])
+        last = np.ones_like(front[:1])
+        edges = [seen[:, :, 1:3][along], seen[:, :, :2][around], seen[-1:, :, 2:][last]]
+        ax.add_collection(
+            LineCollection(list(np.concatenate(edges)), colors=LIGHT.glass, linewidths=1.2, capstyle="round", zorder=4)
+        )
+
+    def settle(self, ax: Axes) -> None:
+        """Set the aspect, the limits and the labels of the axes."""
+        low, high = self.limits
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        for spine in ax.spines.values():
+            spine.set_color("0.8")
+        if self.scene.d == 3:
+            ax.set_axis_off()
+            self._triad(ax)
+            return
+        unit = plain(with_unit("", self.scene.facts.units, LENGTH))
+        ax.set_xlabel(f"$x${unit}")
+        if self.scene.dimension == 1:
+            ax.set_yticks([])
+        else:
+            ax.set_ylabel(f"$y${unit}")
+
+    def flat(self, points: Array) -> Array:
+        """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""
+        return as_seen(points, self.view)
+
+    def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
+        rows, images = self.scene.images(frame)
+        for x, who, alpha in ((frame.x, np.arange(len(frame.x)), 1.0), (images, rows, 0.4)):
+            across = 2.0 * frame.radii[who]
+            discs = EllipseCollection(
+                across, across, 0 * across, units="xy", offsets=x, offset_transform=ax.transData, zorder=2, alpha=alpha
+            )
+            discs.set(array=np.ma.masked_invalid(values[who]), norm=self.key.norm, cmap=self.key.cmap)
+            discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
+            ax.add_collection(discs)
+
+    def _space(self, ax: Axes, frame: Frame, values: Array) -> None:
+        flat = self.flat(frame.x)
+        order = np.argsort(flat[:, 2])
+        base = self.key.to_rgba(np.ma.masked_invalid(values[order]))[:, :3]
+        base = base + BALL_HAZE * _far(flat[order, 2])[:, None] * (1.0 - base)
+        r = frame.radii[order]
+        sizes, places, colours = [], [], []
+        for part, towards, shine in BALL_LAYERS:
+            sizes.append(2 * part * r)
+            places.append(flat[order, :2] + towards * r[:, None] * LIGHT_DIRECTION)
+            colours.append(base + shine * (1.0 - base) if shine > 0 else base * (1.0 + shine))
+        across, offsets, faces = (np.stack(each, axis=1) for each in (sizes, places, colours))
+        balls = EllipseCollection(
+            across.ravel(), across.ravel(), 0 * across.ravel(), units="xy", facecolors=faces.reshape(-1, 3).clip(0, 1),
+            linewidths=0.0, offsets=offsets.reshape(-1, 2), offset_transform=ax.transData, zorder=2,
+        )  # fmt: skip
+        ax.add_collection(balls)
+
+    def _bars(self, ax: Axes, frame: Frame) -> None:
+        bars, strongest = frame.bars, float(self.strongest.max(initial=0.0))
+        if not len(bars.force) or strongest == 0.0:
+            return
+        # a bar across the end of a periodic cell is drawn at both of its bodies
+        both = np.flatnonzero(bars.rows[:, 1] >= 0)
+        j = bars.rows[both, 1]
+        away = np.linalg.norm(bars.end[both] - frame.x[j], axis=1) > frame.radii[j]
+        split, other = both[away], frame.x[j[away]]
+        start = self.flat(np.concatenate([bars.start, other]))
+        end = self.flat(np.concatenate([bars.end, other + bars.start[split] - bars.end[split]]))
+        force = np.concatenate([bars.force, bars.force[split]])
+        part = np.sqrt(np.minimum(np.abs(force) / strongest, 1.0))
+        width = MAX_BAR_WIDTH[self.scene.d] * 2.0 * float(np.median(frame.radii)) * part
+        along = (end - start)[:, :2]
+        length = np.linalg.norm(along, axis=1, keepdims=True)
+        aside = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0) * width[:, None] / 2.0
+        corners = [start[:, :2] + aside, start[:, :2] - aside, end[:, :2] - aside, end[:, :2] + aside]
+        colours = np.where(force[:, None] >= 0.0, to_rgb(PUSH), to_rgb(PULL))
+        order = np.arange(len(force))
+        if self.scene.d == 3:
+            middle = (start + end)[:, 2]
+            order, colours = np.argsort(middle), colours + BAR_HAZE * _far(middle)[:, None] * (1.0 - colours)
+        quads = np.stack(corners, axis=1)[order]
+        ax.add_collection(PolyCollection(list(quads), facecolors=colours[order].tolist(), zorder=3))
+
+    def _triad(self, ax: Axes) -> None:
+        """Draw the directions of x, y and z."""
+        length = TRIAD_LENGTH * max(self.size)
+        low, _ = self.limits
+        corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
+        for name, axis in zip("xyz", directions(self.view)[:2].T, strict=True):
+            ax.plot(*np.stack([corner, corner + length * axis]).T, color="0.45", linewidth=1.0)
+            right, up = corner + 1.35 * length * axis
+            ax.text(right, up, name, color="0.3", ha="center", va="center", fontsize="small")
+
+
+def _far(depth: Array) -> Array:
+    """0 for the point nearest to the eye, 1 for the furthest."""
+    if len(depth) == 0 or np.ptp(depth) == 0.0:
+        return 0.0 * depth
+    return np.asarray((depth.max() - depth) / np.ptp(depth))
+
+
+def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
+    if isinstance(colour, str):
+        return chosen(scene, colour)
+    given = np.asarray(colour, dtype=float)
+    if given.shape != (scene.count,):
+        raise InvalidValue(f"colour must have one number per body, shape ({scene.count},), not {given.shape}")
+    return given
+
+
+def _values(frame: Frame, colour: Quantity | Array) -> Array:
+    """The numbers by which the bodies of a frame are coloured."""
+    return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
+
+
+def _of_categories(count: int) -> ScalarMappable:
+    """Colours for the values 0, 1, ... count - 1."""
+    colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)])
+    bounds = BoundaryNorm(np.arange(count + 1) - 0.5, count)
+    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN))
 
 
 @check_arguments

@@ -17,21 +17,107 @@ All positions are relative to an origin in the middle, so that 32 bits are enoug
 
 from __future__ import annotations
 
+import json
+import zlib
 from base64 import b64encode
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from jostle.arrays import Array
-from jostle.polylines import WIRE, View, segments
-from jostle.revolved import surfaces
-from jostle.viz.frames import Frame
-from jostle.viz.given import Given, given
-from jostle.viz.quantities import Part, Quantity, offered
-from jostle.viz.scene import Scene
+from jostle._tools.arrays import Array, Booleans
+from jostle.errors import BrokenFile, InvalidValue
+from jostle.io.images import Images
+from jostle.sets.shapes import WIRE, View, line_segments, surfaces
+from jostle.viz.fields import VACUUM, ShownDensity, colours, density_in, unit_of, values
+from jostle.viz.films import Drawn
+from jostle.viz.quantities import FORCE_PERCENTILE, Part, Quantity, offered
+from jostle.viz.scene import Frame, Scene
+from jostle.viz.sources import Shown, file_of, solution, with_unit
+
+# Numbers given by the user to colour bodies: ``page(sol, path, quantities={"age": ages})``.
+
+
+Given = Mapping[str, ArrayLike | Callable[[int], ArrayLike]]
+"""Numbers given by the user, by name: (n,) for all frames, (k, n) per frame, or a function of the frame number."""
+REAL_KINDS = "biufO"
+"""Kinds of NumPy arrays of real numbers; in an array of objects, None is an unknown number."""
+MAX_QUOTED = 60
+"""Largest number of characters of a wrong value in an error message."""
+
+
+def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
+    """The numbers given by the user, as quantities.
+
+    >>> import jostle as jo
+    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1))
+    >>> age, = given(scene, {"age": [30, 40, 50, 60]})
+    >>> age.label, age.of(scene.frame(1)).tolist()
+    ('age', [30.0, 40.0, 50.0, 60.0])
+    """
+    found = []
+    for position, (name, values) in enumerate(checked(numbers).items()):
+        of_frame = values if callable(values) else _by_frame(scene, name, values)
+        found.append(Quantity(f"given{position}", _of(scene, name, of_frame), name))
+    return found
+
+
+def checked(numbers: Given | None) -> Given:
+    """Check that the user gives numbers with names.
+
+    >>> list(checked({"age": [30, 40]})), dict(checked(None))
+    (['age'], {})
+    """
+    if numbers is None:
+        return {}
+    if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
+        raise InvalidValue(f"quantities must be a mapping of names to numbers, {{'age': ages}}, not {_words(numbers)}")
+    return numbers
+
+
+def _real(name: str, values: ArrayLike) -> Array:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in REAL_KINDS:
+            return np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidValue(f"the quantity {name!r} must be real numbers, one per body, not {_words(values)}")
+
+
+def _words(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]} ..."
+
+
+def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any]:
+    array = _real(name, values)
+    frames = len(scene.sol.t)
+    if array.shape not in ((scene.count,), (frames, scene.count)):
+        raise InvalidValue(
+            f"the quantity {name!r} has shape {array.shape}: give one number per body, ({scene.count},), or one per "
+            f"frame and body, ({frames}, {scene.count})"
+        )
+    unknown = np.full(scene.count, np.nan)  # for frames that were saved later
+    return lambda k: array if array.ndim == 1 else array[k] if k < frames else unknown
+
+
+def _of(scene: Scene, name: str, of_frame: Callable[[int], ArrayLike]) -> Callable[[Frame], Array]:
+    def values(frame: Frame) -> Array:
+        array = _real(name, of_frame(frame.k))
+        if array.shape != (scene.count,):
+            raise InvalidValue(
+                f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number per body is expected, "
+                f"({scene.count},)"
+            )
+        return np.asarray(array[frame.number])
+
+    return values
+
 
 MAX_CODE = 2**16 - 1
 """Largest 16-bit code of a coordinate in a compact frame."""
@@ -82,8 +168,8 @@ class Encoder:
         if scene.facts.walls_move or scene.has_rods:
             return cls(scene, small, seen.centre, seen, radii, None, given=tuple(given(scene, quantities)))
         lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
-        wires = len(segments([line for line in lines if line.kind == WIRE], scene.d))
-        walls = segments(lines, scene.d)
+        wires = len(line_segments([line for line in lines if line.kind == WIRE], scene.d))
+        walls = line_segments(lines, scene.d)
         return cls(scene, small, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:
@@ -137,7 +223,7 @@ class Encoder:
         arrays += [rows.astype("<i4") for rows in bars.rows.T] + [bars.force.astype("<f4"), away]
         w = 0
         if self.walls is None:
-            lines = segments(self.scene.walls(frame.t, self.seen), self.scene.d)
+            lines = line_segments(self.scene.walls(frame.t, self.seen), self.scene.d)
             walls = np.concatenate([lines, self.scene.rods(frame)]) - self.origin
             w = len(walls)
             arrays.append(walls.astype("<f4"))
@@ -206,3 +292,435 @@ def joined(*arrays: NDArray[Any]) -> bytes:
     '0102000003000000'
     """
     return b"".join(array.tobytes() + bytes(-array.nbytes % 4) for array in arrays)
+
+
+# Frames of a moving density as bytes for the page, in the format that web/fields.js reads.
+#
+# The bytes of a frame are compressed by deflate. They are consecutive arrays, little-endian, each padded to a multiple
+# of four bytes; cell (i, j) is entry i + nx j of each array of values:
+#
+#     head     float64 (1 + 2 f)   t, and for each of the f following arrays: low, step
+#     values   float32 (nx ny)     or, in small frames, uint16: value = low + step code
+#
+# Scalar fields come first, in the order of `FieldEncoder.scalars`, then both components of the velocity.
+
+
+DEFLATE_LEVEL = 1
+"""Level of compression; higher levels take several times as long and save only a tenth."""
+MAX_SAMPLES = 20_000
+"""Largest number of cells of a frame from which the range of the pressure is determined."""
+ROUNDED = f"Values are rounded to 1/{MAX_CODE} of their range in each frame."
+"""Note on the page about rounded frames."""
+
+
+class FieldFrame(NamedTuple):
+    """The fields of one saved time."""
+
+    t: float
+    fields: dict[str, Array]
+    """Fields by name: (nx, ny), or (nx, ny, 2) for the velocity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """The frames of a moving density, as a page plays them.
+
+    >>> fields = {"density": np.linspace(0.0, 1.0, 24).reshape(2, 4, 3)}
+    >>> reel = Fields(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields))
+    >>> [frame.t for frame in reel.frames([0, 1])], reel.encoder(small=False).about()["grid"]["shape"]
+    ([0.0, 1.0], [4, 3])
+    """
+
+    images: Images
+
+    @property
+    def t(self) -> Array:
+        return self.images.t
+
+    def frame(self, k: int) -> FieldFrame:
+        """Frame k; `BrokenFile` if the file was replaced by a run on another grid."""
+        found = {name: np.asarray(frames[k], dtype=float) for name, frames in self.images.fields.items()}
+        if any(one.shape[:2] != self.images.shape for one in found.values()):
+            raise BrokenFile(f"{self.images.path} was replaced by a run on another grid while it was being read")
+        return FieldFrame(float(self.t[k]), found)
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[FieldFrame]:
+        return (self.frame(k) for k in numbers)
+
+    def encoder(self, small: bool) -> FieldEncoder:
+        return FieldEncoder(self.images, small)
+
+    def scales(self) -> FieldScales:
+        return FieldScales(self.images)
+
+
+@dataclass(frozen=True, eq=False)
+class FieldEncoder:
+    """Converts the frames of a density into bytes.
+
+    >>> reel = Fields(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
+    >>> data = zlib.decompress(reel.encoder(small=False).frame(reel.frame(0)))
+    >>> np.frombuffer(data, "<f8", 3).tolist(), set(np.frombuffer(data, "<f4", 12, 24).tolist())
+    ([0.0, 0.0, 1.0], {0.25})
+    """
+
+    images: Images
+    small: bool
+    """Whether values are stored in 16 bits."""
+
+    @property
+    def note(self) -> str:
+        """The note on the page about the precision."""
+        return ROUNDED if self.small else ""
+
+    @cached_property
+    def scalars(self) -> list[str]:
+        """Names of the scalar fields."""
+        return [name for name, values in self.images.fields.items() if len(values.shape) == 3]
+
+    def fine_enough(self, frame: FieldFrame) -> bool:
+        """Whether the values can be rounded, which NaN and infinity cannot."""
+        return all(bool(np.isfinite(one).all()) for one in frame.fields.values())
+
+    def frame(self, frame: FieldFrame) -> bytes:
+        """The bytes of a frame."""
+        shown = [frame.fields[name] for name in self.scalars]
+        if "velocity" in frame.fields:
+            shown += [frame.fields["velocity"][..., 0], frame.fields["velocity"][..., 1]]
+        head, arrays = [frame.t], list[NDArray[Any]]()
+        for one in shown:
+            low, step = 0.0, 1.0
+            if self.small:
+                low = float(one.min())
+                step = (float(one.max()) - low) / MAX_CODE or 1.0
+            head += [low, step]
+            codes = np.rint((one.T - low) / step).astype("<u2") if self.small else one.T.astype("<f4")
+            arrays.append(codes)
+        return zlib.compress(joined(np.array(head, dtype="<f8"), *arrays), DEFLATE_LEVEL)
+
+    def about(self) -> dict[str, Any]:
+        """The data that all frames share."""
+        images = self.images
+        nx, ny = images.shape
+        size = np.array([nx, ny]) * images.h
+        return {
+            "d": 2,
+            "dimension": 2,
+            "n": nx * ny,
+            "small": self.small,
+            "contacts": False,
+            "units": asdict(images.units),
+            "home": {"lower": [*(-0.5 * size).tolist(), 0.0], "upper": [*(0.5 * size).tolist(), 0.0]},
+            "reach": float(np.hypot(*size)),
+            "grid": {
+                "shape": [nx, ny],
+                "h": images.h,
+                "lower": images.lower.tolist(),
+                "closed": [list(pair) for pair in images.closed],
+                "walls": _bits(images.walls),
+                "exits": _bits(images.exits),
+                "scalars": self.scalars,
+                "velocity": with_unit("velocity", images.units, unit_of(images, "velocity"))
+                if "velocity" in images.fields
+                else None,
+                "vacuum": VACUUM,
+            },
+        }
+
+
+@dataclass
+class FieldScales:
+    """Collects frames, and determines the colour scales from them.
+
+    >>> reel = Fields(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
+    >>> reel.scales().about(reel.encoder(small=False))["quantities"][0]["range"]
+    [0.0, 1.0]
+    """
+
+    images: Images
+    taken: int = 0
+    """Number of frames added."""
+    samples: dict[str, list[Array]] = field(default_factory=dict)
+
+    def take(self, frame: FieldFrame, encoder: FieldEncoder) -> None:
+        """Add a frame."""
+        self.taken += 1
+        for name in colours(self.images):
+            found = values(frame.fields, name)
+            found = found[np.isfinite(found)]
+            if name == "pressure":
+                found = found[found > 0.0]
+                found = found[:: len(found) // MAX_SAMPLES + 1]
+            elif len(found):
+                found = np.array([found.min(), found.max()])
+            self.samples.setdefault(name, []).append(found)
+
+    def about(self, encoder: FieldEncoder) -> dict[str, Any]:
+        """The colour scales, for the page."""
+        images, some = self.images, self.taken < len(self.images.t)
+        return {
+            "quantities": [
+                {
+                    "name": name,
+                    "label": with_unit(name, images.units, unit_of(images, name)),
+                    "range": self._range(name),
+                    "beyond": name != "density" and (some or name == "pressure"),
+                    "categories": [],
+                    "recipe": {"part": "cells", "name": name},
+                }
+                for name in colours(images)
+            ]
+        }
+
+    def _range(self, name: str) -> list[float]:
+        """The values of the first and the last colour: 0 and 1 for a density, up to a percentile for a pressure."""
+        found = np.concatenate([np.zeros(0), *self.samples.get(name, [])])
+        if name == "density" or not len(found):
+            return [0.0, 1.0]
+        if name == "pressure":
+            return [0.0, float(np.percentile(found, FORCE_PERCENTILE))]
+        low = 0.0 if name == "speed" else float(found.min())
+        high = float(found.max())
+        return [low, high if high > low else low + 1.0]
+
+
+def _bits(mask: Booleans | None) -> str | None:
+    """A mask with one bit per cell, as text; None if it has no cells."""
+    if mask is None or not mask.any():
+        return None
+    return text(np.packbits(mask.T.ravel(), bitorder="little").tobytes())
+
+
+# As many frames as fit into a page: rounded to 16 bits, or left out evenly.
+
+
+SAMPLED_FRAMES = 12
+"""Number of frames whose sizes are measured to estimate the number of frames that fit."""
+FILL_FRACTION = 0.95
+"""Fraction of the space that the first estimate fills with frames."""
+SPARE_BYTES = 2_500
+"""Number of bytes for the scales and the note, which the estimate does not include."""
+FRAME_OVERHEAD = 24
+"""Number of bytes of a frame besides its data, for its time and the separators."""
+
+
+class FrameEncoder(Protocol):
+    """Converts frames into bytes."""
+
+    @property
+    def note(self) -> str:
+        """The note on the page about the precision of its numbers."""
+
+    def frame(self, frame: Any) -> bytes:
+        """The bytes of a frame."""
+
+    def fine_enough(self, frame: Any) -> bool:
+        """Whether the numbers of a frame may be rounded to 16 bits."""
+
+    def about(self) -> dict[str, Any]:
+        """The data that all frames share."""
+
+
+class Reel(Protocol):
+    """Frames that a page plays, of bodies or of fields."""
+
+    @property
+    def t(self) -> Array:
+        """The times of the frames."""
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[Any]:
+        """Yield some of the frames; each has a time t."""
+
+    def encoder(self, small: bool) -> FrameEncoder:
+        """The encoder of the frames, which rounds to 16 bits if `small` is true."""
+
+    def scales(self) -> Any:
+        """The collector of frames that determines the colour scales."""
+
+
+class Packed(NamedTuple):
+    """As many frames as fit, and the data needed to show them."""
+
+    about: dict[str, Any]
+    frames: list[bytes]
+
+    @classmethod
+    def of(
+        cls,
+        reel: Reel,
+        most_bytes: int,
+        shell: int = 0,
+        per_byte: float = 1.0,
+        progress: Callable[[Drawn], object] | None = None,
+    ) -> Packed:
+        """Choose frames that take at most `most_bytes` with the shell, with `per_byte` bytes of text per byte."""
+        encoder, frames, numbers, scales = _fitting(reel, most_bytes, shell, per_byte, progress or (lambda drawn: None))
+        total, notes = len(reel.t), [encoder.note]
+        if len(numbers) < total:
+            notes.insert(0, f"{len(numbers)} of the {total} saved frames, to stay below {most_bytes / 1e6:.3g} MB.")
+        now = {"times": reel.t[numbers].tolist(), "note": " ".join(filter(None, notes))}
+        return cls(encoder.about() | scales.about(encoder) | now, frames)
+
+
+def _fitting(
+    reel: Reel, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
+) -> tuple[FrameEncoder, list[bytes], list[int], Any]:
+    """The encoder, the frames that fit, their numbers, and the scales."""
+    total = len(reel.t)
+    sample = [*reel.frames(evenly(total, SAMPLED_FRAMES))]
+    choices = []
+    for small in (False, True):
+        encoder = reel.encoder(small)
+        sizes = [per_byte * len(encoder.frame(frame)) + FRAME_OVERHEAD for frame in sample]
+        left = most_bytes - shell - len(json.dumps(encoder.about()))
+        count = min(total, int(FILL_FRACTION * left / np.mean(sizes)))
+        choices.append((count, encoder, left, int(max(sizes))))
+        if count == total or not all(encoder.fine_enough(frame) for frame in sample):
+            break
+    count, encoder, left, largest = max(
+        choices, key=lambda choice: choice[0]
+    )  # after compression, rounded frames may be longer
+    while count > 0:
+        numbers = evenly(total, count)
+        frames, scales = list[bytes](), reel.scales()
+        for frame in reel.frames(numbers):
+            frames.append(encoder.frame(frame))
+            scales.take(frame, encoder)
+            progress(Drawn(len(frames), len(numbers), frame.t, float(reel.t[-1])))
+        size = sum(per_byte * len(data) + FRAME_OVERHEAD for data in frames)
+        if size <= left:
+            return encoder, frames, numbers, scales
+        count = min(count - 1, int(FILL_FRACTION * count * left / size))
+    raise InvalidValue(
+        f"one frame takes {largest} bytes: most_bytes must be at least {most_bytes - left + 2 * largest}"
+    )
+
+
+def evenly(total: int, count: int) -> list[int]:
+    """At most `count` of the numbers 0 ... total - 1, evenly spaced; only the last one if count is 1.
+
+    >>> evenly(10, 4), evenly(10, 1), evenly(2, 4)
+    ([0, 3, 6, 9], [9], [0, 1])
+    """
+    if count == 1:
+        return [total - 1]
+    return [int(k) for k in np.unique(np.linspace(0, total - 1, min(count, total)).round())]
+
+
+# The scales of colours and of force bars, and the initial view, determined from some frames of a solution.
+
+
+MAX_DISTANCE = 0.25
+"""Distance from the walls up to which bodies are inside the first view, as a fraction of the diagonal."""
+
+
+@dataclass
+class Scales:
+    """Collects frames, and determines the scales from them.
+
+    >>> import jostle as jo
+    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
+    >>> scales, encoder = Scales(), Encoder.of(scene, small=False)
+    >>> for k in range(11):
+    ...     scales.take(scene.frame(k), encoder)
+    >>> scales.about(encoder)["quantities"][8]["name"], scales.about(encoder)["quantities"][8]["recipe"]
+    ('y', {'part': 'x', 'axis': 1, 'overSurface': False})
+    """
+
+    samples: dict[str, list[Array]] = field(default_factory=dict)
+    strongest: list[float] = field(default_factory=list)
+    """The largest contact force of each frame that has contacts."""
+    radii: list[float] = field(default_factory=list)
+    """The median radius of each frame that has bodies."""
+
+    def take(self, frame: Frame, encoder: Encoder) -> None:
+        """Add a frame."""
+        for quantity in encoder.quantities:
+            self.samples.setdefault(quantity.name, []).append(quantity.sample(frame))
+        strongest = float(np.abs(frame.bars.force).max(initial=0.0))
+        if strongest:
+            self.strongest.append(strongest)
+        if len(frame.radii):
+            self.radii.append(float(np.median(frame.radii)))
+
+    def about(self, encoder: Encoder) -> dict[str, Any]:
+        """The scales and the initial view, for the page."""
+        home = _home(encoder.scene)
+        return {
+            "quantities": [
+                {
+                    "name": quantity.name,
+                    "label": quantity.title(encoder.scene),
+                    "range": quantity.range(self.samples.get(quantity.name, [])),
+                    "beyond": quantity.most < 100.0,
+                    "categories": list(quantity.categories(encoder.scene)),
+                    "recipe": encoder.recipe(quantity),
+                }
+                for quantity in encoder.quantities
+            ],
+            "strong": float(np.median(self.strongest)) if self.strongest else 1.0,
+            "median": float(np.median(self.radii or [1.0])),
+            "reach": encoder.seen.size,
+            "home": {
+                "lower": [*(home.lower - encoder.origin).tolist(), 0.0][:3],
+                "upper": [*(home.upper - encoder.origin).tolist(), 0.0][:3],
+            },
+        }
+
+
+def _home(scene: Scene) -> View:
+    """The initial view: the walls, all bodies at the start, and their paths as far as they stay near the walls."""
+    first = scene.frame(0)
+    limit = scene.enclosure(first.t).wider(MAX_DISTANCE)
+    ways = [np.clip(end, limit.lower, limit.upper) for end in scene.ways]
+    return scene.view(first).holding(np.stack(ways))
+
+
+# The frames that a page plays, of bodies or of a density.
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """The frames of a solution, as a page plays them.
+
+    >>> import jostle as jo
+    >>> Bodies(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)), None).t.tolist()
+    [0.0, 0.1, 0.2]
+    """
+
+    scene: Scene
+    quantities: Given | None
+
+    @property
+    def t(self) -> Array:
+        return self.scene.sol.t
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
+        return self.scene.frames(numbers)
+
+    def encoder(self, small: bool) -> Encoder:
+        return Encoder.of(self.scene, small, self.quantities)
+
+    def scales(self) -> Scales:
+        return Scales()
+
+
+def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:
+    """The frames of a solution or of a moving density, and the file from which they are read.
+
+    >>> reel_of(7, None)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: sol must be a Solution or the name of a trajectory file, not 7
+    """
+    images = density_in(sol)
+    if images is None:
+        shown = solution(cast("Shown", sol))
+        return Bodies(Scene(shown), quantities), file_of(shown)
+    refuse_quantities(quantities)
+    return Fields(images), images.path
+
+
+def refuse_quantities(quantities: Given | None) -> None:
+    """Raise `InvalidValue` if quantities of bodies are given for a density."""
+    if checked(quantities):
+        raise InvalidValue("quantities are numbers of bodies, which a density does not have: remove quantities=")

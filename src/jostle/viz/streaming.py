@@ -5,22 +5,25 @@ from __future__ import annotations
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from jostle.errors import JostleError
+import numpy as np
+
+from jostle.errors import InvalidValue, JostleError
 from jostle.io.container import reading
 from jostle.io.headers import header as header_of
+from jostle.io.images import Images
 from jostle.io.locks import being_written
 from jostle.io.reading import read
-from jostle.solution import Solution
-from jostle.statuses import RUNNING
-from jostle.viz.encoding import Encoder
-from jostle.viz.fitting import SAMPLED_FRAMES, evenly
-from jostle.viz.given import Given
-from jostle.viz.scales import Scales
+from jostle.io.reading_images import read_images
+from jostle.result.solution import Solution
+from jostle.result.status import FINISHED, RUNNING
+from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, Fields, Given, Scales, evenly, refuse_quantities
+from jostle.viz.fields import ShownDensity, density_in
 from jostle.viz.scene import Scene
-from jostle.viz.sources import file_of
+from jostle.viz.sources import Shown, file_of, solution
 
 MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""
@@ -122,3 +125,245 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
         return None
     found = path.stat()
     return found.st_dev, found.st_ino
+
+
+# A moving density that is sent frame by frame, and grows while its file is being written.
+
+
+LIVE_SECONDS = 180.0
+"""A run that is not finished counts as live if its file was written within this time, in seconds.
+
+Image files have no lock, because they are rewritten completely with each checkpoint."""
+UNFINISHED = "Not finished: the run is in progress, or was killed."
+"""Note on the page about a run that has not ended."""
+
+
+class FieldStream:
+    """The header and the frames of a moving density; its file is read again when it was replaced.
+
+    >>> fields = {"density": np.ones((2, 4, 3))}
+    >>> stream = FieldStream(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields), title="A block")
+    >>> _, about = stream.header()
+    >>> about["title"], about["times"], about["live"], stream.frame(2)
+    ('A block', [0.0, 1.0], False, None)
+    """
+
+    def __init__(self, images: Images, *, title: str = "") -> None:
+        self.title = title or "jostle"
+        self._lock = threading.Lock()
+        self._number = 0
+        """Number of times the run was replaced by another one."""
+        self._trouble = ""
+        self._next_look = 0.0
+        self._file = _version(images.path)
+        self._begin(images)
+
+    def header(self) -> tuple[str, dict[str, Any]]:
+        """A tag that changes with the data, and the data for the page."""
+        with self._lock:
+            self._look()
+            images = self._reel.images
+            unfinished, live = images.status == RUNNING, self._live()
+            note = self._trouble or (UNFINISHED if unfinished else "")
+            now = {"times": images.t.tolist(), "live": live, "status": images.status, "note": note}
+            about = self._about | now | {"title": self.title, "session": self._number}
+            told = zlib.crc32(note.encode(), zlib.crc32(images.t.tobytes()))
+            return f"{self._number}-{len(images.t)}-{live}-{told:x}", about
+
+    def frame(self, k: int) -> bytes | None:
+        """The bytes of frame k; None if there is no such frame."""
+        reel = self._reel
+        return reel.encoder(small=False).frame(reel.frame(k)) if 0 <= k < len(reel.t) else None
+
+    def _begin(self, images: Images) -> None:
+        reel = Fields(images)
+        encoder, scales = reel.encoder(small=False), reel.scales()
+        for frame in reel.frames(evenly(len(images.t), SAMPLED_FRAMES)):
+            scales.take(frame, encoder)
+        self._reel, self._about = reel, encoder.about() | scales.about(encoder)
+
+    def _live(self) -> bool:
+        if self._reel.images.status != RUNNING or self._file is None or self._trouble:
+            return False
+        return time.time() - self._file[2] / 1e9 < LIVE_SECONDS
+
+    def _look(self) -> None:
+        """Read the file again if it has changed."""
+        before, now = self._reel.images, time.monotonic()
+        if before.path is None or now < self._next_look:
+            return
+        self._next_look = now + MIN_INTERVAL
+        version = _version(before.path)
+        if version == self._file and not self._trouble:
+            return
+        try:
+            found = read_images(before.path)
+            self._begin(found)
+        except JostleError as error:  # the file was removed, or replaced
+            self._trouble = str(error)
+            return
+        self._number += not continues(before, found)
+        self._file, self._trouble = version, ""
+
+
+def continues(before: Images, after: Images) -> bool:
+    """Whether one run continues another: the grids, times and totals of their common frames agree.
+
+    The last frame of an unfinished run is the state at its checkpoint, which the next file may replace.
+
+    >>> images = [Images(t=np.arange(n, dtype=float), lower=np.zeros(2), h=h, fields={"density": np.ones((n, 4, 3))})
+    ...           for n, h in ((2, 0.5), (3, 0.5), (3, 0.25))]
+    >>> continues(images[0], images[1]), continues(images[1], images[2])
+    (True, False)
+    """
+    shared = min(len(before.t), len(after.t))
+    shorter = before if len(before.t) <= len(after.t) else after
+    if shorter.status != FINISHED and before.t[shared - 1] != after.t[shared - 1]:
+        shared -= 1
+    old, new = (_known(one, shared) for one in (before, after))
+    return len(old) == len(new) and all(np.array_equal(a, b) for a, b in zip(old, new, strict=True))
+
+
+def _known(images: Images, frames: int) -> list[Any]:
+    """The data that distinguish the first frames of a run from those of another run."""
+    grid = [images.shape, images.h, images.lower, images.closed, images.walls, images.exits]
+    names, totals = [list(images.fields), list(images.totals)], [one[:frames] for one in images.totals.values()]
+    return [*grid, *names, images.t[:frames], *totals]
+
+
+def _version(path: Path | None) -> tuple[int, int, int] | None:
+    """The identity of a file and the time when it was written; None if there is no file."""
+    if path is None or not path.exists():
+        return None
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+# A run in progress, for a viewer that keeps all frames: the new frames each time the file is read.
+#
+# The server sends a frame when it is looked at (`streaming`). A notebook holds the frames itself, so it gets each frame
+# once, as soon as it is saved; of a long run it keeps every second frame, then every fourth, and so on.
+
+
+LOOK_INTERVAL = 1.0
+"""Time between two reads of a file that is being written, in seconds."""
+
+
+def stream_of(sol: Shown | ShownDensity, title: str, quantities: Given | None) -> Stream | FieldStream:
+    """The header and the frames of a solution, of the run of a density, or of the file of one.
+
+    >>> import jostle as jo
+    >>> stream_of(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), "The break", None).title
+    'The break'
+    """
+    images = density_in(sol)
+    if images is None:
+        return Stream(solution(cast("Shown", sol)), title=title, quantities=quantities)
+    refuse_quantities(quantities)
+    return FieldStream(images, title=title)
+
+
+class News(NamedTuple):
+    """Frames and data that a viewer does not have yet."""
+
+    about: dict[str, Any]
+    """The data that all frames share, with the times and lengths of the frames that are kept."""
+    first: int
+    """Number of the first of the new frames; 0 if they replace all frames that were sent before."""
+    frames: list[bytes]
+
+
+class Follower:
+    """The frames of a stream that take at most `most_bytes`, and what is new in it.
+
+    >>> import jostle as jo
+    >>> stream = stream_of(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), "The break", None)
+    >>> found = Follower(stream, most_bytes=10_000)
+    >>> news = found.news()
+    >>> len(news.frames), news.first, news.about["live"], found.news()
+    (21, 0, False, None)
+    >>> few = Follower(stream, most_bytes=2_000).news()
+    >>> len(few.frames), few.about["note"]
+    (6, 'One in 4 of the 21 saved frames, to stay below 0.002 MB.')
+    """
+
+    def __init__(self, stream: Stream | FieldStream, most_bytes: int) -> None:
+        self._stream, self._most_bytes = stream, most_bytes
+        self._tag, self._session, self._edition = "", None, 0
+        self.frames: list[bytes] = []
+        """The bytes of the frames that are kept."""
+        self._times: list[float] = []
+        self._bytes, self._stride, self._next = 0, 1, 0
+
+    def news(self) -> News | None:
+        """The frames saved since the last call; None if nothing has changed."""
+        tag, about = self._stream.header()
+        if tag == self._tag:
+            return None
+        times, kept = about["times"], len(self.frames)
+        if about["session"] != self._session or self._times != times[: self._next : self._stride]:
+            self._session, kept = about["session"], 0  # another run, or frames of it were written again
+            self.frames, self._times, self._bytes, self._stride, self._next = [], [], 0, 1, 0
+        stride = self._stride
+        while self._next < len(times) and self._take(self._next, times):
+            self._next += self._stride
+            if self._bytes > self._most_bytes:
+                self._thin_out()
+        if not about["live"] and self._times[-1:] != times[-1:]:
+            self._take(len(times) - 1, times)  # the end of a run is always shown
+        again = kept == 0 or stride != self._stride
+        self._edition += again
+        self._tag = tag
+        return News(self._about(about), 0 if again else kept, self.frames[0 if again else kept :])
+
+    def _take(self, k: int, times: list[float]) -> bool:
+        """Keep frame k; False if it was cut off since the header was read."""
+        frame = self._stream.frame(k)
+        if frame is None:
+            return False
+        if len(frame) > self._most_bytes:
+            raise InvalidValue(f"one frame takes {len(frame)} bytes: most_bytes must be at least {2 * len(frame)}")
+        self.frames.append(frame)
+        self._times.append(times[k])
+        self._bytes += len(frame)
+        return True
+
+    def _thin_out(self) -> None:
+        """Keep every second frame."""
+        self.frames, self._times = self.frames[::2], self._times[::2]
+        self._bytes = sum(map(len, self.frames))
+        self._stride *= 2
+        self._next = len(self.frames) * self._stride
+
+    def _about(self, about: dict[str, Any]) -> dict[str, Any]:
+        left_out = ""
+        if self._stride > 1:
+            most = f"{self._most_bytes / 1e6:.3g} MB"
+            left_out = f"One in {self._stride} of the {len(about['times'])} saved frames, to stay below {most}."
+        return about | {
+            "times": list(self._times),
+            "lengths": [len(frame) for frame in self.frames],
+            "edition": self._edition,
+            "note": " ".join(filter(None, [left_out, about["note"]])),
+        }
+
+
+def follow(follower: Follower, tell: Callable[[News], object], wanted: Callable[[], bool]) -> threading.Thread:
+    """Report new frames from a thread, until the run has ended or the viewer is closed."""
+
+    def go() -> None:
+        pause = threading.Event()
+        while wanted():
+            try:
+                news = follower.news()
+            except JostleError:  # the file is being replaced; what is wrong with it is in the next header
+                news = None
+            if news is not None:
+                tell(news)
+                if not news.about["live"]:
+                    return
+            pause.wait(LOOK_INTERVAL)
+
+    thread = threading.Thread(target=go, name="jostle follows a run", daemon=True)
+    thread.start()
+    return thread

@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from jostle.colours import LIGHT, PALETTE, UNKNOWN
+from jostle._tools.colours import LIGHT, PALETTE, UNKNOWN
 
 BODY_COLOURS, CELL_COLOURS = (
     LinearSegmentedColormap.from_list(name, list(stops)).with_extremes(bad=UNKNOWN)

@@ -4,19 +4,125 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
+from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.io.new_files import whole
-from jostle.viz.document import EMBEDDED, document
-from jostle.viz.encoding import text
-from jostle.viz.field_values import ShownDensity
+from jostle.viz.encoding import SPARE_BYTES, Given, Packed, checked, reel_of, text
+from jostle.viz.fields import ShownDensity
 from jostle.viz.films import Drawn
-from jostle.viz.fitting import SPARE_BYTES, Packed
-from jostle.viz.given import Given, checked
-from jostle.viz.reels import reel_of
 from jostle.viz.sources import Shown, target_for
+
+# The HTML page of the viewer, joined from the markup, the styles and the scripts of the folder web.
+#
+# All pages share one script. A page in a file contains its frames (embedded.js), a served page requests them
+# (served.js), and a page in a notebook gets them from Python (notebook.js). A content security policy in the page lets
+# the browser run only these scripts, identified by their hash, and send nothing to other machines.
+
+
+SCRIPTS = (
+    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "glass.js", "raster.js",
+    "quantities.js", "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js",
+    "viewer.js",
+)  # fmt: skip
+"""JavaScript files of every page, in the order in which they run."""
+EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
+"""JavaScript files that get the frames from the page itself, from a server, and from a notebook."""
+
+
+@cache
+def part(name: str) -> str:
+    """The text of a file in the folder web."""
+    return (files("jostle.viz") / "web" / name).read_text(encoding="utf-8")
+
+
+def script(source: str) -> str:
+    """The whole script, with one source of frames.
+
+    >>> "fetch(" in script(SERVED), "fetch(" in script(EMBEDDED)
+    (True, False)
+    """
+    themes = json.dumps({"light": asdict(LIGHT), "dark": asdict(DARK)})
+    return "\n".join([f"const THEMES = {themes};", *(part(name) for name in (*SCRIPTS, source))])
+
+
+@cache
+def style() -> str:
+    """The style sheet of the viewer: the colours of the system's theme, or of the class `light` or `dark`.
+
+    >>> "prefers-color-scheme: dark" in style(), LIGHT.back in style(), DARK.back in style()
+    (True, True, True)
+    """
+    light, dark = (f"color-scheme: {name}; {theme.variables()}" for name, theme in (("light", LIGHT), ("dark", DARK)))
+    return (
+        f":root, :host {{ --fonts: {FONTS}; {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root, :host {{ {dark} }} }}\n"
+        f".light {{ {light} }}\n.dark {{ {dark} }}\n{part('viewer.css')}"
+    )
+
+
+def markup() -> str:
+    """The HTML of the viewer, with the logo.
+
+    >>> markup().count("<svg")
+    1
+    """
+    discs = "".join(re.findall("<circle[^>]*>", part("logo.svg")))
+    return part("viewer.html").replace("@discs@", discs)
+
+
+@cache
+def policy(source: str) -> str:
+    """The content security policy: the page may run its own script, and request data from its own server.
+
+    >>> [rule.split()[0] for rule in policy(EMBEDDED).split("; ")]
+    ['default-src', 'script-src', 'style-src', 'img-src', 'base-uri', 'form-action']
+    >>> "connect-src 'self'" in policy(SERVED)
+    True
+    """
+    rules = [
+        "default-src 'none'",
+        f"script-src {_hash(script(source))}",
+        f"style-src {_hash(style())}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(rules + ["connect-src 'self'"] * (source == SERVED))
+
+
+def document(title: str, about: dict[str, Any] | None = None, frames: Iterable[str] = (), *, source: str) -> str:
+    """The HTML page.
+
+    >>> document("A pile", source=SERVED).count("<title>A pile</title>")
+    1
+    """
+    parts = {
+        "title": escape(title),
+        "policy": policy(source),
+        "style": style(),
+        "icon": "data:image/svg+xml;base64," + b64encode(part("logo.svg").encode()).decode(),
+        "markup": markup(),
+        "about": json.dumps(about, allow_nan=False).replace("<", "\\u003c"),
+        "frames": "\n".join(frames),
+        "script": script(source),
+    }
+    return re.sub("@(" + "|".join(parts) + ")@", lambda found: parts[found[1]], part("page.html"))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
 
 PAGES = (".html", ".htm")
 """File formats of pages."""

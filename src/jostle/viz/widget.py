@@ -11,16 +11,14 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from jostle.arguments import Count, check_arguments
+from jostle._tools.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
-from jostle.statuses import RUNNING
-from jostle.viz.document import NOTEBOOK, markup, script, style
-from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.fitting import Packed
-from jostle.viz.following import Follower, News, follow, stream_of
-from jostle.viz.given import Given
-from jostle.viz.reels import reel_of
+from jostle.result.status import RUNNING
+from jostle.viz.encoding import Given, Packed, reel_of
+from jostle.viz.fields import ShownDensity, density_in
 from jostle.viz.sources import Shown, solution
+from jostle.viz.streaming import Follower, News, follow, stream_of
+from jostle.viz.viewer import NOTEBOOK, markup, script, style
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget

@@ -9,10 +9,9 @@ from hypothesis.extra.numpy import arrays
 import jostle as jo
 from jostle import macro
 from jostle.macro import obstacle_step
-from jostle.macro.active_set import nested, obstacle
-from jostle.macro.five_point import FivePoint
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.pressure import hard
+from jostle.macro.obstacle import FivePoint, nested, obstacle
 
 SHAPE = (6, 5)
 densities = arrays(float, SHAPE, elements=st.integers(0, 16).map(lambda k: k / 8))

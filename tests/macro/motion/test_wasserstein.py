@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 import jostle as jo
 from jostle import macro
 from jostle.macro import obstacle_step, wasserstein_line, wasserstein_program, wasserstein_projection
-from jostle.macro.motion.repair import repaired
+from jostle.macro.motion.wasserstein import repaired
 
 SHAPE = (9, 8)
 densities = arrays(float, SHAPE, elements=st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0])).filter(

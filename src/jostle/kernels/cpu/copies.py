@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cpu.dense import VECTORS, _active_set
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows

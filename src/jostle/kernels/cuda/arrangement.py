@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cuda.launch import COLOURS, each, function, on_host
 from jostle.kernels.space import SAMPLE, cut_space
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, on_host, summed, summed_by_blocks, whole
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from jostle.arrays import Array, Integers, Shorts
+from jostle._tools.arrays import Array, Integers, Shorts
 from jostle.kernels.cuda.launch import each, on_host, summed, summed_by_blocks
 
 LEVELS = 16

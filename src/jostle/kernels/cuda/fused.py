@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cuda.arrangement import arranged
 from jostle.kernels.cuda.launch import COLOURS, PIECE, SWEEPING_THREADS, each, floats, on_host, sweeping, whole
 

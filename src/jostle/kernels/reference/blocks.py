@@ -19,7 +19,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.reference.dense import EPS, ROUND_OFF
 
 SLOWEST = 64 * EPS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, squares
+from jostle._tools.arrays import Array, Integers, squares
 
 
 def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]:

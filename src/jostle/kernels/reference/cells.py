@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, Shorts
+from jostle._tools.arrays import Array, Integers, Shorts
 
 
 def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:

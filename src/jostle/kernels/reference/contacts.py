@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.reference.dense import residual_dense
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.reference.dense import EMPTY, SOLVED, project_dense
 
 PAOLI, MOREAU_JEAN = 0, 1

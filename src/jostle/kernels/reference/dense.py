@@ -10,7 +10,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 
 SOLVED, EMPTY, UNFINISHED = 0, 1, 2
 """How `exact` can end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle._tools.arrays import Array
 
 
 def envelopes(p: Array) -> Array:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle.kernels.reference.copies import NOT_FINITE, TOO_MANY_IMPACTS, Copy, Force, Moved, Rows, Stopped, moved
 from jostle.kernels.reference.dense import DEPENDENT
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle._tools.arrays import Array, Integers
 
 LOST = 0.3
 """Length of the mean direction around a person below which two ways are about equally long."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 
 LEVEL = 1e-9
 """Two neighbouring values on a grid count as equal if they differ by less than this fraction of its step."""

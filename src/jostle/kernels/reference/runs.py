@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 
 
 def isotonic(y: Array, mass: Array, order: Integers, starts: Integers, low: Booleans, high: Booleans) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, Shorts
+from jostle._tools.arrays import Array, Integers, Shorts
 from jostle.kernels.reference.contacts import pairs_to_dense
 from jostle.kernels.reference.dense import exact
 

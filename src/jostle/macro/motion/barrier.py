@@ -14,13 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import Positive
-from jostle.arrays import Array
+from jostle._tools.arguments import Positive
+from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.macro.motion.pressure import Spread, barrier
-from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.splitting import Splitting
-from jostle.macro.motion.state import State
 
 MIN_ROOM = 1e-6
 """The density of a flow must be at least this much below one at the start."""

@@ -17,13 +17,12 @@ from jostle.io.checkpoint import stored_memory
 from jostle.io.checkpoint_contents import Contents
 from jostle.io.checkpoint_files import FORMAT, read_whole, write_whole
 from jostle.io.run_identity import CHANGEABLE, Called, Run
-from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.grid import Velocity
+from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import STATISTICS
 from jostle.macro.motion.scheme import Scheme
-from jostle.macro.motion.state import State
-from jostle.macro.velocity import Velocity
-from jostle.past import Remembers
-from jostle.steps import Grid as Steps
+from jostle.problems import Remembers
+from jostle.run.steps import Grid as Steps
 
 FIELDS = ("density", "pressure")
 NUMBERS = ("t", "gone", "iterations", "substeps")

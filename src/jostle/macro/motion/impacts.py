@@ -16,20 +16,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.errors import InvalidValue, NotApproaching
-from jostle.macro.active_set import nested, obstacle
+from jostle.macro.grid import Velocity
 from jostle.macro.law import Collision
 from jostle.macro.motion.domain import Faces
-from jostle.macro.motion.momentum import carried, impulses, velocities
 from jostle.macro.motion.pressure import INNER_TOLERANCE, hard
-from jostle.macro.motion.problems import Flow
-from jostle.macro.motion.scheme import Scheme, emptied
-from jostle.macro.motion.state import State
-from jostle.macro.motion.transport import flux
+from jostle.macro.motion.problems import Flow, State
+from jostle.macro.motion.scheme import Scheme, emptied, flux
+from jostle.macro.motion.splitting import carried, impulses, velocities
+from jostle.macro.obstacle import nested, obstacle
 from jostle.macro.square import Square
 from jostle.macro.triangular import Triangular
-from jostle.macro.velocity import Velocity
 
 FULL = 1e-6
 """A cell is full if its density is this close to one."""

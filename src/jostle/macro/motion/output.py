@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from jostle.errors import FileIsThere, InvalidValue, JostleError, WriteFailed
-from jostle.facts import Units
 from jostle.io.container import reason
 from jostle.io.images import check_path, write_images
 from jostle.io.locks import LOCK_POSITION, Lock
@@ -17,7 +16,8 @@ from jostle.io.outputs import Output
 from jostle.io.reading_images import are_images
 from jostle.io.recorder import versions
 from jostle.macro.motion.result import Evolution
-from jostle.statuses import RUNNING
+from jostle.result.facts import Units
+from jostle.result.status import RUNNING
 
 
 class ImageFile:

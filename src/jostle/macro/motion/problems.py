@@ -12,21 +12,61 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
-from jostle.macro.grid import Grid
+from jostle.macro.grid import Grid, Velocity
 from jostle.macro.law import fitting
-from jostle.macro.motion.density import MAX_EXCESS, checked_density
-from jostle.macro.motion.domain import Domain, Faces
-from jostle.macro.motion.passages import Passage
-from jostle.macro.motion.state import State
-from jostle.macro.velocity import Velocity
+from jostle.macro.motion.domain import MAX_EXCESS, Domain, Faces, Passage, checked_density
+
+# The state of a moving density at one time.
+
+
+class State(NamedTuple):
+    """A moving density at one time: the input and the output of a step of a scheme.
+
+    Attributes
+    ----------
+    t : float
+        Time.
+    density : array, shape (nx, ny)
+        Density in the cells, between 0 and 1.
+    velocity : tuple of array
+        Velocities on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
+    pressure : array, shape (nx, ny)
+        Mean pressure in the cells over the last step.
+    gone : float
+        Mass that has left through exits and open sides.
+    iterations : int
+        Number of solver iterations in the last step.
+    substeps : int
+        Number of parts into which the last step was cut.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1.0, closed=True)
+    >>> flow = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
+    >>> scheme = jo.macro.Splitting()
+    >>> state = scheme.advance(flow, scheme.start(flow, 0.0), h=0.5)
+    >>> state.density.ravel().tolist(), state.substeps
+    ([0.5, 0.5, 0.0, 0.0], 1)
+    """
+
+    t: float
+    density: Array
+    velocity: Faces
+    pressure: Array
+    gone: float = 0.0
+    iterations: int = 0
+    substeps: int = 0
+
 
 EMPTY_FRACTION = 1e-3
 """A domain counts as empty when less than this fraction of the initial mass is left."""

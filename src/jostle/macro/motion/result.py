@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.arrays import Array
-from jostle.displays import html
+from jostle._tools.arrays import Array
+from jostle._tools.displays import html
 from jostle.io.images import Images
 from jostle.macro.motion.domain import Domain, Faces
-from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.scheme import Scheme
-from jostle.macro.motion.state import State
-from jostle.statuses import MESSAGES
+from jostle.result.status import MESSAGES
 
 STATISTICS = np.dtype(
     [

@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle._tools.arguments import check_arguments
 from jostle.errors import Interrupted, InvalidValue, JostleError
-from jostle.evolution import Progress
-from jostle.interrupts import Interrupts
 from jostle.io.checkpoint import Checkpoint as CheckpointFile
 from jostle.io.outputs import Output
 from jostle.macro.motion.checkpoint import Checkpoint
 from jostle.macro.motion.output import ImageFile
-from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import STATISTICS, Evolution, energy
 from jostle.macro.motion.scheme import Scheme
-from jostle.macro.motion.state import State
-from jostle.past import Remembers, remembering
-from jostle.statuses import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
-from jostle.steps import Grid as Steps
-from jostle.steps import Saving, Span
+from jostle.problems import Remembers, remembering
+from jostle.result.status import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
+from jostle.run.solve import Interrupts, Progress
+from jostle.run.steps import Grid as Steps
+from jostle.run.steps import Saving, Span
 
 
 @check_arguments
@@ -61,7 +59,7 @@ def solve(
         first and the last frame are always saved.
     until : callable (State) -> bool, optional
         Ends the run when it is true; `problem.empty` is true when less than a thousandth of the mass is left. A
-        condition that depends on the past of the run implements `jostle.past.Remembers`. None: the run ends at t.
+        condition that depends on the past of the run implements `jostle.problems.Remembers`. None: the run ends at t.
     output : str, path or jostle.io.Output, optional
         Image file to write (.vtkhdf), for ParaView, `jostle.io.read_images` and the pictures of `jostle.viz`. It is
         written at the start, with each checkpoint and at the end, also if the run fails. None: no file.

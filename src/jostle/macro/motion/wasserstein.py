@@ -22,17 +22,168 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, Positive, check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import Count, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue, NotConverged
-from jostle.macro.active_set import nested, obstacle
-from jostle.macro.five_point import FivePoint
+from jostle.kernels import kernels_for
 from jostle.macro.grid import Grid
-from jostle.macro.motion.c_transform import c_transform, map_of_faces
-from jostle.macro.motion.density import check_mass, checked_density
-from jostle.macro.motion.domain import Domain
-from jostle.macro.motion.pushforward import cost, pushed
-from jostle.macro.motion.repair import repaired
+from jostle.macro.motion.domain import MAX_EXCESS, Domain, check_mass, checked_density
+from jostle.macro.obstacle import FivePoint, nested, obstacle
+
+# The c-transform of a potential on a grid, for the cost |x - y|^2 / 2, and its transport map.
+#
+#     q(x) = min_y |x - y|^2 / 2 + p(y),        T(x) = x - grad q(x)        (Jacobs & Léger 2020)
+#
+# Lengths are in cells, and the grid starts at 0. Minima along x, then along y, are lower envelopes of parabolas. They
+# are also taken along y, then along x, and the mean of both preserves the symmetries of the data.
+
+
+def c_transform(p: Array) -> Array:
+    """(nx, ny): min_y |x - y|^2 / 2 + p(y) at the centres of the cells.
+
+    >>> c_transform(np.array([[0.0, 9.0, 9.0]])).tolist()
+    [[0.0, 0.5, 2.0]]
+    """
+    envelopes = kernels_for(p).envelopes
+    x_last = envelopes(_turned(envelopes(p)))
+    y_last = envelopes(_turned(envelopes(_turned(p))))
+    return 0.5 * (_turned(x_last) + y_last)
+
+
+def map_of_faces(q: Array) -> tuple[Array, Array]:
+    """(nx + 1, ny) and (nx, ny + 1): images of the faces across x and across y under x - grad q; the sides stay.
+
+    >>> [x.tolist() for x in map_of_faces(np.array([[0.0], [0.25]]))]
+    [[[0.0], [0.75], [2.0]], [[0.0, 1.0], [0.0, 1.0]]]
+    """
+    nx, ny = q.shape
+    x, y = np.repeat(np.arange(nx + 1.0)[:, None], ny, axis=1), np.repeat(np.arange(ny + 1.0)[None], nx, axis=0)
+    x[1:-1] -= np.diff(q, axis=0)
+    y[:, 1:-1] -= np.diff(q, axis=1)
+    return np.clip(x, 0.0, nx), np.clip(y, 0.0, ny)
+
+
+def _turned(field: Array) -> Array:
+    return np.ascontiguousarray(field.T)
+
+
+# The push-forward of a density by a map of the faces of a grid, which conserves mass, and the cost of the map.
+#
+# The map takes each cell to the rectangle between the images of its faces. The mass of the cell is spread evenly over
+# the rectangle and divided among the cells that it covers. For small displacements, density times displacement crosses
+# each face, so that a map x - grad q adds the five-point Laplacian of q to a density of one. Lengths are in cells.
+
+
+MIN_WIDTH = 1e-9
+"""Smallest width of the image of a cell, in cells."""
+
+
+def pushed(density: Array, x: Array, y: Array) -> Array:
+    """(nx, ny): the density after faces across x moved to x (nx + 1, ny), and those across y to y (nx, ny + 1).
+
+    >>> pushed(np.array([[1.0], [0.0]]), np.array([[0.0], [1.5], [2.0]]), np.array([[0.0, 1.0]] * 2)).tolist()
+    [[0.6666666666666666], [0.3333333333333333]]
+    """
+    nx, ny = density.shape
+    there = density > 0.0
+    mass = density[there]
+    column, across = _shares(x[:-1][there], x[1:][there], nx)
+    row, along = _shares(y[:, :-1][there], y[:, 1:][there], ny)
+    total = np.zeros((nx + len(across) - 1) * (ny + len(along) - 1))
+    stride = ny + len(along) - 1
+    for a, part_x in enumerate(across):
+        for b, part_y in enumerate(along):
+            place = (column + a) * stride + row + b
+            total += np.bincount(place, weights=mass * part_x * part_y, minlength=len(total))
+    return total.reshape(-1, stride)[:nx, :ny]
+
+
+def cost(density: Array, x: Array, y: Array) -> float:
+    """The integral of density |T - identity|^2, for the map that is linear along both axes in each cell.
+
+    >>> cost(np.array([[2.0]]), np.array([[0.0], [3.0]]), np.array([[0.0, 1.0]]))
+    2.6666666666666665
+    """
+    nx, ny = density.shape
+    right, up = x - np.arange(nx + 1.0)[:, None], y - np.arange(ny + 1.0)
+    squares = _mean_square(right[:-1], right[1:]) + _mean_square(up[:, :-1], up[:, 1:])
+    return float((density * squares).sum())
+
+
+def _shares(low: Array, high: Array, cells: int) -> tuple[Integers, list[Array]]:
+    """The first cell of each interval, and the fractions of the interval in this cell, the next one, and so on."""
+    middle, width = 0.5 * (low + high), np.maximum(high - low, MIN_WIDTH)
+    low, high = middle - 0.5 * width, middle + 0.5 * width
+    first = np.clip(np.floor(low).astype(np.int64), 0, cells - 1)
+    most = int((np.ceil(high).astype(np.int64) - first).max(initial=1))
+    parts = [np.maximum(np.minimum(high, first + k + 1) - np.maximum(low, first + k), 0.0) for k in range(most)]
+    total = np.sum(parts, axis=0)  # less than the width where round-off moves an image beyond a side
+    return first, [part / total for part in parts]
+
+
+def _mean_square(a: Array, b: Array) -> Array:
+    """The mean of the square of a function that is linear between a and b."""
+    return (a * a + a * b + b * b) / 3.0
+
+
+# Small corrections that make a density admissible: one in a saturated zone, and between 0 and 1 elsewhere.
+#
+#     rho' = rho + Laplace m,     m = a + b - c
+#
+# where a makes the density one in the zone (a linear system, a = 0 outside), b >= 0 spreads densities above one (an
+# obstacle problem), and c >= 0 removes densities below zero (the same problem for 1 - rho). All are fluxes between
+# cells, so that mass is conserved up to round-off and moves no further than necessary. Lengths are in cells; the sides
+# are closed.
+
+
+TOLERANCE = 1e-10
+"""Relative residual of the linear system."""
+DENSITY_ROUND_OFF = 1e-13
+"""Densities below zero by less than this are rounded to zero."""
+MAX_CYCLES = 200
+"""Largest number of multigrid cycles for the linear system."""
+
+
+def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
+    """(nx, ny) each: the admissible density with a saturated zone, and the potential m of the fluxes that lead to it.
+
+    >>> density, m = repaired(np.array([[0.0, 0.8, 1.4, 0.5]]), np.array([[False, True, True, False]]))
+    >>> density.round(9).tolist(), m.round(9).tolist()
+    ([[0.0, 1.0, 1.0, 0.7]], [[0.0, 0.0, 0.2, 0.0]])
+    """
+    everywhere = _neighbours(np.ones(density.shape, dtype=bool))
+    m = _filling(density, zone)
+    found = density - everywhere.applied(m)
+    if found.max() > 1.0 + MAX_EXCESS:
+        m = m + obstacle(everywhere, found - 1.0, np.where(zone | (found > 1.0), 1.0, 0.0))[0]
+        found = density - everywhere.applied(m)
+    if found.min() < -DENSITY_ROUND_OFF:
+        m = m - obstacle(everywhere, -found, nested(everywhere, -found))[0]
+        found = density - everywhere.applied(m)
+    return np.maximum(found, 0.0), m
+
+
+def _filling(density: Array, zone: Booleans) -> Array:
+    """a = 0 outside a zone with density + Laplace a = 1 inside; a = 0 if the zone is the whole grid."""
+    if zone.all() or not zone.any():
+        return np.zeros(density.shape)
+    A = _neighbours(zone)
+    whole = _neighbours(np.ones(zone.shape, dtype=bool))
+    border = np.where(zone, whole.diagonal - A.diagonal, 0.0)
+    load = np.where(zone, density - 1.0, 0.0)
+    zero = np.zeros(zone.shape)
+    return kernels_for(load).obstacle(
+        A.east, A.north, border, load, zero, zone, zone, TOLERANCE, TOLERANCE, 0.0, 1, MAX_CYCLES
+    )[0]
+
+
+def _neighbours(zone: Booleans) -> FivePoint:
+    """Weight 1 between cells of a zone."""
+    east, north = np.zeros(zone.shape), np.zeros(zone.shape)
+    east[:-1] = zone[1:] & zone[:-1]
+    north[:, :-1] = zone[:, 1:] & zone[:, :-1]
+    return FivePoint(east, north, np.zeros(zone.shape))
+
 
 MIN_STRETCH, MAX_STRETCH = 0.2, 10.0
 """Entries of (I + D^2 p)^-1 are kept between these bounds, because p has kinks."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, finite
+from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue
-from jostle.macro.motion.density import MASS_TOLERANCE
+from jostle.macro.motion.domain import MASS_TOLERANCE
 
 PARCELS = 64
 """Number of equal parts into which the mass of each cell is cut."""

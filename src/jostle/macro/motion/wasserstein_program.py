@@ -11,12 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue, NotConverged
 from jostle.macro.grid import Grid
-from jostle.macro.motion.density import check_mass, checked_density
-from jostle.macro.motion.domain import Domain
+from jostle.macro.motion.domain import Domain, check_mass, checked_density
 
 MAX_ROUTES = 2_000_000
 """Largest number of pairs of a cell with mass and a cell of the grid."""

@@ -1,0 +1,538 @@
+"""The forces in a pile: contact forces and stress.
+
+A contact pushes its first body with -f n and its second body, or the wall, with +f n: n is the unit vector from the
+first to the second or into the wall, and f = p / h is the impulse of a step divided by its length. The sums over
+contacts c,
+
+    stress   sigma = 1/V sum_c f_c n_c (x) l_c        l the branch vector, from centre to centre or to the wall
+
+are taken over the step that led to one saved frame (Christoffersen, Mehrabadi & Nemat-Nasser 1981 for the stress).
+
+Where contacts depend on each other, as in a regular lattice, the forces are not unique: the solver has chosen one
+solution. The total force on each body is unique, and so is everything that follows from the balance of all bodies.
+`wall_forces` contains the forces on walls, `force_chains` the distribution of the forces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
+from jostle.errors import InvalidValue
+from jostle.result.solution import Solution
+from jostle.sets.balls import body_radii
+from jostle.sets.shapes import walls_of
+
+RADIUS_TOLERANCE = 1e-6
+"""Relative difference of a given radius from that of a run, whose file may have single precision."""
+ABOVE_MEAN = 1.0 + 1e-12
+"""A force is above the mean if it exceeds this multiple of the mean, which allows for round-off."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forces:
+    """The m contacts of a frame that carry a force; returned by `forces`.
+
+    Attributes
+    ----------
+    magnitude : ndarray, shape (m,)
+        Forces f, positive where a contact pushes. Only gluey contacts pull, with negative forces.
+    pairs : ndarray, shape (m, 2)
+        (i, j) for two bodies, (i, -1 - w) for body i and wall w.
+    normals : ndarray, shape (m, d)
+        Unit vectors from the first body to the second, or into the wall.
+    present : ndarray of bool, shape (n,)
+        The bodies that were present in the step.
+    noise : ndarray of bool, shape (m,)
+        True for forces so small that, by the residual of the step, the contact may as well be open. Sums of forces
+        include them; means and numbers of contacts do not.
+    mean : float
+        Mean of the absolute forces that are not noise; 0 without contacts.
+    between : ndarray of bool, shape (m,)
+        True for contacts between two bodies, False for contacts with walls.
+    strong : ndarray of bool, shape (m,)
+        True for forces above the mean.
+
+    Examples
+    --------
+    >>> pairs, normals = np.array([[0, 1], [1, -1], [0, -1]]), np.array([[1.0, 0.0], [0.0, -1.0], [0.0, -1.0]])
+    >>> noise = np.array([False, False, True])
+    >>> three = Forces(np.array([1.0, 3.0, 1e-9]), pairs, normals, present=np.ones(2, dtype=bool), noise=noise)
+    >>> three.mean, three.between.tolist(), three.strong.tolist()
+    (2.0, [True, False, False], [False, True, False])
+    """
+
+    magnitude: Array
+    pairs: Integers
+    normals: Array
+    present: Booleans
+    noise: Booleans
+
+    @property
+    def mean(self) -> float:
+        """Mean of the absolute forces that are not noise; 0 without contacts."""
+        return float(np.abs(self.magnitude[~self.noise]).mean()) if not self.noise.all() else 0.0
+
+    @property
+    def between(self) -> Booleans:
+        """(m,) True for contacts between two bodies, False for contacts with walls."""
+        return np.asarray(self.pairs[:, 1] >= 0)
+
+    @property
+    def strong(self) -> Booleans:
+        """(m,) True for forces above the mean."""
+        return np.asarray(self.magnitude > ABOVE_MEAN * self.mean)
+
+
+@check_arguments
+def forces(sol: Solution, k: int = -1) -> Forces:
+    """The contact forces f = p / h in the step that led to one saved frame.
+
+    In an impact this is the mean force of the step, which grows as 1 / h. In first-order problems it is p itself, a
+    velocity: the force on a body of unit drag; with masses it is a mass times a velocity.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame. Frame 0 has no forces.
+
+    Returns
+    -------
+    Forces
+        The contacts with p != 0: magnitudes, pairs of bodies, normals, and which of them are solver noise.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved, or if its constraints are not contacts of bodies.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -10.0], mass=1.0,
+    ...                   within=jo.Balls([1.0, 1.0]) & jo.HalfSpace([0, 1], radii=1.0))
+    >>> found = forces(jo.solve(tower, jo.Maury(), t=0.1, h=0.01))
+    >>> found.magnitude.round(9).tolist(), found.pairs.tolist()
+    ([10.0, 20.0], [[0, 1], [0, -1]])
+    """
+    q = sol.q[k]
+    p, pairs, normals = sol.multipliers[k], sol.pairs[k], sol.normals[k]
+    d = normals.shape[1] or (q.shape[-1] if q.ndim else 1)  # balls on a line have q (n,) and normals (m, 1)
+    x = q.reshape(-1, d)
+    active = np.flatnonzero(p)
+    if len(active) and normals.shape[1] == 0:
+        raise InvalidValue(
+            "the constraints of this run have no normals: forces are known only for contacts of bodies (Balls, "
+            "walls), not for constraints on the whole configuration"
+        )
+    present = np.isfinite(x).all(axis=1)
+    pairs, normals = pairs[active], normals[active].reshape(len(active), x.shape[1])
+    present[pairs[pairs >= 0]] = True  # bodies that left at the end of the step have contacts, too
+    f = p[active] / sol.duration(k)
+    return Forces(f, pairs, normals, present, _noise(sol, k, f, pairs, normals))
+
+
+def _noise(sol: Solution, k: int, f: Array, pairs: Integers, normals: Array) -> Booleans:
+    """(m,) True for forces that the residual of their step cannot tell from open gaps.
+
+    The residual bounds sum p_c s_c by kappa |u - w|_M^2, so p_c s_c is kappa |u - w|_M^2 / m in the mean. A contact is
+    open if its slack s_c exceeds p_c, both as distances: p_c A_cc < s_c with A = G M^-1 G^T. The two are equal at
+    p_c^2 A_cc = kappa |u - w|_M^2 / m, and |u - w|_M^2 = |G^T p|^2 in the metric of M^-1.
+    """
+    step = np.flatnonzero(sol.stats["t"] == sol.t[k])
+    if len(step) == 0:
+        return np.zeros(len(f), dtype=bool)
+    n = int(pairs.max(initial=0)) + 1
+    inverse = np.ones(n) if sol.facts.masses is None else 1.0 / sol.facts.masses[:n]
+    i, j = pairs.T
+    between, push = j >= 0, f[:, None] * normals
+    total = np.zeros((n, normals.shape[1]))
+    np.add.at(total, i, -push)
+    np.add.at(total, j[between], push[between])
+    A = inverse[i] + np.where(between, inverse[np.maximum(j, 0)], 0.0)
+    bound = sol.stats["complementarity"][step[0]] * float(inverse @ (total**2).sum(axis=1))
+    return np.asarray(f**2 * A * len(f) < bound)
+
+
+@check_arguments
+def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Array:
+    """The mean stress of the contacts, sigma = 1/V sum f n (x) l; compression is positive.
+
+    The branch vector is l = (r_i + r_j) n between two bodies, also across a periodic boundary, and l = r_i n at a wall:
+    a contact with a force is closed at the end of the step. The kinetic part 1/V sum m u (x) u is not included.
+
+    At rest V sigma = sum F_c (x) x_c - sum W_i (x) q_i by the balance of all bodies, where F_c is the force on a wall
+    at x_c and W_i a weight. So above a floor at height 0, V sigma_zz is the sum of m g z, which is the integral over z
+    of the weight above z.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    radii : float or array_like, shape (n,)
+        Radius of all bodies or of each body.
+    volume : float
+        Volume V of the container, its area in the plane; positive and finite.
+
+    Returns
+    -------
+    ndarray, shape (d, d)
+        The stress tensor.
+
+    Raises
+    ------
+    InvalidValue
+        If the volume is not positive and finite, the radii are not those of the balls of the run, or the contacts of
+        the run were not saved.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> press = jo.Motion(q0=[[1.0, 1.0], [3.0, 1.0]], force=[[6.0, 0.0], [-6.0, 0.0]], within=jo.Balls([1.0, 1.0]))
+    >>> sol = jo.solve(press, jo.Maury(), t=0.1, h=0.01)
+    >>> (stress(sol, radii=1.0, volume=8.0) + 0.0).round(9).tolist()
+    [[1.5, 0.0], [0.0, 0.0]]
+    """
+    if not 0.0 < volume < np.inf:
+        raise InvalidValue(f"the volume must be positive and finite, not {volume}")
+    found = forces(sol, k)
+    r = body_radii(finite(radii, "radii"), len(found.present), float(sol.t[k]), allow_zero=True)
+    _check_radii(sol, k, r)
+    i, j = found.pairs.T
+    branch = r[i] + np.where(found.between, r[np.maximum(j, 0)], 0.0)
+    return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
+
+
+def _check_radii(sol: Solution, k: int, radii: Array) -> None:
+    """Refuse radii that are not those of the balls of the run, where these are known."""
+    t = float(sol.t[k])
+    known = sol.radii[k] if sol.problem is None else sol.problem.within.excluding(t, len(radii))
+    if known is None:
+        return
+    in_run = np.broadcast_to(known, radii.shape)  # 0 for bodies that are not there
+    wrong = (in_run > 0.0) & ~np.isclose(radii, in_run, rtol=RADIUS_TOLERANCE, atol=0.0)
+    if wrong.any():
+        body = int(np.argmax(wrong))
+        raise InvalidValue(
+            f"radii must be those of the run: the radius of body {body} is {radii[body]:g}, and in the run it is "
+            f"{in_run[body]:g} at t = {t:g}"
+        )
+
+
+@check_arguments
+def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> float:
+    """The mean pressure of the contacts, trace(sigma) / d.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    radii : float or array_like, shape (n,)
+        Radius of all bodies or of each body.
+    volume : float
+        Volume V of the container, its area in the plane; positive and finite.
+
+    Returns
+    -------
+    float
+        The pressure; see `stress` for sigma.
+
+    Raises
+    ------
+    InvalidValue
+        If the volume is not positive and finite, the radii are not those of the balls of the run, or the contacts of
+        the run were not saved.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> press = jo.Motion(q0=[[1.0, 1.0], [3.0, 1.0]], force=[[6.0, 0.0], [-6.0, 0.0]], within=jo.Balls([1.0, 1.0]))
+    >>> round(pressure(jo.solve(press, jo.Maury(), t=0.1, h=0.01), radii=1.0, volume=8.0), 9)
+    0.75
+    """
+    sigma = stress(sol, k, radii=radii, volume=volume)
+    return float(np.trace(sigma) / len(sigma))
+
+
+# The forces and pressures of a pile on its walls, F_w = sum of f_c n_c over the contacts c on wall w.
+
+
+@check_arguments
+def wall_force(sol: Solution, k: int = -1) -> Array:
+    """The total force on each wall, F_w = sum f n over its contacts.
+
+    Without friction the floor carries the whole weight of a pile at rest, however tall and narrow it is: there is no
+    Janssen effect.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+
+    Returns
+    -------
+    ndarray, shape (walls, d)
+        The forces, in the order of the sets; `wall_labels` says which wall each row is. A `Box` has first its lower
+        sides, axis by axis, then its upper sides; sides at infinity are left out.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved, or if the file does not contain the number of walls.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
+    >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
+    >>> left, floor, right = wall_force(sol)
+    >>> floor.round(6).tolist(), pile.constant_force.sum(axis=0).round(6).tolist()
+    ([0.0, -20.340556], [0.0, -20.340556])
+    """
+    found = forces(sol, k)
+    on_wall = ~found.between
+    walls = -1 - found.pairs[on_wall, 1]
+    total = np.zeros((_walls(sol, k), found.normals.shape[1]))
+    np.add.at(total, walls, (found.magnitude[:, None] * found.normals)[on_wall])
+    return total
+
+
+@check_arguments
+def wall_labels(sol: Solution) -> tuple[str, ...]:
+    """A label for each row of `wall_force` and `wall_pressure`: the number of the wall and what it is.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run, from memory or from a file.
+
+    Returns
+    -------
+    tuple of str
+        One label for each wall, all different: the number of the wall, as in `sol.impulses()`, and its name in
+        ``sol.facts.wall_names``. Constraints of a user have no names.
+
+    Raises
+    ------
+    InvalidValue
+        If the file does not contain the number of walls.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
+    >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
+    >>> for label, force in zip(wall_labels(sol), wall_force(sol).round(2) + 0.0):
+    ...     print(label, force)
+    wall 0 (wall q[0] >= lower) [-4.64  0.  ]
+    wall 1 (wall q[1] >= lower) [  0.   -20.34]
+    wall 2 (wall q[0] <= upper) [4.64 0.  ]
+    """
+    names = sol.facts.wall_names or ("",) * _walls(sol, 0)
+    return tuple(f"wall {number} ({name})" if name else f"wall {number}" for number, name in enumerate(names))
+
+
+def _walls(sol: Solution, k: int) -> int:
+    """Number of walls, touched or not."""
+    if sol.problem is not None:
+        return walls_of(sol.problem.within, float(sol.t[k]), np.asarray(sol.q[k]))[0]
+    if sol.walls is None:
+        raise InvalidValue(
+            "this file does not contain the number of walls. Give the problem of the run: jo.io.read(path, problem)"
+        )
+    return sol.walls
+
+
+@check_arguments
+def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
+    """The mean pressure on each wall, |F_w| / area.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    area : float or array_like, shape (walls,)
+        Area of all walls or of each wall, positive; a length in the plane.
+
+    Returns
+    -------
+    ndarray, shape (walls,)
+        The pressures, in the order of `wall_force`.
+
+    Raises
+    ------
+    InvalidValue
+        If an area is not positive, or if the contacts of the run were not saved.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
+    >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
+    >>> left, floor, right = wall_pressure(sol, area=[3.0, 1.1, 3.0])
+    >>> round(float(floor), 6), bool(np.isclose(left, right))
+    (18.491414, True)
+    """
+    total = wall_force(sol, k)
+    size = finite(area, "area")
+    if size.shape not in ((), (len(total),)) or not (size > 0.0).all():
+        raise InvalidValue(f"area must be positive, one number or one for each of {len(total)} walls, not {area!r}")
+    return np.asarray(np.linalg.norm(total, axis=1) / size)
+
+
+# Strong and weak contacts of a packing: the distribution of forces, and force chains.
+#
+# Contacts above the mean force are called strong (Radjai, Jean, Moreau & Roux 1996). The fabric of m contacts with the
+# normals n_c is <n (x) n> = 1/m sum_c n_c (x) n_c.
+
+
+@dataclass(frozen=True, eq=False)
+class ForceDistribution:
+    """The distribution of contact forces; see `force_distribution`."""
+
+    edges: Array
+    """(b + 1,) edges of the bins of f / <f>."""
+    density: Array
+    """(b,) probability density; its integral over the bins is the fraction of contacts inside them."""
+    share: float
+    """Fraction of the contacts whose force is above the mean."""
+    load: float
+    """Fraction of the sum of all forces that the contacts above the mean carry."""
+
+
+@check_arguments
+def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20) -> ForceDistribution:
+    """The probability density of f / <f> over the contacts of one frame, and the load above the mean.
+
+    Forces that are solver noise (``forces(sol).noise``) do not count.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    bins : int or array_like, default 20
+        Number of bins between 0 and the largest force, or the edges of the bins.
+
+    Returns
+    -------
+    ForceDistribution
+        The fields are the `edges` (b + 1,) of the bins, the `density` (b,), the `share` of contacts whose force is
+        above the mean, and the `load`, the share of the sum of all forces that they carry.
+
+    Raises
+    ------
+    InvalidValue
+        If no contact carries a force, or if `bins` is less than 1.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0], [0.0, 5.0], [0.0, 7.0]], force=[0.0, -10.0],
+    ...                   within=jo.Balls(np.ones(4)) & jo.HalfSpace([0, 1], radii=1.0))
+    >>> found = force_distribution(jo.solve(tower, jo.Maury(), t=0.1, h=0.01), bins=[0, 0.5, 1, 1.5, 2])
+    >>> found.density.tolist(), found.share, round(found.load, 9)           # 10, 20, 30 and 40
+    ([0.5, 0.5, 0.5, 0.5], 0.5, 0.7)
+    """
+    found = forces(sol, k)
+    if found.noise.all():
+        raise InvalidValue(f"no contact carries a force at t = {sol.t[k]:g}, so there is no distribution")
+    relative = found.magnitude[~found.noise] / found.mean
+    ends = (min(0.0, float(relative.min())), float(relative.max()))
+    if isinstance(bins, int) and bins < 1:
+        raise InvalidValue(f"bins must be at least 1, not {bins}")
+    counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else shaped(bins, "bins", -1), range=ends)
+    strong = found.strong[~found.noise]
+    load = float(np.abs(relative[strong]).sum() / np.abs(relative).sum())
+    return ForceDistribution(edges, counts / (len(relative) * np.diff(edges)), float(strong.mean()), load)
+
+
+@dataclass(frozen=True, eq=False)
+class ForceChains:
+    """The strong network, made of the contacts with f > <f>; see `force_chains`."""
+
+    pairs: Integers
+    """(s, 2) strong contacts."""
+    cluster: Integers
+    """(n,) cluster of each body: 0 is the largest, -1 means no strong contact."""
+    sizes: Integers
+    """(c,) number of bodies in each cluster, the largest first."""
+    fraction: float
+    """Fraction of the bodies that are in the network."""
+    fabric: Array
+    """(d, d) <n (x) n> of all contacts with a force that is not solver noise, trace 1; zero if there are none."""
+    strong_fabric: Array
+    """(d, d) <n (x) n> of the strong contacts."""
+
+
+@check_arguments
+def force_chains(sol: Solution, k: int = -1) -> ForceChains:
+    """The strong network of one frame: the contacts above the mean force, their clusters and their fabric.
+
+    Bodies with a strong contact between them belong to one cluster. Walls do not connect clusters, but a body with a
+    strong contact at a wall belongs to the network.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+
+    Returns
+    -------
+    ForceChains
+        The fields are the strong contacts `pairs` (s, 2), the `cluster` (n,) of each body (0 is the largest, -1 none),
+        the `sizes` of the clusters, the `fraction` of bodies in the network, and the fabric <n (x) n> of all contacts,
+        `fabric`, and of the strong ones, `strong_fabric` (d, d).
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0], [0.0, 5.0], [0.0, 7.0]], force=[0.0, -10.0],
+    ...                   within=jo.Balls(np.ones(4)) & jo.HalfSpace([0, 1], radii=1.0))
+    >>> chains = force_chains(jo.solve(tower, jo.Maury(), t=0.1, h=0.01))
+    >>> chains.pairs.tolist(), chains.cluster.tolist(), chains.sizes.tolist(), chains.fraction
+    ([[0, 1], [0, -1]], [0, 0, -1, -1], [2], 0.5)
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    found = forces(sol, k)
+    strong, n = found.strong, len(found.present)
+    pairs = found.pairs[strong]
+    i, j = found.pairs[strong & found.between].T
+    _, label = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
+    inside = np.zeros(n, dtype=bool)
+    inside[pairs[pairs >= 0]] = True
+    _, number, sizes = np.unique(label[inside], return_inverse=True, return_counts=True)
+    order = np.argsort(-sizes, kind="stable")
+    cluster = np.full(n, -1, dtype=np.int64)
+    cluster[inside] = np.argsort(order)[number]
+    fraction = float(inside.sum() / max(int(found.present.sum()), 1))
+    fabrics = _fabric(found.normals[~found.noise]), _fabric(found.normals[strong])
+    return ForceChains(pairs, cluster, sizes[order], fraction, *fabrics)
+
+
+def _fabric(normals: Array) -> Array:
+    return np.asarray(normals.T @ normals / max(len(normals), 1))

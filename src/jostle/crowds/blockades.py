@@ -1,0 +1,243 @@
+"""Crowds in which nobody moves although people are inside: who blocks whom, and where.
+
+A run is blocked if its status is "blocked", or if in its last STANDSTILL seconds nobody moved by more than a
+fraction of their radius (STANDSTILL_DISTANCE), somebody is inside, and they want to walk. They do
+
+- if contacts were saved and some carry a force: in a first-order run u - U = G^T p, so u = 0 and p > 0 mean U != 0;
+- or if the problem is known, in a run that has not been read from a file: people have a desired speed and none of
+  them waits on purpose, or the wish is a plain function and not zero.
+
+People who stand still without pushing may wait on purpose (reaction times, queues) if their wish is not known. That is
+a standstill, not a blockade. Runs of scenarios know the wish while they run, and store the result as their status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers
+from jostle.crowds.leaving import distance_to_segment, known_plan, openings_of
+from jostle.io.areas import present, walkable
+from jostle.io.crowd_runs import planar, radii_in
+from jostle.problems import Sweeping
+from jostle.result.solution import Solution
+from jostle.result.status import BLOCKED
+from jostle.sets.shapes import BALL, SEGMENTS
+
+STANDSTILL = 10.0
+"""Time (s) without movement that makes a blockade."""
+STANDSTILL_DISTANCE = 0.5
+"""People who have moved by less than this fraction of their radius count as standing still; people who are held up step
+from side to side."""
+TOUCHING_GAP = 0.01
+"""People touch if the gap between them is smaller than this fraction of the smaller radius."""
+BLOCKING_GAP = 0.5
+"""People with a gap of less than this fraction of the smaller radius block each other, if nobody touches."""
+MAX_NAMED_PEOPLE = 8
+"""Largest number of people that a message names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blockade:
+    """Who does not move, and who blocks them; see `blockade`."""
+
+    since: float
+    """Time of the last movement."""
+    certain: bool
+    """True if the people want to walk; False if it is not known whether they wait on purpose."""
+    people: Integers
+    """(m,) numbers of the people inside."""
+    opening: str
+    """The exit, stairs or door that is nearest to the front of the crowd."""
+    arch: tuple[int, ...]
+    """Chain of people in contact, from the wall on one side of the opening to the wall on the other side; empty if
+    there is no arch."""
+    pairs: tuple[tuple[int, int], ...]
+    """Pairs that touch, in the arch or, without an arch, at the front of the crowd; -1 is a wall."""
+
+    def __str__(self) -> str:
+        count = len(self.people)
+        who = f"{count} {'person' if count == 1 else 'people'}"
+        text = f"nobody has moved since t = {self.since:.4g}, {who} inside; "
+        if self.arch:
+            text += f"an arch of {len(self.arch)} blocks {self.opening}: wall - {_listed(self.arch)} - wall"
+        elif self.pairs:
+            named = [f"{i} and {'a wall' if j < 0 else j}" for i, j in self.pairs[:MAX_NAMED_PEOPLE]]
+            more = f" and {len(self.pairs) - MAX_NAMED_PEOPLE} more pairs" if len(self.pairs) > MAX_NAMED_PEOPLE else ""
+            text += f"people who block each other, nearest to {self.opening}: {', '.join(named)}{more}"
+        else:
+            text += f"there are no contacts at the front, near {self.opening}"
+        if not self.certain:
+            text += "; they do not push, so they may be waiting on purpose"
+        return text
+
+
+@check_arguments
+def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
+    """Find the blockade at the end of a run, with the arch of people that causes it.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane, also one read from a file.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    Blockade or None
+        None if somebody has moved in the last 10 s, or if nobody is inside. Otherwise the fields are `since` (time of
+        the last movement), `certain` (False if people may be waiting on purpose), `people` inside, the nearest
+        `opening`, the `arch` (people in contact from wall to wall) and the `pairs` that touch, with -1 for a wall;
+        ``str`` gives a sentence.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.75), (5, 2.25))})
+    >>> q0 = [[4.0, 1.78], [4.0, 2.22]]
+    >>> two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
+    >>> print(blockade(jo.solve(two, jo.Venel(), t=15.0, h=0.1)))
+    nobody has moved since t = 0.8, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
+    """
+    known = known_plan(sol, plan, "blockade")
+    last = len(sol.t) - 1
+    q, radii = np.asarray(planar(sol).q[last]), radii_in(sol, last)
+    people = np.flatnonzero(present(q, walkable(known)))
+    if len(people) == 0 or last == 0:
+        return None
+    since = _standing_since(sol, radii)
+    certain = sol.status == BLOCKED
+    if not certain:
+        if sol.t[last] - since < STANDSTILL * (1.0 - 1e-9):
+            return None
+        certain = _wants_to_walk(sol, q)
+    x, r = q[people], radii[people]
+    touching, reach = _touching(x, r, TOUCHING_GAP), TOUCHING_GAP
+    walls = _wall_points(sol, last, x, r)
+    if len(touching) == 0 and not any(len(points) for points in walls):
+        touching, reach = _touching(x, r, BLOCKING_GAP), BLOCKING_GAP
+    openings = openings_of(known)
+    far = {name: distance_to_segment(x, ends) for name, ends in openings.items()}
+    for name in sorted(openings, key=lambda name: float(far[name].min())):
+        arch = _arch(touching, walls, openings[name], far[name]) if reach == TOUCHING_GAP else ()
+        if arch:
+            chain = [*(int(people[k]) for k in arch)]
+            pairs = [(chain[0], -1), *pairwise(chain), (chain[-1], -1)]
+            return Blockade(since, certain, people, name, tuple(chain), tuple(pairs))
+    name = min(openings, key=lambda name: float(far[name].min()))
+    order = sorted(touching.tolist(), key=lambda pair: float(far[name][pair].min()))
+    held = tuple((int(people[i]), int(people[j])) for i, j in order)
+    return Blockade(since, certain, people, name, (), held)
+
+
+def _standing_since(sol: Solution, radii: Array) -> float:
+    """The saved time after which nobody came, went or moved by more than a fraction of their radius."""
+    last = np.asarray(sol.q[len(sol.t) - 1])
+    here = present(last)
+    scale: Array = np.where(radii > 0.0, radii, float(radii.max(initial=0.0)) or 1.0)
+    since = len(sol.t) - 1
+    for k in range(len(sol.t) - 2, -1, -1):
+        q = np.asarray(sol.q[k])
+        if np.any(present(q) != here):
+            break
+        if np.any(np.linalg.norm(q - last, axis=1)[here] > STANDSTILL_DISTANCE * scale[here]):
+            break
+        since = k
+    return float(sol.t[since])
+
+
+def _wants_to_walk(sol: Solution, q: Array) -> bool:
+    """Tell whether contacts carry forces, or somebody inside wants to walk; False if neither is known."""
+    if sol.contacts_saved and np.any(np.asarray(sol.multipliers[len(sol.t) - 1])):
+        return True
+    if not isinstance(sol.problem, Sweeping):
+        return False
+    t, here = float(sol.t[-1]), present(q)
+    if sol.facts.speeds is None:  # a wish that is a plain function
+        return bool(np.any(np.asarray(sol.problem.velocity(t, np.where(here[:, None], q, q[here][0])))[here]))
+    wish: Any = getattr(sol.problem, "wish", None)
+    waits = wish.waits(t, len(q)) if hasattr(wish, "waits") else np.zeros(len(q), dtype=bool)
+    return bool(np.any(here & (sol.facts.speeds > 0.0) & ~waits))
+
+
+def _touching(x: Array, r: Array, part: float) -> Integers:
+    """(m, 2) pairs of people whose gap is smaller than the fraction `part` of the smaller radius."""
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(x).query_pairs((2.0 + part) * float(r.max(initial=0.0)), output_type="ndarray")
+    i, j = pairs.T
+    gap = np.linalg.norm(x[i] - x[j], axis=1) - r[i] - r[j]
+    return np.asarray(pairs[gap < part * np.minimum(r[i], r[j])])
+
+
+def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]:
+    """For each person, the points at which they touch straight walls and columns."""
+    found: list[list[Array]] = [[] for _ in x]
+    for shape in sol.shapes(k):
+        if shape.kind == SEGMENTS:
+            ends = np.asarray(shape.points, dtype=float).reshape(-1, 2, 2)
+            for a, b in ends:
+                along = b - a
+                part = np.clip((x - a) @ along / (along @ along), 0.0, 1.0)
+                near = a + part[:, None] * along
+                for person in np.flatnonzero(np.linalg.norm(x - near, axis=1) - r < TOUCHING_GAP * r):
+                    found[person].append(near[person])
+        elif shape.kind == BALL:
+            centre, radius = np.asarray(shape.points[0]), float(shape.points[1][0])
+            away = np.linalg.norm(x - centre, axis=1)
+            for person in np.flatnonzero(away - r - radius < TOUCHING_GAP * r):
+                found[person].append(centre + (x[person] - centre) * radius / away[person])
+    return found
+
+
+def _arch(touching: Integers, walls: list[list[Array]], opening: Array, far: Array) -> tuple[int, ...]:
+    """The chain of contacts nearest to an opening, from the wall on one side of it to the wall on the other side.
+
+    Dijkstra's algorithm finds the chain of people with the smallest sum of distances to the opening.
+    """
+    middle, along = opening.mean(axis=0), opening[1] - opening[0]
+    width = float(np.linalg.norm(along))
+
+    def on(side: float, points: Iterable[Array]) -> bool:
+        places = [float((point - middle) @ along) / width for point in points]
+        return any(side * place >= (0.5 - TOUCHING_GAP) * width for place in places)
+
+    first = [k for k, points in enumerate(walls) if on(-1.0, points)]
+    last = {k for k, points in enumerate(walls) if on(1.0, points)}
+    neighbours: dict[int, list[int]] = {}
+    for i, j in touching.tolist():
+        neighbours.setdefault(i, []).append(j)
+        neighbours.setdefault(j, []).append(i)
+    queue: list[tuple[float, tuple[int, ...]]] = [(float(far[k]), (k,)) for k in first]
+    queue.sort()
+    done: set[int] = set()
+    while queue:
+        cost, chain = heappop(queue)
+        if chain[-1] in done:
+            continue
+        done.add(chain[-1])
+        if chain[-1] in last:
+            return chain
+        for other in neighbours.get(chain[-1], []):
+            if other not in done:
+                heappush(queue, (cost + float(far[other]), (*chain, other)))
+    return ()
+
+
+def _listed(chain: tuple[int, ...]) -> str:
+    if len(chain) <= MAX_NAMED_PEOPLE:
+        return " - ".join(map(str, chain))
+    return " - ".join([*map(str, chain[: MAX_NAMED_PEOPLE - 1]), "...", str(chain[-1])])

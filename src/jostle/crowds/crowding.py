@@ -1,0 +1,564 @@
+"""Density and speed of a crowd, classic and Voronoi: of each person, and of a measurement area.
+
+The Voronoi cell V_i of a person is the part of the walkable area W that is nearer to them than to anybody else, and, if
+a cut-off radius is given, within that radius (a polygon around them). With M a measurement area and |.| the size of an
+area,
+
+    of a person    rho_i = 1 / |V_i|                               v_i = |u_i|
+    classic        rho_M = N(M) / |M|                              v_M = mean of v_i over the people in M
+    Voronoi        rho_M = 1/|M| sum_i |V_i and M| / |V_i|         v_M = 1/|M| sum_i v_i |V_i and M|
+
+(Steffen & Seyfried 2010; the same as in PedPy, Schrödter et al. 2024.) Only people whose centres are in W count. Where
+W is not convex, V_i is the part that contains the person, as in PedPy. Without a cut-off the cells of a convex W fill
+it. Where W has several polygons, the floors of a plan, people on different floors do not affect each other.
+
+u is the velocity in the step that led to a frame; at the start of a first-order run it is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jostle._tools.arguments import Count, Positive, check_arguments
+from jostle._tools.arrays import Array, Integers, finite, numbers
+from jostle.crowds.leaving import known_plan
+from jostle.errors import InvalidValue
+from jostle.io.areas import floors, needed, present, walkable
+from jostle.io.crowd_runs import planar
+from jostle.result.solution import Solution
+
+CIRCLE_QUARTER = 3
+"""Number of sides of a quarter of a cut-off circle, as in PedPy."""
+POLYGON = 3
+"""Number that shapely gives the geometry type of polygons."""
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """The Voronoi cells of one frame; see `density`."""
+
+    person: Integers
+    """(m,) numbers of the people in the area."""
+    place: Array
+    """(m, 2) positions."""
+    cells: NDArray[Any]
+    """(m,) Voronoi cells, `shapely.Polygon`."""
+    density: Array
+    """(m,) densities 1 / |V_i| in people per square metre."""
+    speed: Array
+    """(m,) walking speeds."""
+
+    def over(self, measure: Any) -> tuple[float, float]:
+        """Voronoi density and Voronoi speed of a measurement area, given as a polygon or its corners."""
+        shapely, M = needed("shapely"), walkable(measure)
+        shared = shapely.area(shapely.intersection(self.cells, M))
+        return float(shared @ self.density / M.area), float(shared @ self.speed / M.area)
+
+    def classic(self, measure: Any) -> tuple[float, float]:
+        """Classic density, and the mean speed of the people inside: NaN if there is nobody."""
+        M = walkable(measure)
+        inside = needed("shapely").contains_xy(M, self.place)
+        return float(inside.sum() / M.area), float(self.speed[inside].mean()) if inside.any() else np.nan
+
+
+@check_arguments
+def voronoi(
+    sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: Count = CIRCLE_QUARTER
+) -> Density:
+    """Voronoi cells, densities and speeds of the people in one frame.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    k : int
+        Number of the saved frame.
+    area : polygon, array_like or Plan
+        The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
+    cutoff : float, optional
+        Largest distance of the boundary of a cell from its person. None means no limit.
+    quarter : int, default 3
+        Number of sides of the polygon that approximates a quarter of the cut-off circle.
+
+    Returns
+    -------
+    Density
+        The people in the area: their numbers `person` (m,), `place` (m, 2), `cells` (m,) as `shapely.Polygon`,
+        `density` (m,) and `speed` (m,). ``over(measure)`` and ``classic(measure)`` give density and speed of a
+        measurement area.
+
+    Raises
+    ------
+    InvalidValue
+        If the cut-off radius is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> four = jo.Sweeping(q0=[[1, 1], [3, 1], [1, 3], [3, 3]], velocity=[0.0, 0.0], within=jo.Balls([0.2] * 4))
+    >>> found = density(jo.solve(four, jo.Venel(), t=0.1, h=0.1), -1, [(0, 0), (4, 0), (4, 4), (0, 4)])
+    >>> found.density.tolist(), found.over([(1, 1), (2, 1), (2, 2), (1, 2)])
+    ([0.25, 0.25, 0.25, 0.25], (0.25, 0.0))
+    """
+    return density_of(planar(sol).q[k], sol.u[k], walkable(area), cutoff, quarter)
+
+
+def density_of(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -> Density:
+    shapely = needed("shapely")
+    if cutoff is not None and not 0.0 < cutoff < np.inf:
+        raise InvalidValue(f"a cut-off radius must be positive and finite, not {cutoff}")
+    person = np.flatnonzero(present(q, W))
+    cells = np.zeros(len(person), dtype=object)
+    parts = floors(W)
+    here = shapely.intersects_xy(np.array(parts)[:, None], *q[person].T)
+    floor = here.argmax(axis=0)
+    for number in np.unique(floor):
+        some = np.flatnonzero(floor == number)
+        cells[some] = _cells(q[person[some]], parts[number], cutoff, quarter)
+    areas = shapely.area(cells)
+    return Density(person, q[person], cells, 1.0 / areas, np.linalg.norm(u[person], axis=1))
+
+
+def _cells(place: Array, W: Any, cutoff: float | None, quarter: int) -> NDArray[Any]:
+    """(m,) the cells of people on one floor."""
+    shapely = needed("shapely")
+    cells = shapely.get_parts(shapely.voronoi_polygons(shapely.MultiPoint(place), extend_to=W, ordered=True))
+    cells = shapely.intersection(shapely.convex_hull(cells), W)  # in hexagonal packings, round-off folds some cells
+    points = shapely.points(place)
+    if cutoff is not None:
+        cells = shapely.intersection(cells, shapely.buffer(points, cutoff, quad_segs=quarter))
+    for i in np.flatnonzero(shapely.get_type_id(cells) != POLYGON):
+        parts = shapely.get_parts(cells[i])
+        parts = parts[shapely.get_type_id(parts) == POLYGON]
+        cells[i] = parts[np.argmin(shapely.distance(parts, points[i]))]
+    return np.asarray(cells)
+
+
+class Densities(NamedTuple):
+    """Density and speed in a measurement area at each saved time; see `densities`."""
+
+    t: Array
+    classic: Array
+    """(k,) classic density in people per square metre."""
+    voronoi: Array
+    """(k,) Voronoi density in people per square metre."""
+    classic_speed: Array
+    """(k,) mean speed of the people inside; NaN while nobody is inside."""
+    voronoi_speed: Array
+    """(k,) Voronoi speed."""
+
+
+@check_arguments
+def densities(
+    sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: Count = CIRCLE_QUARTER
+) -> Densities:
+    """Density and speed in a measurement area at each saved time.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    area : polygon, array_like or Plan
+        The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
+    measure : polygon or array_like, optional
+        The measurement area. None means the whole walkable area.
+    cutoff : float, optional
+        Largest distance of the boundary of a cell from its person. None means no limit.
+    quarter : int, default 3
+        Number of sides of the polygon that approximates a quarter of the cut-off circle.
+
+    Returns
+    -------
+    Densities
+        Named tuple of arrays (k,): times `t`, densities `classic` and `voronoi` in people per square metre, speeds
+        `classic_speed` (NaN while nobody is inside) and `voronoi_speed`.
+
+    Raises
+    ------
+    InvalidValue
+        If the cut-off radius is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> found = densities(sol, room)
+    >>> found.classic[[0, -1]].tolist(), found.voronoi[[0, -1]].round(9).tolist()
+    ([0.4, 0.0], [0.4, 0.0])
+    """
+    W = walkable(area)
+    M = W if measure is None else walkable(measure)
+    rows = []
+    for _, q, u in frames(sol, None):
+        found = density_of(q, u, W, cutoff, quarter)
+        rows.append([*found.classic(M), *found.over(M)])
+    classic, classic_speed, voronoi, voronoi_speed = np.array(rows).reshape(-1, 4).T
+    return Densities(np.asarray(sol.t), classic, voronoi, classic_speed, voronoi_speed)
+
+
+def frames(sol: Solution, k: int | slice | Sequence[int] | None) -> Iterator[tuple[int, Array, Array]]:
+    """Number, positions and velocities of each chosen frame; None chooses all."""
+    planar(sol)
+    if k is None:
+        yield from ((number, q, u) for number, (q, u) in enumerate(zip(sol.q, sol.u, strict=True)))
+        return
+    chosen: Iterable[int] = range(len(sol.t))[k] if isinstance(k, slice) else [k] if isinstance(k, int) else k
+    for number in chosen:
+        yield number, sol.q[number], sol.u[number]
+
+
+# Squares that cover a walkable area, for maps.
+
+
+SQUARE_TOLERANCE = 1e-9
+"""A last column or row that is narrower than this fraction of a square is left out."""
+
+
+class Grid(NamedTuple):
+    """Squares that cover a polygon, row by row."""
+
+    x: Array
+    y: Array
+    squares: NDArray[Any]
+    """(s,) part of each square inside the polygon."""
+    area: Array
+    """(s,) area of the part of each square inside the polygon."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.y) - 1, len(self.x) - 1
+
+    @property
+    def inside(self) -> Array:
+        """(s,) area, NaN where it is zero."""
+        return np.where(self.area > 0.0, self.area, np.nan)
+
+    def share(self, found: Density) -> tuple[Any, Any]:
+        """Two sparse arrays (s, m): 1 if the person is in the square, and the area that their cell shares with it."""
+        from scipy.sparse import csr_array
+
+        shapely = needed("shapely")
+        size = (len(self.squares), len(found.person))
+        columns = self.shape[1]
+        column, row = (
+            np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
+            for edges, place in zip((self.x, self.y), found.place.T, strict=True)
+        )
+        here = csr_array((np.ones(size[1]), (row * columns + column, np.arange(size[1]))), shape=size)
+        cell, square = shapely.STRtree(self.squares).query(found.cells, predicate="intersects")
+        shared = shapely.area(shapely.intersection(found.cells[cell], self.squares[square]))
+        return here, csr_array((shared, (square, cell)), shape=size)
+
+
+def grid_of(W: Any, size: float) -> Grid:
+    shapely = needed("shapely")
+    if not 0.0 < size < np.inf:
+        raise InvalidValue(f"the size of the squares must be positive and finite, not {size}")
+    low, high = np.reshape(W.bounds, (2, 2))
+    count = np.maximum(np.ceil((high - low) / size - SQUARE_TOLERANCE), 1).astype(int)
+    x, y = (low[axis] + size * np.arange(count[axis] + 1) for axis in (0, 1))
+    x0, y0 = (values.ravel() for values in np.meshgrid(x[:-1], y[:-1]))
+    x1, y1 = (values.ravel() for values in np.meshgrid(x[1:], y[1:]))
+    squares = shapely.intersection(shapely.box(x0, y0, x1, y1), W)
+    return Grid(x, y, squares, shapely.area(squares))
+
+
+# Maps of density and speed: the classic and the Voronoi values in squares that cover the walkable area.
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """A quantity on a grid of squares that covers the area; for `pcolormesh(map.x, map.y, map.voronoi)`."""
+
+    x: Array
+    """(c + 1,) edges of the columns."""
+    y: Array
+    """(r + 1,) edges of the rows, from below."""
+    area: Array
+    """(r, c) walkable area of each square, in which density and speed are measured."""
+    classic: Array
+    """(r, c) classic values; NaN where the square is outside, speeds also where nobody is."""
+    voronoi: Array
+    """(r, c) Voronoi values; NaN where the square is outside, speeds also where nobody is."""
+
+
+@check_arguments
+def density_map(
+    sol: Solution,
+    k: int | slice | Sequence[int] | None,
+    area: Any,
+    *,
+    size: float,
+    cutoff: float | None = None,
+    quarter: Count = CIRCLE_QUARTER,
+) -> Map:
+    """Densities in squares that cover the walkable area, of one frame or the mean over several frames.
+
+    By both definitions the sum over all squares of density times area is the mean number of people, with or without a
+    cut-off.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    k : int, slice, sequence of int or None
+        Number of a saved frame, or the frames to average over. None means all frames.
+    area : polygon, array_like or Plan
+        The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
+    size : float
+        Side of the squares, in the unit of the area (m).
+    cutoff : float, optional
+        Largest distance of the boundary of a cell from its person. None means no limit.
+    quarter : int, default 3
+        Number of sides of the polygon that approximates a quarter of the cut-off circle.
+
+    Returns
+    -------
+    Map
+        The maps `classic` and `voronoi` (rows, columns), NaN outside the area, with the edges `x` and `y` of the
+        squares and the walkable `area` of each square.
+
+    Raises
+    ------
+    InvalidValue
+        If `size` or the cut-off radius is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> one = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[0.0, 0.0], within=jo.Balls([0.2]))
+    >>> found = density_map(jo.solve(one, jo.Venel(), t=0.1, h=0.1), -1, [(0, 0), (2, 0), (2, 1), (0, 1)], size=1.0)
+    >>> found.classic.tolist(), found.voronoi.tolist()
+    ([[1.0, 0.0]], [[0.5, 0.5]])
+    """
+    return _map(sol, k, walkable(area), size, cutoff, quarter, speeds=False)
+
+
+@check_arguments
+def speed_map(
+    sol: Solution,
+    k: int | slice | Sequence[int] | None,
+    area: Any,
+    *,
+    size: float,
+    cutoff: float | None = None,
+    quarter: Count = CIRCLE_QUARTER,
+) -> Map:
+    """Speeds in squares that cover the walkable area, of one frame or the mean over several frames.
+
+    The mean over several frames is taken over the frames in which the square has a speed.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    k : int, slice, sequence of int or None
+        Number of a saved frame, or the frames to average over. None means all frames.
+    area : polygon, array_like or Plan
+        The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
+    size : float
+        Side of the squares, in the unit of the area (m).
+    cutoff : float, optional
+        Largest distance of the boundary of a cell from its person. None means no limit.
+    quarter : int, default 3
+        Number of sides of the polygon that approximates a quarter of the cut-off circle.
+
+    Returns
+    -------
+    Map
+        The maps `classic` and `voronoi` (rows, columns), NaN outside the area and where nobody is, with the edges `x`
+        and `y` of the squares and the walkable `area` of each square.
+
+    Raises
+    ------
+    InvalidValue
+        If `size` or the cut-off radius is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> one = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))
+    >>> found = speed_map(jo.solve(one, jo.Venel(), t=0.1, h=0.1), -1, [(0, 0), (2, 0), (2, 1), (0, 1)], size=1.0)
+    >>> found.classic.tolist(), found.voronoi.tolist()
+    ([[1.5, nan]], [[1.5, 1.5]])
+    """
+    return _map(sol, k, walkable(area), size, cutoff, quarter, speeds=True)
+
+
+def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, quarter: int, *, speeds: bool) -> Map:
+    grid = grid_of(W, size)
+    total = np.zeros((2, len(grid.squares)))
+    counted = np.zeros((2, len(grid.squares)))
+    for _, q, u in frames(sol, k):
+        found = density_of(q, u, W, cutoff, quarter)
+        classic, voronoi = grid.share(found)
+        value = (found.speed if speeds else np.ones(len(found.person)), found.speed if speeds else found.density)
+        sums = np.stack([classic @ value[0], voronoi @ value[1]])
+        if not speeds:
+            total += sums / grid.inside
+            counted += 1
+            continue
+        weights = np.stack([classic.sum(axis=1), np.where(voronoi.sum(axis=1) > 0.0, grid.area, 0.0)])
+        total += np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0.0)
+        counted += weights > 0.0
+    mean = np.divide(total, counted, out=np.full_like(total, np.nan), where=counted > 0.0)
+    classic_map, voronoi_map, area = (values.reshape(grid.shape) for values in (*mean, grid.area))
+    return Map(grid.x, grid.y, area, classic_map, voronoi_map)
+
+
+# The fundamental diagram: walking speed over density, measured in an area, and Weidmann's curve.
+#
+# The points are the Voronoi densities and speeds of a measurement area (Steffen & Seyfried 2010) at saved times. The
+# curve of Weidmann (Transporttechnik der Fussgänger, 1993) is the usual reference for walking on level ground,
+#
+#     v(rho) = v0 (1 - exp(-1.913 (1 / rho - 1 / 5.4))),   v0 = 1.34 m/s.
+
+
+WEIDMANN_SPEED, WEIDMANN_DECAY, WEIDMANN_DENSITY = 1.34, 1.913, 5.4
+"""Free speed (m/s), decay (people per square metre) and largest density (people per square metre) of Weidmann 1993."""
+
+
+@dataclass(frozen=True, eq=False)
+class FundamentalDiagram:
+    """Density and speed in an area, at the saved times at which somebody was in it; see `fundamental_diagram`."""
+
+    t: Array
+    density: Array
+    """(k,) people per square metre."""
+    speed: Array
+    """(k,) Voronoi speed."""
+
+    @property
+    def flow(self) -> Array:
+        """(k,) specific flow, density times speed."""
+        return self.density * self.speed
+
+
+@check_arguments
+def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> FundamentalDiagram:
+    """Density and speed in a measurement area, at the saved times at which somebody is in it.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    measure : polygon or array_like
+        The measurement area as a `shapely.Polygon` or its corners (m, 2).
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    FundamentalDiagram
+        The fields are `t`, the Voronoi `density` (people per square metre), the Voronoi `speed`, and the specific
+        `flow`, their product; (k,) each.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
+    >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 0.5], [2, 0.5], [3, 0.5]], speed=1.2)
+    >>> sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1, change=plan.changes(people))
+    >>> found = fundamental_diagram(sol, [(2, 0), (4, 0), (4, 1), (2, 1)])
+    >>> float(found.speed.min().round(6)), bool((found.density > 0.0).all())
+    (1.2, True)
+    """
+    found = densities(sol, known_plan(sol, plan, "fundamental_diagram"), measure)
+    there = (found.classic > 0.0) & (sol.t > sol.t[0])  # velocities belong to the step before a frame
+    return FundamentalDiagram(found.t[there], found.voronoi[there], found.voronoi_speed[there])
+
+
+@check_arguments
+def weidmann(density: ArrayLike, *, speed: Positive = WEIDMANN_SPEED) -> Array:
+    """The walking speed at a density by Weidmann 1993: `speed` in an empty room, 0 from 5.4 people per square metre on.
+
+    Parameters
+    ----------
+    density : array_like
+        People per square metre, 0 or more.
+    speed : float, default 1.34
+        Free walking speed (m/s).
+
+    Returns
+    -------
+    ndarray
+        Walking speeds in the unit of `speed`, in the shape of `density`.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative.
+
+    Examples
+    --------
+    >>> weidmann([0.0, 1.0, 5.4]).round(3).tolist()
+    [1.34, 1.058, 0.0]
+    """
+    rho = finite(density, "density")
+    if (rho < 0.0).any():
+        raise InvalidValue(f"a density must not be negative, not {rho[rho < 0.0].flat[0]}")
+    with np.errstate(divide="ignore"):
+        found = speed * (1.0 - np.exp(-WEIDMANN_DECAY * (1.0 / rho - 1.0 / WEIDMANN_DENSITY)))
+    return np.asarray(np.maximum(found, 0.0))
+
+
+# Levels of service A (free) to F (jammed), by the density of people.
+#
+# They are those of Fruin, Pedestrian Planning and Design, 1971: the area for each person in square feet, converted to
+# people per square metre.
+
+
+SQUARE_FOOT = 0.3048**2
+"""A square foot in square metres."""
+FRUIN_AREAS = {"walkways": (35, 25, 15, 10, 5), "stairs": (20, 15, 10, 7, 4), "queues": (13, 10, 7, 3, 2)}
+"""Smallest area for each person, in square feet, of the levels A to E (Fruin 1971)."""
+FRUIN = {use: tuple(1.0 / (feet * SQUARE_FOOT) for feet in areas) for use, areas in FRUIN_AREAS.items()}
+"""Largest density of the levels A to E, in people per square metre."""
+LEVELS = "ABCDEF"
+"""Names of the levels of service."""
+
+
+@check_arguments
+def level_of_service(density: ArrayLike, *, use: str = "walkways") -> NDArray[np.str_]:
+    """The level of service A (free) to F (jammed) of densities, by Fruin 1971.
+
+    Parameters
+    ----------
+    density : array_like
+        People per square metre, 0 or more.
+    use : str, default "walkways"
+        "walkways", "stairs" or "queues".
+
+    Returns
+    -------
+    ndarray of str
+        The levels, in the shape of `density`; '' where the density is NaN.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative, or if `use` is unknown.
+
+    Examples
+    --------
+    >>> level_of_service([0.2, 1.0, 3.0]).tolist(), level_of_service(3.0, use="queues").tolist()
+    (['A', 'D', 'F'], 'D')
+    """
+    if use not in FRUIN:
+        raise InvalidValue(f"use must be one of {', '.join(map(repr, FRUIN))}, not {use!r}")
+    values = numbers(density, "density")
+    if (values < 0.0).any():
+        raise InvalidValue(f"a density must not be negative, not {values[values < 0.0].flat[0]}")
+    number = np.searchsorted(FRUIN[use], values, side="right")
+    return np.where(np.isnan(values), "", np.array(list(LEVELS))[np.minimum(number, len(LEVELS) - 1)])

@@ -1,0 +1,444 @@
+"""Who left, and when: leaving times and the evacuation time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers, finite
+from jostle.errors import InvalidValue
+from jostle.io.areas import floors, present, walkable
+from jostle.io.crowd_runs import HasStairs, plan_of, planar
+from jostle.io.moves import known, moves
+from jostle.io.moves import known as known_moves
+from jostle.result.solution import Solution
+
+# Who crossed a line, when, and the flow.
+#
+# Between two saved frames people walk straight on, leave, or take stairs, which does not count as a walk across what
+# lies between: see `jostle.io.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b for the
+# first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
+#
+#     flow            J = (N - 1) / (t_N - t_1), or the slope of the least-squares line through (t_i, i)
+#     specific flow   J_s = J / b
+
+
+END_TOLERANCE = 1e-12
+"""Fraction of its length by which a line is extended at both ends, to allow for round-off."""
+
+
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """The crossings of a line, in order of time; see `crossings`."""
+
+    t: Array
+    person: Integers
+    direction: Integers
+    """(m,) +1 from the left to the right of the line, seen from its first end to its second; -1 back."""
+    place: Array
+    """(m, 2) points at which the line is crossed."""
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@check_arguments
+def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) -> Crossings:
+    """When, where and in which direction people cross a line segment.
+
+    A person has crossed the line once they are beyond it; a person who stops on the line, or turns back there, has not.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    line : array_like, shape (2, 2)
+        The two ends of the segment, ((x, y), (x, y)).
+    plan : Plan, optional
+        A plan with stairs, on which people change floors. None means the plan of the run.
+
+    Returns
+    -------
+    Crossings
+        One entry for each crossing, in order of time: `t`, `person`, `direction` and `place` (m, 2). The direction is
+        +1 from the left to the right of the line, seen from its first end to its second, and -1 back. The door of a
+        `Room` whose ends run counter-clockwise around it is left in direction +1.
+
+    Raises
+    ------
+    InvalidValue
+        If the ends of the line are not two different points.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> found = crossings(jo.solve(walker, jo.Venel(), t=1.0, h=0.1), ((0.25, -1), (0.25, 1)))
+    >>> found.t.round(9).tolist(), found.person.tolist(), found.direction.tolist()
+    ([0.25], [0], [1])
+    """
+    first, along, length = _segment(line)
+    right = np.array([along[1], -along[0]])
+    side: Array | None = None
+    found = []
+    for move in known(moves(sol, plan)):
+        height = [(x - first) @ right for x in (move.before, move.after)]
+        was, now = (np.nan_to_num(np.sign(h)) for h in height)
+        side = was if side is None else np.where(move.landed, was, side)
+        person = np.flatnonzero(side * now < 0.0)
+        part = height[0][person] / (height[0] - height[1])[person]
+        place = move.before[person] + part[:, None] * (move.after - move.before)[person]
+        at = (place - first) @ along
+        on = np.abs(at - length / 2.0) <= (0.5 + END_TOLERANCE) * length
+        found.append((move.time(person, part)[on], person[on], now[person][on], place[on]))
+        side = np.where(now != 0.0, now, side)
+    if not found:
+        return Crossings(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 2)))
+    t, who, direction, place = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(t, kind="stable")
+    return Crossings(t[order], who[order], direction[order].astype(np.int64), place[order])
+
+
+def _segment(line: ArrayLike) -> tuple[Array, Array, float]:
+    ends = finite(line, "line")
+    if ends.shape != (2, 2) or (ends[0] == ends[1]).all():
+        raise InvalidValue(f"a line needs two different points ((x, y), (x, y)), not {ends.tolist()}")
+    length = float(np.linalg.norm(ends[1] - ends[0]))
+    return ends[0], (ends[1] - ends[0]) / length, length
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """The number of people who passed a line over time; see `flow`."""
+
+    t: Array
+    """(k,) saved times."""
+    count: Integers
+    """(k,) N(t), the number of people who had passed by each saved time."""
+    passed: Array
+    """(N,) times at which people passed for the first time, sorted."""
+    mean: float
+    """J in people per second between the first and the last passage; NaN if fewer than two passed, or all at once."""
+    slope: float
+    """J as the slope of N(t) in people per second; NaN if fewer than two passed, or all at once."""
+    width: float
+
+    @property
+    def specific(self) -> float:
+        """J_s in people per second and metre of width; NaN if J is NaN."""
+        return self.mean / self.width
+
+
+@check_arguments
+def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: HasStairs | None = None) -> Flow:
+    """The number of people who have passed a line as a function of time, and the flow through it.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    line : array_like, shape (2, 2)
+        The two ends of the line, ((x, y), (x, y)).
+    direction : int, default 0
+        +1 or -1 counts only people who cross in this direction (see `crossings`), 0 counts both.
+    plan : Plan, optional
+        A plan with stairs, on which people change floors. None means the plan of the run.
+
+    Returns
+    -------
+    Flow
+        The fields are the saved times `t` (k,), the `count` N(t) (k,), the first times `passed` (N,) of N people, the
+        `mean` flow (N - 1) / (t_N - t_1) and the `slope` of N(t) in people per second, the `width` of the line, and the
+        `specific` flow per metre.
+
+    Raises
+    ------
+    InvalidValue
+        If the ends of the line are not two different points, or if `direction` is not -1, 0 or +1.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> file = jo.Sweeping(q0=[[-0.8 * k, 0.0] for k in range(6)], velocity=[1.2, 0.0], within=jo.Balls([0.2] * 6))
+    >>> found = flow(jo.solve(file, jo.Venel(), t=10.0, h=0.05), ((2, -1), (2, 1)))
+    >>> int(found.count[-1]), round(found.mean, 9), round(found.slope, 9), round(found.specific, 9)
+    (6, 1.5, 1.5, 0.75)
+    """
+    if direction not in (-1, 0, 1):
+        raise InvalidValue(f"direction must be +1, -1, or 0 for both, not {direction}")
+    crossed = crossings(sol, line, plan=plan)
+    chosen = np.full(len(crossed), True) if direction == 0 else crossed.direction == direction
+    _, first = np.unique(crossed.person[chosen], return_index=True)
+    passed = np.sort(crossed.t[chosen][first])
+    count = np.searchsorted(passed, sol.t, side="right")
+    mean = slope = np.nan
+    if len(passed) > 1 and passed[-1] > passed[0]:
+        mean = (len(passed) - 1) / float(passed[-1] - passed[0])
+        off = passed - passed.mean()
+        slope = float(off @ np.arange(len(passed)) / (off @ off))
+    return Flow(np.asarray(sol.t), count, passed, mean, slope, _segment(line)[2])
+
+
+@check_arguments
+def leaving_times(sol: Solution, area: Any = None) -> Array:
+    """The time at which each person left an area: the last time that they crossed its boundary.
+
+    Without an area, for a run whose plan is not known, a person has left at the first frame without them.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    area : polygon, array_like or Plan, optional
+        The area as a `shapely.Polygon`, its corners (m, 2), or a plan. None means the plan of the run.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The times; inf for people who did not leave, NaN for people who were never in the area.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> walkers = jo.Sweeping(q0=[[0.5, 0.5], [-9.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
+    >>> sol = jo.solve(walkers, jo.Venel(), t=2.0, h=0.2)
+    >>> leaving_times(sol, [(-9, 0), (1.5, 0), (1.5, 1), (-9, 1)]).round(9).tolist()
+    [1.0, inf]
+    """
+    left_behind = plan_of(sol) if area is None else area
+    polygon = None if left_behind is None else walkable(left_behind)
+    inside = present(np.asarray(planar(sol).q[0]), polygon)
+    left = np.where(inside, np.inf, np.nan)
+    some = moves(sol, left_behind)
+    for move in some if polygon is None else known(some):
+        now = present(move.after, polygon) & ~move.gone
+        person = np.flatnonzero(inside & ~now)
+        if polygon is None:
+            left[person] = move.end[person]
+        else:
+            left[person] = move.time(person, _last_crossing(polygon, move.before[person], move.after[person]))
+        inside = now
+        left[inside] = np.inf
+    return left
+
+
+def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
+    """(m,) fraction of each path at which it crosses the boundary for the last time; 1 if it does not."""
+    outlines = [ring for floor in floors(polygon) for ring in (floor.exterior, *floor.interiors)]
+    rings = [np.asarray(ring.coords)[:, :2] for ring in outlines]
+    start = np.concatenate([ring[:-1] for ring in rings])
+    edge, way = np.concatenate([np.diff(ring, axis=0) for ring in rings]), (after - before)[:, None]
+    to = start - before[:, None]
+    cross = way[..., 0] * edge[:, 1] - way[..., 1] * edge[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = (to[..., 0] * edge[:, 1] - to[..., 1] * edge[:, 0]) / cross
+        along = (to[..., 0] * way[..., 1] - to[..., 1] * way[..., 0]) / cross
+    met = (np.abs(part - 0.5) <= 0.5 + END_TOLERANCE) & (np.abs(along - 0.5) <= 0.5 + END_TOLERANCE)
+    return np.asarray(np.where(met.any(axis=1), np.where(met, part, -np.inf).max(axis=1, initial=-np.inf), 1.0))
+
+
+@check_arguments
+def evacuation_time(sol: Solution, area: Any = None) -> float:
+    """The time at which the last person left an area; inf if somebody did not leave it.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    area : polygon, array_like or Plan, optional
+        The area as in `leaving_times`. None means the plan of the run.
+
+    Returns
+    -------
+    float
+        The largest of the `leaving_times`.
+
+    Raises
+    ------
+    InvalidValue
+        If nobody was ever in the area, or if people are left at the end and neither the area nor the plan is known.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> bool(sol.t[-2] < evacuation_time(sol, room) <= sol.t[-1])
+    True
+    """
+    times = leaving_times(sol, area)
+    check_area_is_known(sol, times, area, "evacuation_time")
+    if np.isnan(times).all():
+        raise InvalidValue("nobody was in the area at any saved time, so there is no evacuation time")
+    return float(np.nanmax(times))
+
+
+def check_area_is_known(sol: Solution, times: Array, area: Any, asked: str) -> None:
+    """Raise if, by the leaving times, somebody is left at the end of a run whose plan is not known."""
+    stays = np.flatnonzero(times == np.inf)
+    if area is None and plan_of(sol) is None and len(stays):
+        raise InvalidValue(
+            f"person {stays[0]} is present at the end, at {sol.q[-1][stays[0]].tolist()}, and it is not known whether "
+            f"that is inside: give the plan or the area, {asked}(sol, plan)"
+        )
+
+
+# By which exit each person left, and when: N(t) and the flow of each exit.
+#
+# With t_1 <= ... <= t_N the times at which N people left by an exit of width b,
+#
+#     flow            J = (N - 1) / (t_N - t_1)
+#     specific flow   J_s = J / b
+
+
+NO_PLAN = (
+    "the plan of this run is unknown, and so are its exits: give the plan, such as {asked}(sol, plan), or run it "
+    "with jo.crowds.crowd or a scenario of kind 'crowd', whose files contain the plan"
+)
+"""Message for runs whose plan is not known."""
+RUNNING_SPEED = 3.0
+"""Largest speed of a person between two frames, in m/s."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExitUse:
+    """The people who left by one exit, with their times; see `exit_use`."""
+
+    name: str
+    width: float
+    person: Integers
+    """(N,) numbers of the people who left by this exit, in order of time."""
+    t: Array
+    """(N,) times at which people left by this exit."""
+
+    @property
+    def count(self) -> int:
+        """The number of people who left by this exit."""
+        return len(self.t)
+
+    @property
+    def flow(self) -> float:
+        """J in people per second between the first and the last; NaN if fewer than two left, or all at once."""
+        if len(self.t) < 2 or self.t[-1] <= self.t[0]:
+            return np.nan
+        return (len(self.t) - 1) / float(self.t[-1] - self.t[0])
+
+    @property
+    def specific(self) -> float:
+        """J_s in people per second and metre of width; NaN if J is NaN."""
+        return self.flow / self.width
+
+    def passed(self, t: Array) -> Integers:
+        """N(t), the number of people who had left by this exit at the times t."""
+        return np.searchsorted(self.t, t, side="right")
+
+
+def known_plan(sol: Solution, plan: Any, asked: str) -> Any:
+    """The given plan, or the plan of the run; raises if neither is known."""
+    found = plan_of(sol) if plan is None else plan
+    if found is None:
+        raise InvalidValue(NO_PLAN.format(asked=asked))
+    if not getattr(found, "exits", None):
+        raise InvalidValue(f"{asked} needs a plan with named exits, such as jo.crowds.Plan, not {plan!r}")
+    return found
+
+
+@check_arguments
+def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
+    """The people who left by each exit of a floor plan, with their times.
+
+    Everyone is counted once, at the exit that they crossed last before they left the plan. The path of a person between
+    two frames is taken as straight. If it misses all exits, the exit nearest to its end counts, provided that they
+    could run there.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    dict of str to ExitUse
+        For each exit its `name`, its `width`, the numbers `person` (N,) and the times `t` (N,) of the people who left,
+        their `count`, the `flow` in people per second, and the `specific` flow per metre of width.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known, or has no named exits.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> exits = {"west": ((0, 1), (0, 2)), "east": ((9, 1), (9, 2.2))}
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits)
+    >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 1], [2, 1], [8, 1]])
+    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, change=plan.changes(people))
+    >>> [(one.name, one.count, round(one.width, 9)) for one in exit_use(sol).values()]
+    [('west', 2, 1.0), ('east', 1, 1.2)]
+    """
+    known = known_plan(sol, plan, "exit_use")
+    left = leaving_times(sol, known)
+    names = list(known.exits)
+    last, by = np.full(len(left), -np.inf), np.full(len(left), -1)
+    for number, ends in enumerate(known.exits.values()):
+        found = crossings(sol, ends, plan=known)
+        for t, who in zip(found.t, found.person, strict=True):
+            if t >= last[who]:
+                last[who], by[who] = t, number
+    unknown = (by < 0) & np.isfinite(left)
+    if unknown.any():
+        by[unknown] = _nearest_exits(sol, known)[unknown]
+    uses = {}
+    for number, name in enumerate(names):
+        who = np.flatnonzero((by == number) & np.isfinite(left))
+        who = who[np.argsort(left[who], kind="stable")]
+        width = float(np.linalg.norm(np.diff(np.asarray(known.exits[name]), axis=0)))
+        uses[name] = ExitUse(name, width, who, left[who])
+    return uses
+
+
+def _nearest_exits(sol: Solution, plan: Any) -> Integers:
+    """(n,) exit nearest to the end of the path of each person, or -1 if they could not have run there in the time."""
+    polygon = walkable(plan)
+    inside = present(np.asarray(planar(sol).q[0]), polygon)
+    by = np.full(len(inside), -1)
+    for move in known_moves(moves(sol, plan)):
+        now = present(move.after, polygon) & ~move.gone
+        person = np.flatnonzero(inside & ~now)
+        ends = move.after[person]
+        far = np.array([distance_to_segment(ends, np.asarray(exit_, dtype=float)) for exit_ in plan.exits.values()])
+        reach = RUNNING_SPEED * (move.end - move.start)[person]
+        by[person] = np.where(far.min(axis=0) <= reach, far.argmin(axis=0), -1)
+        inside = now
+    return by
+
+
+def openings_of(plan: Any) -> dict[str, Array]:
+    """The exits, stairs and doors of a plan as segments (2, 2), by their names in messages.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
+    >>> list(openings_of(plan))
+    ["exit 'east'"]
+    """
+    named = {f"exit {name!r}": np.asarray(ends, dtype=float) for name, ends in plan.exits.items()}
+    named |= {f"stairs {name!r}": np.asarray(link.start) for name, link in getattr(plan, "links", {}).items()}
+    return named | {f"door {k}": np.asarray(ends) for k, ends in enumerate(getattr(plan, "doors", ()))}
+
+
+def distance_to_segment(x: Array, ends: Array) -> Array:
+    """(n,) the distance of the points x (n, 2) to the segment ends (2, 2).
+
+    >>> distance_to_segment(np.array([[0.0, 2.0], [5.0, 0.0]]), np.array([[-1.0, 0.0], [1.0, 0.0]])).tolist()
+    [2.0, 4.0]
+    """
+    along = ends[1] - ends[0]
+    part = np.clip((x - ends[0]) @ along / (along @ along), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(x - ends[0] - part[:, None] * along, axis=1))

@@ -1,0 +1,184 @@
+"""The main results of an evacuation: how long it takes, by which exits, how dense it is, where people jam."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jostle._tools.arguments import check_arguments
+from jostle.crowds.blockades import Blockade, blockade
+from jostle.crowds.crowding import level_of_service
+from jostle.crowds.delays import Jam, Travel, jams, travel
+from jostle.crowds.leaving import ExitUse, exit_use, known_plan
+from jostle.crowds.maps import MAP_FRAMES, CrowdMaps, crowd_maps
+from jostle.io.crowd_runs import planar
+from jostle.result.solution import Solution
+
+LEFT_FRACTION = 0.95
+"""Fraction of the people who have left at the second evacuation time."""
+MAX_VORONOI_PEOPLE = 1000
+"""Largest crowd with Voronoi densities; in larger ones people are counted in squares, which is much faster."""
+LONGEST_INTERVAL = 1.0
+"""Longest time between two saved frames (s) at which exits and flows are measured well: people who leave are seen close
+to their exit."""
+LARGEST_IN_MEMORY = 2**29
+"""Largest size of a run, in bytes, that is read into memory once instead of repeatedly from its file."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdSummary:
+    """The main results of a run; see `crowd_summary`."""
+
+    people: int
+    """Number of people who were inside at some saved time."""
+    inside: int
+    """Number of people inside at the end."""
+    never_inside: int
+    """Number of people who were inside at no saved time: they found no free place, or the run ended before."""
+    evacuation_time: float
+    """Time at which the last person left; NaN if somebody is still inside or never was."""
+    evacuation_time_95: float
+    """Time at which 95 % of the people had left; NaN if more than 5 % are still inside or never were."""
+    interval: float
+    """Longest time between two saved frames (s). Times are known to about this interval; beyond LONGEST_INTERVAL, exits
+    and flows are estimates."""
+    exits: dict[str, ExitUse]
+    left_elsewhere: int
+    """Number of people who left the plan without crossing an exit."""
+    travel: Travel
+    maps: CrowdMaps
+    """Maps of density and speed: Voronoi densities for up to MAX_VORONOI_PEOPLE people, otherwise counts in squares."""
+    jams: list[Jam]
+    blockade: Blockade | None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether nobody moves at the end although people are inside and want to walk."""
+        return self.blockade is not None and self.blockade.certain
+
+    def rows(self) -> dict[str, Any]:
+        """The results as plain values, for tables and JSON; a value that does not exist is None.
+
+        Lengths, times and speeds are in the units of the run: metres and seconds in scenarios.
+        """
+        density, t, place = self.maps.peak
+        there = ~np.isnan(self.travel.left)
+        loss, jammed = self.travel.loss[there], self.travel.jammed[there]
+        found = {
+            "people": self.people,
+            "inside_at_end": self.inside,
+            "evacuation_time": _known(self.evacuation_time),
+            "evacuation_time_95": _known(self.evacuation_time_95),
+            "time_between_frames": self.interval,
+            "exits": {name: _exit(use) for name, use in self.exits.items()},
+            "worst_density": _known(density),
+            "worst_density_at": None if np.isnan(density) else {"t": t, "x": place[0], "y": place[1]},
+            "level_of_service": None if np.isnan(density) else str(level_of_service(density)),
+            "mean_time_loss": _mean(loss) if self.travel.speeds_known else None,
+            "largest_time_loss": _known(float(loss.max(initial=0.0))) if self.travel.speeds_known else None,
+            "mean_time_in_jams": _mean(jammed),
+            "jams": [_jam(jam) for jam in self.jams],
+            "blocked": self.blocked,
+        }
+        if self.never_inside:
+            found["never_inside"] = self.never_inside
+        if self.left_elsewhere:
+            found["left_elsewhere"] = self.left_elsewhere
+        if self.blockade is not None:
+            found["blockade" if self.blocked else "standstill"] = str(self.blockade)
+        return found
+
+
+@check_arguments
+def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
+    """The main results of a run of people on a floor plan, from memory or from a file.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    CrowdSummary
+        The fields are `people`, `inside` at the end, `never_inside`, `evacuation_time`, `evacuation_time_95` (95 % have
+        left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
+        `crowd_maps`), `jams`, `blockade` and `blocked`; ``rows()`` gives plain values for tables and JSON.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"east": ((6, 2), (6, 3.2))})
+    >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
+    >>> sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=plan.empty, change=plan.changes(people))
+    >>> found = crowd_summary(sol)
+    >>> found.people, found.inside, found.exits["east"].count, found.blocked
+    (20, 0, 20, False)
+    >>> bool(0.0 < found.evacuation_time_95 <= found.evacuation_time <= sol.t[-1])
+    True
+    """
+    known, sol = known_plan(sol, plan, "crowd_summary"), _in_memory(sol)
+    journeys, uses = travel(sol, known), exit_use(sol, known)
+    came = ~np.isnan(journeys.left)
+    left = np.sort(np.where(came, journeys.left, np.inf))
+    inside, people = int(np.isinf(journeys.left).sum()), int(came.sum())
+    last = float(left[-1]) if len(left) else np.nan
+    most = float(left[int(np.ceil(LEFT_FRACTION * len(left))) - 1]) if len(left) else np.nan
+    return CrowdSummary(
+        people=people,
+        inside=inside,
+        never_inside=len(left) - people,
+        evacuation_time=last if np.isfinite(last) else np.nan,
+        evacuation_time_95=most if np.isfinite(most) else np.nan,
+        interval=float(np.diff(sol.t).max(initial=0.0)),
+        exits=uses,
+        left_elsewhere=people - inside - sum(use.count for use in uses.values()),
+        travel=journeys,
+        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES, counted=people > MAX_VORONOI_PEOPLE),
+        jams=jams(sol, known),
+        blockade=blockade(sol, known),
+    )
+
+
+def _in_memory(sol: Solution) -> Solution:
+    q: Any = planar(sol).q
+    small = 16 * int(np.prod(q.shape)) <= LARGEST_IN_MEMORY
+    return replace(sol, q=np.asarray(q[:]), u=np.asarray(sol.u[:])) if small else sol
+
+
+def _size(plan: Any) -> float:
+    """Side of the squares in which densities are measured: 1 m, or 1/200 of a plan that is wider than 200 m."""
+    low_x, low_y, high_x, high_y = plan.area.bounds
+    return float(max(1.0, max(high_x - low_x, high_y - low_y) / 200.0))
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _mean(values: Any) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _exit(use: ExitUse) -> dict[str, Any]:
+    ends = (float(use.t[0]), float(use.t[-1])) if use.count else (None, None)
+    return {
+        "people": use.count, "first": ends[0], "last": ends[1], "width": use.width, "flow": _known(use.flow),
+        "specific_flow": _known(use.specific),
+    }  # fmt: skip
+
+
+def _jam(jam: Jam) -> dict[str, Any]:
+    return {
+        "at": jam.opening, "people": jam.people, "t": jam.t, "x": float(jam.place[0]), "y": float(jam.place[1]),
+        "start": jam.start, "end": jam.end, "duration": jam.duration,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""`solve_by_events`: from impact to impact, without time steps."""

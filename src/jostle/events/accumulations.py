@@ -1,0 +1,92 @@
+"""Limits of infinitely many impacts in a finite time: recognised by the geometric sequence of the flight times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Integers
+
+MAX_PERIOD = 6
+"""Longest sequence of contacts whose repetition is recognised as an accumulation of impacts."""
+STEADY, STEADY_LONG = 1e-6, 1e-2
+"""Largest change of the ratio of successive flight times, over 1 - ratio, in an accumulation of impacts: of one
+contact, where the sequence is geometric, and of several in turn, where it becomes so."""
+REMAINING = 1e-8
+"""Impacts are no longer computed one by one where their limit is nearer than this fraction of their longest flight."""
+TIGHT = 100.0
+"""Impacts of several contacts in turn are no longer computed one by one where all their gaps, now and in
+the bounces that are left, are below this multiple of the round-off."""
+
+
+class RecentImpact(NamedTuple):
+    """What the recognition of accumulations needs to know of an impact."""
+
+    rows: tuple[int, ...]
+    flight: float
+    """Time since the impact before."""
+    speed: float
+    """Largest rate at which a gap closed."""
+    longest: float
+    """Longest flight in the sequence of impacts of the same few contacts."""
+    gap: Array
+    """(m,) gaps at the impact."""
+    noise: Array
+    """(m,) round-off of the gaps."""
+
+
+class Limit(NamedTuple):
+    """Where impacts accumulate."""
+
+    remaining: float
+    """Time from the last impact to the limit."""
+    error: float
+    rows: Integers
+
+
+def remember(
+    history: list[RecentImpact], rows: tuple[int, ...], flight: float, speed: float, gap: Array, noise: Array
+) -> None:
+    """Append an impact to the history in which accumulations are recognised."""
+    recent = history[-MAX_PERIOD:]
+    again = any(one.rows == rows for one in recent)
+    longest = max(recent[-1].longest, flight) if again else flight
+    history.append(RecentImpact(rows, flight, speed, longest, gap, noise))
+    if len(history) > 6 * MAX_PERIOD:
+        del history[: 3 * MAX_PERIOD]
+
+
+def limit_of(history: Sequence[RecentImpact], at_rest: Integers) -> Limit | None:
+    """Where the impacts accumulate; None if they do not, or if the limit is still far.
+
+    Impacts without time between them have reached their limit when all their contacts are `at_rest`, with gap rate 0.
+
+    >>> halved = [RecentImpact((0,), 0.5**k, 0.5**k, 1.0, np.zeros(1), np.zeros(1)) for k in range(40)]
+    >>> moving = np.zeros(0, dtype=int)
+    >>> limit_of(halved[:9], moving) is None, limit_of(halved, moving).remaining == 0.5**39
+    (True, True)
+    """
+    for period in range(1, min(MAX_PERIOD, len(history) // 3) + 1):
+        last = history[-3 * period :]
+        repeats = all(last[k].rows == last[k + period].rows for k in range(2 * period))
+        if not (repeats and all(last[k].speed > last[k + period].speed for k in range(2 * period))):
+            continue
+        rows = np.unique([row for one in last for row in one.rows])
+        T1, T2, T3 = (sum(one.flight for one in last[k * period : (k + 1) * period]) for k in range(3))
+        if T3 == 0.0 and np.isin(rows, at_rest).all():
+            return Limit(0.0, 0.0, rows)
+        if not 0.0 < T3 < T2 < T1:
+            continue
+        ratio, change = T3 / T2, abs(T3 / T2 - T2 / T1)
+        found = Limit(T3 * ratio / (1.0 - ratio), T3 * change / (1.0 - ratio) ** 2, rows)
+        end = last[-1]
+        left = max(one.speed for one in last[-period:]) * found.remaining  # how far gaps still open
+        near = left <= end.noise[rows].min() or found.remaining <= REMAINING * end.longest
+        in_turn = len({one.rows for one in last}) > 1
+        if near and change <= (STEADY_LONG if in_turn else STEADY) * (1.0 - ratio):
+            return found
+        if in_turn and (np.maximum(end.gap[rows], left) <= TIGHT * end.noise[rows]).all():
+            return found
+    return None

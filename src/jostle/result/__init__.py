@@ -1,0 +1,1 @@
+"""What a run returns: states, impacts, energies, statistics, and how it ended."""

@@ -1,0 +1,126 @@
+"""The impacts of a run, as its solution lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle._tools.arrays import Array, Integers
+from jostle.errors import InvalidValue
+
+
+@dataclass(frozen=True, eq=False)
+class Impacts:
+    """The impacts of a run: contacts that closed with a jump of the velocity, in order of time.
+
+    The schemes spread an impact over two steps. `after` is the rate after the second of them, and `impulse` is what the
+    contact gave in both: the jump of the momentum, and what balances the forces meanwhile. A ball of mass m that falls
+    on a floor gets m (after - before) + 2 h m g. Piles make many small impacts: `sol.impacts(speed=...)` leaves them
+    out.
+
+    `moment` has an error of order h^2 against the motion that the scheme computes, and none for a plane and a constant
+    force; the error of the scheme itself comes on top, which is of order h for `Maury`, and for all schemes after the
+    first impact.
+
+    Attributes
+    ----------
+    t : array, shape (k,)
+        Time that the step of each impact led to.
+    pairs : array of int, shape (k, 2)
+        Who met: (i, j) two bodies, (i, -1 - w) body i and wall w, (-1, c) constraint c.
+    before : array, shape (k,)
+        Rate of the gap before the impact; negative where the bodies approach.
+    after : array, shape (k,)
+        Rate of the gap after the impact.
+    impulse : array, shape (k,)
+        Impulse of the contact in the two steps of the impact.
+    moment : array, shape (k,)
+        Time inside the step at which the gap closed along a free flight; for `Paoli` with e > 0 a little before the
+        step.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> hits = jo.solve(ball, jo.MoreauJean(), t=0.9, h=0.08).impacts()
+    >>> hits.t.round(9).tolist(), hits.moment.round(9).tolist()
+    ([0.56], [0.5])
+    >>> float((hits.impulse - (hits.after - hits.before))[0].round(9))         # 2 h m g
+    1.6
+    """
+
+    t: Array
+    pairs: Integers
+    before: Array
+    after: Array
+    impulse: Array
+    moment: Array
+
+    def faster_than(self, speed: float) -> Impacts:
+        """The impacts whose gaps closed faster than this speed."""
+        hard = -self.before > speed
+        rates = self.before[hard], self.after[hard]
+        return Impacts(self.t[hard], self.pairs[hard], *rates, self.impulse[hard], self.moment[hard])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __iter__(self) -> Iterator[tuple[float, tuple[int, int], float, float, float]]:
+        for k in range(len(self)):
+            i, j = (int(body) for body in self.pairs[k])
+            yield float(self.t[k]), (i, j), float(self.before[k]), float(self.after[k]), float(self.impulse[k])
+
+    def __str__(self) -> str:
+        lines = [f"{len(self)} impact{'s' * (len(self) != 1)}", "         t  pair          before     after   impulse"]
+        for t, (i, j), before, after, impulse in self:
+            lines.append(f"{t:10.4f}  {pair_name(i, j):10s} {before:9.4f} {after:9.4f} {impulse:9.4f}")
+        return "\n".join(lines)
+
+
+def pair_name(i: int, j: int) -> str:
+    """The two bodies, the body and the wall, or the row that a pair of `Contacts.pairs` stands for.
+
+    >>> pair_name(0, 1), pair_name(0, -3), pair_name(-1, 2)
+    ('0 - 1', '0 - wall 2', 'row 2')
+    """
+    return f"{i} - {j}" if i >= 0 and j >= 0 else f"{i} - wall {-1 - j}" if i >= 0 else f"row {j}"
+
+
+# The contacts of the saved times of a solution: how long their impulses acted, and all of them as a table.
+
+
+def duration_of(sol: Any, k: int) -> float:
+    """`Solution.duration` of a saved time."""
+    if not sol.contacts_saved:
+        raise InvalidValue(
+            "this run contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+        )
+    if sol.order == 1 or not np.any(sol.multipliers[k]):
+        return 1.0
+    if sol.durations is None or not np.isfinite(sol.durations[k]):
+        raise InvalidValue(
+            f"the time over which the impulses of t = {sol.t[k]:g} acted is not known, so neither are forces: write it "
+            f"into the file with jo.io.Writer.frame(duration=...)"
+        )
+    return float(sol.durations[k])
+
+
+def impulse_table(sol: Any) -> dict[str, NDArray[Any]]:
+    """`Solution.impulses`."""
+    active = [np.flatnonzero(p) for p in sol.multipliers]
+    counts = [len(rows) for rows in active]
+    durations = [sol.duration(k) for k in range(len(sol.t))]
+    pairs = np.concatenate([pairs[rows] for pairs, rows in zip(sol.pairs, active, strict=True)]).reshape(-1, 2)
+    impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(sol.multipliers, active, strict=True)])
+    return {
+        "t": np.repeat(sol.t, counts),
+        "pair": np.array([pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
+        "first": pairs[:, 0],
+        "second": pairs[:, 1],
+        "impulse": impulse,
+        "force": impulse / np.repeat(durations, counts),
+    }

@@ -1,0 +1,348 @@
+"""What a run writes down while it goes: frames, statistics, impacts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Integers, lowest, moved_to, place_of, to_host
+from jostle.convex.metric import Metric
+from jostle.problems import Motion
+from jostle.result.impacts import Impacts
+from jostle.result.solution import Solution
+from jostle.schemes.state import POSITION_ROUND_OFF, State
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, by_pair
+from jostle.solvers.base import MAX_NAME_LENGTH
+
+# When an impact happened inside a time step: the root of the gap along the free flight around the step.
+#
+# A scheme knows at which step a contact closed. Around the start t^n of this step the motion without the contact is
+#
+#     q(t^n + s) = q^n + s v + s^2 a / 2,
+#
+# with the velocity v at t^n and the acceleration a where it is constant (else a = 0 here). Maury's and Paoli's
+# velocities, with which q^n = q^{n-1} + h u^n, belong to the middle of the last step, so that v = u^n + h a / 2; those
+# of Moreau and Jean are v = u^n. The gap, linear in q, has its first root at a time whose error is O(h^2) against the
+# motion that the scheme computes, and zero for a plane and a constant force. Errors of q^n come on top.
+
+
+SAME_STEP = 1e-9
+"""A step that differs from h u by less than this fraction of it is h u."""
+
+
+def constant_acceleration(problem: Motion) -> Array | None:
+    """M^-1 f where force and mass are constant; None where they are functions."""
+    if problem.constant_force is None or not isinstance(problem.mass, Metric):
+        return None
+    return problem.mass.solve(problem.constant_force.ravel())
+
+
+class ImpactTimes:
+    """Finds the times of impacts in the steps of one run."""
+
+    def __init__(self, acceleration: Array | None):
+        self.acceleration = acceleration
+        self.steps: list[tuple[Any, float]] = []
+        """Start q and length h of the last two steps."""
+
+    def begin(self, before: State, h: float) -> None:
+        """Note the step of length h that begins here."""
+        self.steps = [*self.steps[-1:], (before.q, h)]
+
+    def find(self, before: State, contacts: Contacts, rate: Array) -> Array:
+        """The times at which contacts closed in the step from `before`, which approached at these rates."""
+        h = self.steps[-1][1]
+        if contacts.at is None:
+            return np.full(len(rate), before.t + h)
+        gap = contacts.gap
+        if contacts.gap_at is not None:
+            gap = contacts.gap_at(before.t, place_of(gap).arange(len(gap)))
+        gap = gap + contacts.G @ (before.q - contacts.at).ravel()
+        earliest, bend = 0.0, 0.0 * rate
+        if self.acceleration is not None:
+            bend = contacts.G @ moved_to(self.acceleration, rate)
+        if len(self.steps) == 2:
+            (q, earliest), u = self.steps[0], before.u
+            off = np.abs(before.q - q - earliest * u).max()
+            if off <= SAME_STEP * earliest * np.abs(u).max():
+                rate = rate + earliest / 2.0 * bend
+        s = _first_root(gap, rate, bend / 2.0)
+        inside = np.isfinite(s) & (s <= h) & (s >= -earliest)
+        return before.t + np.where(inside, s, h)
+
+
+def _first_root(c: Array, b: Array, a: Array) -> Array:
+    """Where c + b s + a s^2 goes from positive to negative, near 0 if b < 0; not finite if it does not.
+
+    >>> _first_root(np.array([1.0, -1.0, 0.0, 1.0]), np.array([-2.0, -2.0, 1.0, 1.0]), np.array([0.0, 0.0, -2.0, 0.0]))
+    array([ 0.5, -0.5,  0.5,  inf])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(b * b - 4.0 * a * c)
+        falling = 2.0 * c / (root - b)
+        rising = np.where(a < 0.0, (b + root) / (-2.0 * a), np.inf)
+        return np.where(b < 0.0, falling, rising)
+
+
+# Which contacts close in a step and how fast, and the work of contacts and moving walls.
+
+
+MIN_APPROACH = 1e-9
+"""A gap that closes at less than this fraction of the velocities is not an approach."""
+NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+class ImpactLog:
+    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities."""
+
+    def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
+        self.within, self.linearised = within, linearised
+        self.events: list[tuple[float, Integers, Array, Array, Array, Array]] = []
+        self.times = ImpactTimes(None)
+        pairs, p, _ = contacts_of(start)
+        self.touching = pairs[p != 0.0]
+        self.fresh: Contacts | None = None
+        self.same: tuple[Any, Any] = None, None
+        """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
+
+    def add(self, before: State, after: State, h: float) -> None:
+        contacts, p = after.contacts, after.multipliers
+        assert contacts is not None
+        self.times.begin(before, h)
+        active = p != 0.0 if contacts.equal is None else (p != 0.0) & ~contacts.equal  # equalities do not close
+        unchanged = contacts.pairs is self.same[1] and active.tobytes() == self.same[0].tobytes()
+        self.same = active, contacts.pairs
+        if unchanged and self.fresh is None:
+            return
+        rows = np.flatnonzero(active)
+        pairs = contacts.pairs[rows]
+        self._second_step(before, after, h, pairs, p[rows])
+        touching = moved_to(self.touching, pairs)
+        new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
+        if len(new):
+            chosen = self.within.in_motion(contacts, before.q).only(new)
+            drift = drifts(chosen, before.t, h, self.linearised)
+            rate = chosen.G @ before.u.ravel() + drift[0]
+            speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
+            rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
+            rate_after = chosen.G @ after.u.ravel() + drift[1]
+            moments = self.times.find(before, chosen, rate)
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments))))
+            self.fresh = chosen
+        self.touching = pairs
+
+    def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
+        """Continue the impact of the step before in this step."""
+        if self.fresh is None:
+            return
+        chosen = self.fresh
+        _, _, _, rate_after, impulse, _ = self.events[-1]
+        impulse += to_host(by_pair(pairs, p, chosen.pairs))
+        rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
+        self.fresh = None
+
+    def result(self) -> Impacts:
+        if not self.events:
+            nothing = np.zeros(0)
+            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
+        t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
+        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 6)]
+        return Impacts(t, *columns)
+
+
+def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
+    """dg/dt of contacts before and after a step from t to t + h, where their bodies stay.
+
+    A step that keeps linearised constraints has one rate of each wall; other steps have one at each of their ends.
+    """
+    if contacts.gap_at is None or not linearised:
+        return contacts.drifts(t, h)
+    rows = place_of(contacts.gap).arange(len(contacts.gap))
+    mean = (contacts.gap_at(t + h, rows) - contacts.gap_at(t, rows)) / h
+    return mean, mean
+
+
+def works(within: ConstraintSet, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
+    """The energy that the contacts dissipated in a step of a `Motion`, and the work of walls and radii that move.
+
+    The kinetic energy changes by the impulses times the mean of the two velocities. With the rates c = G u + dg/dt of
+    the gaps, the contacts add p . G (u^n + u^{n+1}) / 2 = p . (c^n + c^{n+1}) / 2 - p . (d^n + d^{n+1}) / 2: what is
+    dissipated, with the other sign, and the work of what moves.
+    """
+    contacts, p = after.contacts, after.multipliers
+    assert contacts is not None
+    rows = np.flatnonzero(p)
+    if len(rows) == 0:
+        return 0.0, 0.0
+    mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
+    if within.moving is False:
+        return -float((p * mean).sum()), 0.0
+    drift = drifts(within.in_motion(contacts, before.q).only(rows), before.t, h, linearised)
+    work = -0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
+    return work - float((p * mean).sum()), work
+
+
+def contacts_of(state: State) -> tuple[Integers, Array, Array]:
+    """The pairs, multipliers and normals of the step that led to the state."""
+    if state.contacts is None:
+        return NO_PAIRS, state.multipliers, np.zeros((0, 0))
+    return state.contacts.pairs, state.multipliers, state.contacts.normals
+
+
+# What is recorded about each step of a run.
+
+
+STATISTICS = np.dtype(
+    [
+        ("t", float),
+        ("h", float),
+        ("rows", np.int64),
+        ("active", np.int64),
+        ("iterations", np.int64),
+        ("primal", float),
+        ("dual", float),
+        ("complementarity", float),
+        ("overshoot", float),
+        ("converged", bool),
+        ("solver", f"U{MAX_NAME_LENGTH}"),
+        ("dissipated", float),
+        ("wall_work", float),
+    ]
+)
+"""One record per step: the time it led to, its length, the rows and active rows of its projection, iterations, the
+three dimensionless residuals of the projection, the deepest overlap that `primal` does not bound, whether it converged,
+which solver did it, and of a `Motion` the energy that its contacts dissipated and the work of moving walls and radii.
+
+`primal` is the worst violation of the constraints that were projected on, over the smallest radius. With `Maury` and
+`Venel` it bounds every overlap of convex gaps; with `CatchingUp`, and `Paoli` with e = 0, it is the worst overlap.
+`overshoot`, over the same length, is the true overlap of the positions reached where `primal` does not give it: behind
+curved walls, and everywhere with `MoreauJean`, and with `Paoli` if e > 0. ``sol.overlap`` is the larger of both. Where
+the set has no radius, `overshoot` is the depth itself."""
+
+
+def shown(state: State) -> Array:
+    """q, NaN for those who are not there."""
+    return state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
+
+
+def smallest_gap(problem: Any, state: State) -> float:
+    """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
+    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).margin, np.inf)
+
+
+def record_of(problem: Any, linearised: bool, before: State, state: State, h: float) -> tuple[Any, ...]:
+    """A record of `STATISTICS` of the step of length h that led to the state.
+
+    `linearised` says whether the step kept linearised constraints.
+    """
+    P = state.projection
+    assert P is not None
+    energy = works(problem.within, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
+    r, p = P.residual, state.multipliers
+    return (
+        state.t, h, len(p), int(np.count_nonzero(p)), P.iterations, r.primal, r.dual, r.complementarity,
+        state.overshoot, P.converged, P.solver, *energy,
+    )  # fmt: skip
+
+
+class Recording(Protocol):
+    """What `solve` asks of a recorder, in memory or in a file."""
+
+    @property
+    def saved_at(self) -> float:
+        """The time of the last saved state."""
+
+    @property
+    def broken(self) -> bool:
+        """True if nothing can be saved any more."""
+
+    def save(self, state: State) -> None:
+        """Keep a state."""
+
+    def add(self, before: State, after: State, h: float) -> None:
+        """Note a step of length h."""
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """Number of frames and of step records that were given to a file."""
+
+    def commit(self) -> None:
+        """Make all that was given to a file safe."""
+
+    def solution(self, status: str) -> Solution:
+        """The end."""
+
+
+class Frame(NamedTuple):
+    """What is kept of a saved state."""
+
+    t: float
+    q: Array
+    u: Array
+    multipliers: Array
+    pairs: Integers
+    normals: Array
+    z: Array | None
+    duration: float
+
+
+class Recorder:
+    """Collects what becomes the `Solution`."""
+
+    broken = False
+    """True if nothing can be saved any more."""
+    counted = (0, 0)
+    """Number of frames and of step records in a file."""
+
+    def __init__(self, problem: Any, scheme: Any, start: State):
+        self.problem, self.scheme = problem, scheme
+        self.frames: list[Frame] = []
+        self.stats: list[tuple[Any, ...]] = []
+        self.log = ImpactLog(problem.within, start, scheme.linearises) if isinstance(problem, Motion) else None
+        if self.log is not None:
+            self.log.times = ImpactTimes(constant_acceleration(problem))
+        self.save(start)
+
+    @property
+    def saved_at(self) -> float:
+        """The time of the last saved state."""
+        return self.frames[-1].t
+
+    def save(self, state: State) -> None:
+        pairs, multipliers, normals = contacts_of(state)
+        z = getattr(state.memory, "z", None)
+        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z, state.duration))
+
+    def commit(self) -> None:
+        """Nothing is in a file."""
+
+    def add(self, before: State, after: State, h: float) -> None:
+        self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
+        if self.log is not None:
+            self.log.add(before, after, h)
+
+    def solution(self, status: str) -> Solution:
+        frames = self.frames
+        paoli = [frame.z for frame in frames[1:] if frame.z is not None]
+        return Solution(
+            self.problem,
+            self.scheme,
+            _frozen(np.array([frame.t for frame in frames])),
+            _frozen(np.stack([frame.q for frame in frames])),
+            _frozen(np.stack([frame.u for frame in frames])),
+            tuple(frame.multipliers for frame in frames),
+            tuple(frame.pairs for frame in frames),
+            tuple(frame.normals for frame in frames),
+            np.array(self.stats, dtype=STATISTICS),
+            status,
+            _frozen(np.stack([frames[0].q, *paoli])) if paoli else None,
+            None if self.log is None else self.log.result(),
+            durations=_frozen(np.array([frame.duration for frame in frames])),
+        )
+
+
+def _frozen(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,398 @@
+"""`Solution`, the result of `solve`: trajectory, contact impulses, and how well each step was solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle._tools.arrays import Array, Integers
+from jostle._tools.displays import html
+from jostle.errors import InvalidValue
+from jostle.problems import Motion, Sweeping
+from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
+from jostle.result.facts import Facts, drawable
+from jostle.result.impacts import Impacts, duration_of, impulse_table
+from jostle.result.status import MESSAGES, run_in_words
+from jostle.sets.presence import gap_of_present
+from jostle.sets.shapes import Shape
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """The result of a run: trajectory, contact impulses, and how well each step was solved.
+
+    ``sol(t)`` is the position at any time of the run, affine between the saved times.
+
+    Attributes
+    ----------
+    problem : Motion or Sweeping or None
+        The problem that was solved; None for a file that was read without it.
+    scheme : Scheme or None
+        The scheme of the run; None for a file that was read without it.
+    t : array, shape (k,)
+        The saved times.
+    q : array, shape (k, ...)
+        Positions at the saved times, in the shape of q0; NaN for a body that was not present.
+    u : array, shape (k, ...)
+        Velocities at the saved times.
+    multipliers : tuple of k arrays, each of shape (m,)
+        For each saved time, p >= 0 for each contact of the step that led there: impulses in second order, reactions M
+        (u - U) = G^T p in first order. Those of equalities have any sign: p < 0 is the tension of a rod. They are not
+        unique where contacts depend on each other.
+    pairs : tuple of k arrays of int, each of shape (m, 2)
+        For each saved time, who the multipliers act between; see `Contacts`.
+    normals : tuple of k arrays, each of shape (m, d)
+        For each saved time, the unit vectors from the first body of a pair to the second, or into the wall: the impulse
+        on the first body is -p times the normal. The shape is (m, 0) where the constraints are not contacts of bodies.
+    stats : structured array, one record for each step
+        The steps, saved or not, with the fields `t`, the time that the step led to; `h`, its length; `rows` and
+        `active`, the number of rows of its projection and of rows with a multiplier; `iterations`; `primal`, `dual` and
+        `complementarity`, the residuals; `overshoot`, the overlap of q that `primal` does not bound, as a fraction of
+        the smallest radius; `converged`; `solver`, its name; and for a `Motion` `dissipated`, the energy that its
+        contacts took, and `wall_work`, the work of moving walls and radii.
+    status : str
+        How the run ended. "finished": it reached its end time. "stopped": the condition `until` was met. "blocked":
+        nobody moved for a while. "not converged": some step missed the tolerance. "budget": a `Budget` was not enough
+        for the tolerance in some step. "interrupted": by Ctrl-C. "failed": by an error. "running": the file has no end
+        yet. "killed": the process that wrote the file ended without notice.
+    z : array, shape (k, ...), or None
+        `Paoli` only: the projected positions Z^n, which are in K even where q is not.
+    recorded : Impacts or None
+        All impacts of the run, which `impacts` selects from; None in first order and for a file.
+    radii : array or None
+        Radii of the bodies at each saved time, for a solution that was read from a file; otherwise None, and the
+        problem has them.
+    durations : array, shape (k,), or None
+        Time over which the multipliers of each saved time acted, NaN where it is not known; see `duration`.
+    order : int
+        2 for a `Motion`, whose multipliers are impulses; 1 for a `Sweeping`, whose multipliers are not; 0 if it is not
+        known.
+    walls : int or None
+        Number of walls, touched or not, for a solution that was read from a file.
+    contacts_saved : bool
+        False for a file that was written without contacts.
+    stored_facts : Facts or None
+        What the file says about its problem, for a solution that was read from a file.
+    stored_shapes : sequence or None
+        Shapes of the walls at each saved time, for a solution that was read from a file.
+    refinement : Refinement or None
+        How the time step was chosen, for a solution of ``solve(..., tol=...)``.
+    facts : Facts
+        Masses, names of walls, groups and units, from the file or from the problem.
+    message : str
+        How the run ended, in words.
+    overlap : float
+        Worst overlap of all steps, saved or not, as a fraction of the length of its constraint, such as the smallest
+        radius; in the unit of the gap if a constraint has no length.
+    residual : float
+        Worst residual of all steps.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
+    >>> sol.status, sol.t.shape, sol.q.shape, sol(0.105).round(4).tolist()
+    ('finished', (101,), (101, 1), [0.9395])
+    """
+
+    problem: Any
+    scheme: Any
+    t: Array
+    q: Array
+    u: Array
+    multipliers: tuple[Array, ...]
+    pairs: tuple[Integers, ...]
+    normals: tuple[Array, ...]
+    stats: NDArray[Any]
+    status: str
+    z: Array | None = None
+    recorded: Impacts | None = None
+    radii: Any = None
+    durations: Array | None = None
+    order: int = 0
+    walls: int | None = None
+    contacts_saved: bool = True
+    stored_facts: Facts | None = None
+    stored_shapes: Any = None
+    refinement: Any = None
+    _repr_html_ = html
+
+    def __post_init__(self) -> None:
+        if isinstance(self.problem, Motion | Sweeping):
+            object.__setattr__(self, "order", 2 if isinstance(self.problem, Motion) else 1)
+
+    def __repr__(self) -> str:
+        return f"Solution({run_in_words(self)})"
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Masses, names of walls, groups and units, from the file or from the problem."""
+        if self.stored_facts is not None:
+            return self.stored_facts
+        if not isinstance(self.problem, Motion | Sweeping):
+            return Facts(order=self.order, walls=self.walls)
+        return Facts.of(self.problem, t=float(self.t[0]), q=np.asarray(self.q[0]))
+
+    def shapes(self, k: int) -> tuple[Shape, ...]:
+        """The shapes of the walls at one saved time.
+
+        Parameters
+        ----------
+        k : int
+            Number of the saved time; negative numbers count from the end.
+
+        Returns
+        -------
+        tuple of Shape
+            One for each wall that can be drawn; empty if neither a file nor the problem knows them.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[[0.0, 1.0]], within=jo.HalfSpace([0.0, 1.0], offset=lambda t: t - 1.0))
+        >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.5)
+        >>> [shape.points.tolist() for shape in sol.shapes(-1)]
+        [[[0.0, 1.0], [0.0, 0.0]]]
+        """
+        if self.stored_shapes is not None:
+            return tuple(self.stored_shapes[k])
+        if not isinstance(self.problem, Motion | Sweeping):
+            return ()
+        return drawable(self.problem.within, float(self.t[k]), self.facts.dimension)
+
+    @property
+    def message(self) -> str:
+        """How the run ended, in words."""
+        return MESSAGES.get(self.status, self.status)
+
+    def __call__(self, t: float | Array) -> Array:
+        """Position at time t, affine between the saved times: u_h in Paoli 2010, q_h in the other papers.
+
+        Parameters
+        ----------
+        t : float or array_like
+            Times between the first and the last saved time.
+
+        Returns
+        -------
+        array
+            Positions, in the shape of `t` followed by that of q0.
+
+        Raises
+        ------
+        InvalidValue
+            If a time lies outside the run.
+        """
+        times = np.asarray(t, dtype=float)
+        if not ((times >= self.t[0]) & (times <= self.t[-1])).all():
+            raise InvalidValue(f"t must lie in [{self.t[0]:g}, {self.t[-1]:g}], not {t}")
+        if len(self.t) == 1:
+            return np.broadcast_to(self.q[0], times.shape + self.q.shape[1:]).copy()
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        part = (times - self.t[k]) / (self.t[k + 1] - self.t[k])
+        part = part.reshape(part.shape + (1,) * (self.q.ndim - 1))
+        return (1.0 - part) * self.q[k] + part * self.q[k + 1]
+
+    def impacts(self, speed: float = 0.0) -> Impacts:
+        """The impacts of the run that were faster than a given speed.
+
+        Parameters
+        ----------
+        speed : float, default 0.0
+            Impacts whose gap closed at this rate or more slowly are left out.
+
+        Returns
+        -------
+        Impacts
+            Times, pairs, gap rates before and after, and impulses; it prints as a table.
+
+        Raises
+        ------
+        InvalidValue
+            If the problem is of first order, or the solution was read from a trajectory file: files do not hold
+            impacts.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+        >>> sol = jo.solve(ball, jo.MoreauJean(), t=1.2, h=0.01)
+        >>> len(sol.impacts()), len(sol.impacts(speed=3.0))
+        (2, 1)
+        """
+        found = self.recorded
+        if found is None and self.radii is not None:
+            raise InvalidValue("impacts are not stored in trajectory files; run without output= to get them")
+        if found is None:
+            raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
+        return found.faster_than(speed)
+
+    def energy(self) -> Energy:
+        """Kinetic and potential energy at the saved times.
+
+        The kinetic energy is 1/2 |u|_M^2. The potential energy is the potential of the problem, or -f . q if the force
+        is constant. q and u belong to the same instant only up to half a step: the velocities of `Maury` and `Paoli`
+        are those of the step that led to q, so the sum is off by O(h), and by more in the two steps of an impact.
+
+        Returns
+        -------
+        Energy
+            Arrays `kinetic`, `potential` and `total`, one number for each saved time; `potential` and `total` are None
+            if the potential is not known.
+
+        Raises
+        ------
+        InvalidValue
+            If the problem is of first order, the file does not hold the masses, or the potential does not match the
+            force at a saved time.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[1.0], v0=[2.0], force=[-10.0])
+        >>> found = jo.solve(ball, jo.Maury(), t=0.5, h=0.25).energy()
+        >>> found.kinetic.tolist(), found.potential.tolist()
+        ([2.0, 0.125, 4.5], [10.0, 8.75, 1.25])
+        """
+        if self.order == 1:
+            raise InvalidValue("a first-order problem has no kinetic energy")
+        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u)
+        return Energy(kinetic, potential_of(self.problem, self.facts, (self.t, self.q, self.u)))
+
+    def energy_balance(self) -> EnergyBalance:
+        """Where the energy of a `Motion` went: work of forces, work of moving walls, dissipation, and the error.
+
+        The parts of the contacts are summed over all steps, saved or not. The work of a force that is a function is
+        computed along the saved states, and needs all of them (``every=1``) to be accurate; with a constant force, or
+        with ``Motion(potential=...)``, any `every` will do. The error is of order h; with `MoreauJean` and a constant
+        force it is round-off. With e = 1 there is a warning (`EnergyDrift`) if a notable part of the energy changed.
+
+        Returns
+        -------
+        EnergyBalance
+            Kinetic energy, works, dissipation and error from the start to each saved time; it prints as a table.
+
+        Raises
+        ------
+        InvalidValue
+            If the problem is of first order, or a file does not hold the masses or the force: give the problem,
+            ``jo.io.read(path, problem)``.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> piston = jo.HalfSpace([1.0], offset=lambda t: 2.0 * t)
+        >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=piston, law=jo.Restitution(1.0))
+        >>> found = jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.01).energy_balance()
+        >>> [round(float(part[-1]), 9) + 0.0 for part in (found.kinetic, found.work_of_walls, found.dissipated)]
+        [12.5, 12.0, 0.0]
+        """
+        return balance(self.problem, (self.t, self.q, self.u), self.energy(), self.stats)
+
+    def impulses(self) -> dict[str, NDArray[Any]]:
+        """The contacts with an impulse at the saved times, as the columns of a table in order of time.
+
+        Steps that were not saved are not in the table. ``pandas.DataFrame(sol.impulses())`` makes a data frame.
+
+        Returns
+        -------
+        dict of str to array
+            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2"; `first` and `second`, the
+            numbers of `Contacts.pairs`; `impulse`, of the step that led to the time; `force`, the impulse divided by
+            its duration. In first-order problems `impulse` and `force` are both the reaction p.
+
+        Raises
+        ------
+        InvalidValue
+            If a file does not hold contacts, or does not say how long their impulses acted.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[0.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+        >>> table = jo.solve(ball, jo.Maury(), t=0.5, h=0.25).impulses()
+        >>> {name: column.tolist() for name, column in table.items() if name in ("t", "pair", "impulse", "force")}
+        {'t': [0.25, 0.5], 'pair': ['0 - wall 0', '0 - wall 0'], 'impulse': [2.5, 2.5], 'force': [10.0, 10.0]}
+        """
+        return impulse_table(self)
+
+    def duration(self, k: int) -> float:
+        """The time over which the multipliers p of a saved time acted: the forces are p / duration.
+
+        In a second-order problem it is the length of the step that led to the saved time (with `Paoli` the mean of its
+        last two steps, whose middles its velocities belong to). In a first-order problem p is not an impulse, and the
+        duration is 1.
+
+        Parameters
+        ----------
+        k : int
+            Number of the saved time; negative numbers count from the end.
+
+        Returns
+        -------
+        float
+            The duration, in the unit of `t`.
+
+        Raises
+        ------
+        InvalidValue
+            If a file does not hold contacts, or does not say how long their impulses acted.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[0.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+        >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.25)
+        >>> sol.duration(-1), float(sol.multipliers[-1][0] / sol.duration(-1))
+        (0.25, 10.0)
+        """
+        return duration_of(self, k)
+
+    def gaps(self) -> Array:
+        """The smallest gap at each saved time.
+
+        Returns
+        -------
+        array, shape (k,)
+            Smallest gap, where an equality counts as -|g_i|: a negative number is an overlap or a violated equality.
+
+        Raises
+        ------
+        InvalidValue
+            If the solution was read from a file without its problem: the admissible set is not in the file.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+        >>> jo.solve(ball, jo.Maury(), t=0.5, h=0.25).gaps().tolist()
+        [1.0, 0.375, 0.0]
+        """
+        if self.problem is None:
+            raise InvalidValue(
+                "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"
+            )
+        return np.array([gap_of_present(self.problem.within, t, q) for t, q in zip(self.t, self.q, strict=True)])
+
+    @property
+    def overlap(self) -> float:
+        """Worst overlap of all steps, as a fraction of a length such as the smallest radius, if its constraint has one.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> balls = jo.Motion(q0=[0.0, 1.5], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
+        >>> round(jo.solve(balls, jo.Paoli(), t=1.0, h=0.04).overlap, 3)       # 0.02 of 0.5
+        0.04
+        """
+        return float(max(self.stats[name].max(initial=0.0) for name in ("primal", "overshoot")))
+
+    @property
+    def residual(self) -> float:
+        """Worst residual of all steps."""
+        return float(max(self.stats[name].max(initial=0.0) for name in ("primal", "dual", "complementarity")))

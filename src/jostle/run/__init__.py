@@ -1,0 +1,1 @@
+"""`solve`: the time loop, and what it is made of."""

@@ -1,0 +1,110 @@
+"""Where a run is computed: its problem goes to the device once, and its states come back where they are needed.
+
+A state that is not needed on the host stays there. What does not run on a device is refused by name before anything is
+computed: each scheme, solver and set says what it can do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jostle._tools.arrays import read_only, to_device, to_host
+from jostle.convex.metric import Metric
+from jostle.errors import DeviceUnavailable
+from jostle.kernels import devices, offers
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.base import STIFF, Scheme, able, in_words, needs_of
+from jostle.schemes.state import State
+from jostle.solvers import SOLVERS
+
+MOST_DIMENSIONS = 3
+"""Of the space that bodies live in, on a device."""
+
+
+def array_module(device: str) -> Any:
+    """The module of the arrays of a device, numpy or cupy; `DeviceUnavailable` if the device cannot be used.
+
+    >>> array_module("cpu").__name__
+    'numpy'
+    """
+    try:
+        return devices.array_module(device)
+    except RuntimeError as error:
+        raise DeviceUnavailable(str(error)) from None
+
+
+class Device:
+    """The device of one run, "cpu" or "cuda".
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
+    >>> cpu = Device("cpu", ball, jo.Maury())
+    >>> cpu.problem is ball
+    True
+    """
+
+    def __init__(self, name: str, problem: Any, scheme: Scheme):
+        self.place = array_module(name)
+        if self.place is not np:
+            _check(name, self.place, problem, scheme)
+        self.problem = problem if self.place is np else problem.on(self.place)
+        """What the steps are computed from."""
+        self._seen: tuple[State, State] | None = None
+        """The state that was last moved: there, and here."""
+
+    def host(self, state: State) -> State:
+        """A state of the run with arrays of NumPy, moved once however many look at it."""
+        if self.place is np:
+            return state
+        if self._seen is None or self._seen[0] is not state:
+            here = to_host(state)
+            read_only(here.q)
+            read_only(here.u)
+            self._seen = state, here
+        return self._seen[1]
+
+    def moved(self, state: State) -> State:
+        """A state with arrays of NumPy as one of the run; what it shares with the last one is not moved again."""
+        if self.place is np:
+            return state
+        if self._seen is None:
+            moved = to_device(state, self.place)
+        else:
+            fields = zip(state, self._seen[1], self._seen[0], strict=True)
+            moved = State(*(old if new is known else to_device(new, self.place) for new, known, old in fields))
+        self._seen = moved, state
+        return moved
+
+
+def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
+    """Refuse what does not run on a device."""
+    if not scheme.on_devices:
+        others = [each.__name__ for each in able(needs_of(problem)).values() if getattr(each, "on_devices", False)]
+        remedy = f"use {in_words(others)}, or" if others else "use"
+        raise DeviceUnavailable(f"{type(scheme).__name__} does not run on {name}; {remedy} device='cpu'")
+    if STIFF in needs_of(problem):
+        raise DeviceUnavailable(f"a StiffForce is not computed on {name}; use device='cpu'")
+    dimension = problem.q0.shape[-1] if problem.q0.ndim == 2 else 1
+    if dimension > MOST_DIMENSIONS:
+        raise DeviceUnavailable(f"on {name} bodies live in at most {MOST_DIMENSIONS} dimensions, not {dimension}")
+    refused = [repr(Q) for Q in getattr(problem.within, "sets", (problem.within,)) if not Q.on_devices]
+    if refused:
+        raise DeviceUnavailable(f"{refused[0]} cannot be computed on {name}; use device='cpu'")
+    array = place.asarray(np.zeros(1))
+    if not offers(array, scheme.solver.kernels):
+        served = [each.__name__ for _, each in SOLVERS.items() if offers(array, each.kernels)]
+        raise DeviceUnavailable(f"{scheme.solver.name} has no kernels for {name}; use {in_words(served)}")
+    if not _one_mass_a_body(problem):
+        raise DeviceUnavailable(f"on {name} each body has one mass; give a number, or one for each body, as mass=")
+
+
+def _one_mass_a_body(problem: Motion | Sweeping) -> bool:
+    mass = problem.mass
+    if mass is None:
+        return True
+    if not isinstance(mass, Metric) or not mass.diagonal:
+        return False
+    each = mass.mass.reshape(len(problem.q0) if problem.q0.ndim == 2 else 1, -1)
+    return bool((each == each[:, :1]).all())
