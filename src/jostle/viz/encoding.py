@@ -33,7 +33,8 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
-from jostle.viz.fields import VACUUM, ShownDensity, colours, density_in, unit_of, values
+from jostle.viz.fields import VACUUM, ShownDensity, colours, density_in, unit_of
+from jostle.viz.fields import values as field_values
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE_PERCENTILE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene
@@ -446,7 +447,7 @@ class FieldScales:
         """Add a frame."""
         self.taken += 1
         for name in colours(self.images):
-            found = values(frame.fields, name)
+            found = field_values(frame.fields, name)
             found = found[np.isfinite(found)]
             if name == "pressure":
                 found = found[found > 0.0]
