@@ -1,4 +1,4 @@
-// Light and dark colours; THEMES comes from jostle/colours.py.
+// Light and dark colours; THEMES comes from jostle/_tools/colours.py.
 
 const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 
