@@ -1,7 +1,7 @@
-"""Draws the layers of jostle from its imports: python docs/layers.py layers.svg
+"""Draws the house from its imports, a floor for each package: python docs/layers.py house.svg
 
-A row imports the columns that have a number: how many of its files do. All numbers lie to the right of the diagonal,
-since imports go down only. Modules between two packages share a row.
+A floor says what the package is for and how long it is. The dots on its right are the packages that it imports, the
+larger the more of its files do. All dots lie on one side of the diagonal, since imports go down only.
 """
 
 import ast
@@ -9,7 +9,6 @@ import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
-from statistics import median
 
 import matplotlib.pyplot as plt
 
@@ -17,33 +16,20 @@ ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src" / "jostle"
 
 
-def layers():
-    """The rows of the picture from the top down, in the order of pyproject.toml.
-
-    A package has a row of its own. The modules between two packages share one.
-    """
+def floors():
+    """The packages and the modules beside them from the top down, in the order of pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    rows, modules = [], []
-    for layer in settings["tool"]["importlinter"]["contracts"][0]["layers"]:
-        parts = [name.strip().removeprefix("jostle.") for name in layer.split("|")]
-        packages = [part for part in parts if (SOURCES / part).is_dir()]
-        if packages and modules:
-            rows.append(modules)
-            modules = []
-        rows += [[part] for part in packages]
-        modules = modules + [part for part in parts if part not in packages]
-    return [*rows, modules]
+    rows = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [part.strip() for row in rows for part in row.split("|")]
 
 
-def files(parts):
-    """The files of some parts, which are modules or packages."""
-    return [
-        path for part in parts for path in [SOURCES / f"{part}.py", *(SOURCES / part).rglob("*.py")] if path.exists()
-    ]
+def files(floor):
+    """The files of a floor, which is a module or a package."""
+    return [path for path in [SOURCES / f"{floor}.py", *sorted((SOURCES / floor).rglob("*.py"))] if path.exists()]
 
 
 def imported(path):
-    """The parts that a file imports."""
+    """The floors that a file imports."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -53,40 +39,46 @@ def imported(path):
     return {name.split(".")[1] for name in names if name.startswith("jostle.")}
 
 
-def sizes():
-    """The number of lines of each file."""
-    return [len(path.read_text().splitlines()) for path in sorted(SOURCES.rglob("*.py"))]
+def purpose(floor):
+    """The first line of the docstring of a floor, up to its first colon or full stop."""
+    doc = ast.get_docstring(ast.parse(files(floor)[0].read_text())).splitlines()[0]
+    return doc.partition(": ")[0].partition(". ")[0].partition(" (")[0].rstrip(".").replace("`", "")
+
+
+def length(paths):
+    """Number of lines of some files."""
+    return sum(len(path.read_text().splitlines()) for path in paths)
 
 
 def draw():
     """The picture."""
-    rows = layers()
-    of = {part: row for row, parts in enumerate(rows) for part in parts}
-    size = len(rows)
-    figure, axes = plt.subplots(figsize=(9.0, 6.6), layout="constrained")
-    words = []
-    for row, parts in enumerate(rows):
-        axes.add_patch(plt.Rectangle((row - 0.5, row - 0.5), 1, 1, color="0.85"))
-        counts = Counter(
-            column for path in files(parts) for column in {of[name] for name in imported(path) & of.keys()}
+    rows = floors()
+    figure, (house, arrows) = plt.subplots(
+        1, 2, figsize=(12.0, 7.0), width_ratios=(2, 1), sharey=True, layout="constrained"
+    )
+    longest = max(length(files(floor)) for floor in rows)
+    for row, floor in enumerate(rows):
+        paths = files(floor)
+        house.barh(row, length(paths) / longest, color="C0", alpha=0.25, height=0.8)
+        house.text(
+            0.01, row, f"$\\bf{{{floor.replace('_', chr(92) + '_')}}}$  {purpose(floor)}", va="center", fontsize=9
         )
-        for column in counts.keys() - {row}:
-            axes.text(
-                column, row, counts[column], ha="center", va="center", color="C0" if column > row else "C3", fontsize=9
-            )
-        lines = sum(len(path.read_text().splitlines()) for path in files(parts))
-        name = parts[0] if len(parts) == 1 else f"{parts[0]}, {parts[1]} and {len(parts) - 2} more"
-        words.append((name, f"{name}  ({len(files(parts))} files, {lines} lines)"))
-    axes.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5))
-    axes.set_yticks(range(size), [long for _, long in words])
-    axes.set_xticks(range(size), [short.split(",")[0] + " …" * ("," in short) for short, _ in words], rotation=90)
-    axes.xaxis.tick_top()
-    axes.set_xlabel("files of the row that import the column")
-    axes.grid(alpha=0.2)
+        house.text(1.32, row, f"{len(paths)} files, {length(paths)} lines", va="center", ha="right", fontsize=8)
+        counts = Counter(name for path in paths for name in imported(path) if name in rows and name != floor)
+        for name, count in counts.items():
+            column = rows.index(name)
+            arrows.scatter(column, row, s=8 + 60 * count / len(paths), color="C0" if column > row else "C3")
+    house.set(xlim=(0, 1.33), ylim=(len(rows) - 0.5, -0.5), xticks=[], yticks=[])
+    house.set_title("packages, with bars as long as their code", fontsize=10)
+    house.spines[:].set_visible(False)
+    arrows.set_xticks(range(len(rows)), rows, rotation=90, fontsize=8)
+    arrows.xaxis.tick_top()
+    arrows.set_xlabel("the package in the row imports the package in the column", fontsize=9)
+    arrows.grid(alpha=0.2)
     return figure
 
 
 if __name__ == "__main__":
     draw().savefig(sys.argv[1])
-    found = sizes()
-    print(f"{len(found)} files, {sum(found)} lines, median {median(found):g}, longest {max(found)}")
+    paths = sorted(SOURCES.rglob("*.py"))
+    print(f"{len(paths)} files, {length(paths)} lines")
