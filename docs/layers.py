@@ -40,9 +40,11 @@ def imported(path):
 
 
 def purpose(floor):
-    """The first line of the docstring of a floor, up to its first colon or full stop."""
-    doc = ast.get_docstring(ast.parse(files(floor)[0].read_text())).splitlines()[0]
-    return doc.partition(": ")[0].partition(". ")[0].partition(" (")[0].rstrip(".").replace("`", "")
+    """What a floor is for: the first words of its docstring."""
+    words = ast.get_docstring(ast.parse(files(floor)[0].read_text())).splitlines()[0]
+    for end in (": ", "; ", ". ", " (", ", checked"):
+        words = words.partition(end)[0]
+    return words.rstrip(".").replace("`", "")
 
 
 def length(paths):
@@ -60,9 +62,8 @@ def draw():
     for row, floor in enumerate(rows):
         paths = files(floor)
         house.barh(row, length(paths) / longest, color="C0", alpha=0.25, height=0.8)
-        house.text(
-            0.01, row, f"$\\bf{{{floor.replace('_', chr(92) + '_')}}}$  {purpose(floor)}", va="center", fontsize=9
-        )
+        name = floor.replace("_", r"\_")
+        house.text(0.01, row, f"$\\bf{{{name}}}$  {purpose(floor)}", va="center", fontsize=9)
         house.text(1.32, row, f"{len(paths)} files, {length(paths)} lines", va="center", ha="right", fontsize=8)
         counts = Counter(name for path in paths for name in imported(path) if name in rows and name != floor)
         for name, count in counts.items():
@@ -73,7 +74,7 @@ def draw():
     house.spines[:].set_visible(False)
     arrows.set_xticks(range(len(rows)), rows, rotation=90, fontsize=8)
     arrows.xaxis.tick_top()
-    arrows.set_xlabel("the package in the row imports the package in the column", fontsize=9)
+    arrows.set_xlabel("the row imports the column", fontsize=9)
     arrows.grid(alpha=0.2)
     return figure
 
