@@ -199,6 +199,22 @@ def test_a_crank_in_a_bearing_with_clearance_does_not_leave_it_in_silence():
     assert jo.solve(pin, jo.MoreauJean(), t=0.005, h=1e-5).overlap <= 0.01
 
 
+def test_a_bearing_written_as_a_constraint_is_left_in_silence_only_without_its_length():
+    """The pin is pulled out of the bearing by 2.7 clearances in steps of 1 ms."""
+
+    def bearing(t, q):
+        return [2e-4 - np.linalg.norm(q[0] - 0.05 * np.array([np.cos(10.0 * np.pi * t), np.sin(10.0 * np.pi * t)]))]
+
+    def pin(within, h):
+        problem = jo.Motion(q0=[[0.05, 0.0]], v0=[[0.0, 0.5 * np.pi]], within=within)
+        return jo.solve(problem, jo.MoreauJean(), t=0.02, h=h)
+
+    assert 4e-4 < pin(jo.constraints(bearing), 1e-3).overlap < 6e-4
+    with pytest.raises(jo.LeftTheSet, match=r"constraint 0 of bearing is .* its length 0\.0002.*choose h below"):
+        pin(jo.constraints(length=2e-4)(bearing), 1e-3)
+    assert pin(jo.constraints(length=2e-4)(bearing), 1e-4).overlap == pytest.approx(0.19, abs=0.01)
+
+
 def test_the_error_names_the_container_and_a_step_that_is_short_enough():
     ball = jo.Motion(q0=[0.3, 0.0], v0=[100.0, 0.0], within=jo.Inside([0.0, 0.0], 1.0, radii=0.1))
     with pytest.raises(jo.LeftTheSet, match=r"body 0 went through container 0.*choose h below 0\.001"):

@@ -1,5 +1,6 @@
 """Event-driven integration: exact answers, what it refuses, and the schemes held against it."""
 
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -504,3 +505,56 @@ def test_an_elastic_motion_can_be_reversed(v):
     back = jo.solve_by_events(turned, t=4.0)
     np.testing.assert_allclose(back.q(4.0), there.problem.q0, atol=1e-9)
     np.testing.assert_allclose(back.u(4.0), -there.problem.v0, atol=1e-9)
+
+
+def limit_in_many_digits(rows, mass, q, u, e):
+    """The time at which the impacts of constraints rows . q >= 0 under gravity accumulate, in 80 digits."""
+    with localcontext(Context(prec=80)):
+        m, q, u = ([Decimal(x) for x in given] for given in (mass, q, u))
+        e, a, last, times = Decimal(e), [Decimal(0) if rows[0][1] else -Decimal(G), -Decimal(G)], None, [Decimal(0)]
+        rows = [[Decimal(x) for x in row] for row in rows]
+        while len(times) < 30 or times[-1] - times[-10] > Decimal("1e-40"):
+            flights = []
+            for k, row in enumerate(rows):
+                gap, rate, change = (sum(x * y for x, y in zip(row, z, strict=True)) for z in (q, u, a))
+                gap = Decimal(0) if k == last else gap
+                if change < 0 and (k != last or rate > 0):
+                    flights.append(((-rate - (rate * rate - 2 * change * gap).sqrt()) / change, k))
+                elif change == 0 and rate < 0:
+                    flights.append((-gap / rate, k))
+            s, last = min(flights)
+            q = [x + s * (v + s * b / 2) for x, v, b in zip(q, u, a, strict=True)]
+            u = [v + s * b for v, b in zip(u, a, strict=True)]
+            row = rows[last]
+            push = sum(x * v for x, v in zip(row, u, strict=True)) / sum(x * x / y for x, y in zip(row, m, strict=True))
+            u = [v - (1 + e) * push * x / y for v, x, y in zip(u, row, m, strict=True)]
+            times.append(times[-1] + s)
+        return float(times[-1])
+
+
+@pytest.mark.parametrize(
+    ("rows", "mass", "e"),
+    [
+        ([[1.0, 0.0], [-1.0, 1.0]], [1.0, 1.0], 0.1),
+        ([[1.0, 0.0], [-1.0, 1.0]], [1.0, 2.0], 0.3),
+        ([[1.0, 0.0], [-1.0, 1.0]], [1.0, 2.0], 0.5),
+        ([[1.0, 0.0], [-1.0, 1.0]], [1.0, 5.0], 0.5),
+        ([[1.0, 0.0], [-1.0, 1.0]], [3.0, 1.0], 0.1),
+        ([[1.0, 0.3], [-1.0, 0.3]], [1.0, 1.0], 0.2),
+        ([[1.0, 0.3], [-1.0, 0.3]], [1.0, 1.0], 0.7),
+    ],
+)
+def test_impacts_of_two_contacts_in_turn_end_at_their_limit(rows, mass, e):
+    """Two points one above the other on a floor, and a point in a narrow wedge, against a computation in 80 digits."""
+    stack = rows[0][1] == 0.0
+    q0, v0 = ([1.0, 1.5], [0.0, -1.0]) if stack else ([0.1, 1.0], [0.2, 0.0])
+    force = -G * np.array(mass) if stack else [0.0, -G]
+    within = jo.HalfSpace(rows[0]) & jo.HalfSpace(rows[1])
+    sol = jo.solve_by_events(
+        jo.Motion(q0=q0, v0=v0, mass=mass, force=force, within=within, law=jo.Restitution(e)), t=3.0
+    )
+    (limit,) = sol.accumulations
+    assert len(limit.pairs) == 2
+    exact = limit_in_many_digits(rows, mass, q0, v0, e)
+    assert abs(limit.t - exact) <= limit.error <= 1e-6
+    np.testing.assert_allclose(sol.q([exact, 3.0]), 0.0, atol=1e-12)

@@ -229,6 +229,37 @@ def test_one_stiff_spring_among_many_bodies_is_reported():
         jo.solve(problem, jo.Maury(), t=0.2, h=0.01)
 
 
+@pytest.mark.parametrize("scheme", EXPLICIT, ids=name)
+@pytest.mark.parametrize(("speed", "weight", "soft"), [(1e3, 9.81, 25.0), (10.0, 1e5, 0.0)])
+def test_one_stiff_spring_between_walls_among_faster_bodies_is_reported(scheme, speed, weight, soft):
+    """The forces on the others are larger and do not turn round."""
+    q0, v0, walled = np.arange(20.0), np.full(20, speed), np.eye(20)[7]
+    q0[7], v0[7] = 0.01, 0.0
+
+    def force(t, q):
+        f = -soft * (q - q0) - weight
+        f[7] = -1e5 * q[7]
+        return f
+
+    walls = jo.constraints(gradient=lambda t, q: [walled, -walled], moving=False)(lambda t, q: [q[7] + 1.0, 1.0 - q[7]])
+    with pytest.warns(jo.UnstableStep, match=r"force on coordinate 7 is too stiff .* h\^2 K / M = 10\b"):
+        jo.solve(jo.Motion(q0=q0, v0=v0, force=force, within=walls), scheme, t=0.2, h=0.01)
+
+
+def test_switches_of_many_bodies_are_no_springs_and_cost_few_calls():
+    calls = []
+
+    def force(t, q, u):
+        calls.append(t)
+        return np.where(np.arange(q.size) % 2 == 0, -np.sign(q) - 0.5 * u, 0.5 * np.sin(9.0 * t) - 0.3 * np.sign(u) - q)
+
+    problem = jo.Motion(q0=np.linspace(-0.1, 0.1, 40), force=force)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", jo.UnstableStep)
+        jo.solve(problem, jo.Maury(), t=5.0, h=0.01)
+    assert len(calls) <= 2 * 500 + 5 * 6  # Maury asks twice in each step
+
+
 def test_slopes_that_are_too_small_are_reported():
     h, k = 0.01, 1e8
     problem = jo.Motion(q0=[1.0], force=jo.StiffForce(lambda t, q: -k * q, stiffness=0.1 * k))

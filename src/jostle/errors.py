@@ -222,6 +222,10 @@ class UnstableStep(JostleWarning):
     """An explicit force is too stiff for the time step; the message says by how much, and what to do."""
 
 
+class DependsOnRoundOff(JostleWarning):
+    """The order of impacts that follow each other within round-off decides about a motion; the message says where."""
+
+
 class NotReproducible(JostleWarning):
     """A run of a study, or a function of a run with checkpoints, gives other results when it is called again."""
 

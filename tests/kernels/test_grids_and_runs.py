@@ -1,12 +1,14 @@
 """The kernels of the macroscopic laws against their definitions: the obstacle problem on a grid, runs of points."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
 from jostle.kernels import cpu, reference
+from jostle.kernels.cpu import multigrid
 from jostle.kernels.reference.grids import five_point
 from jostle.macro.obstacle import FivePoint
 
@@ -117,3 +119,24 @@ def test_jammed_cells_without_a_load_have_no_pressure():
     b[4:20, 3:17] = 0.0
     p, _, _ = solved(east, north, 0.01 * extra, b, start=np.where(b == 0.0, 1e-9, 0.0))
     assert np.abs(p).max() <= 1e-20
+
+
+def test_bits_do_not_depend_on_the_addresses_of_arrays(monkeypatch):
+    """Loops with several compiled versions choose one by the distances of their arrays."""
+    east, north, extra, b = weights(64, 64, "full")
+    memory, found = np.zeros(4_000_000, np.uint8), set()
+    for shift in (0, 8, 16, 24, 40):
+        for distance in (49_152, 65_536, 200_000):  # an array has up to 47 kB
+            places = iter(range(distance, memory.size, distance))
+
+            def zeros(shape, dtype=float, places=places, shift=shift):
+                size, first = int(np.prod(shape)) * np.dtype(dtype).itemsize, next(places) + shift
+                memory[first : first + size] = 0
+                return memory[first : first + size].view(dtype).reshape(shape)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(multigrid, "np", SimpleNamespace(**{**vars(np), "zeros": zeros}))
+                found.add(
+                    cpu.obstacle(east, north, extra, b, b, b > 0.0, b > 9.0, 1e-3, 1e-12, 1e-10, 50, 200)[0].tobytes()
+                )
+    assert len(found) == 1

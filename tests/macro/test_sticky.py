@@ -1,5 +1,7 @@
 """Blocks on a line: the projection, the impacts one by one, grains on a line, and closed forms."""
 
+import re
+import warnings
 from decimal import Context, Decimal, localcontext
 
 import numpy as np
@@ -492,3 +494,38 @@ def test_impacts_without_end_are_an_error(monkeypatch):
     assert blocks.at(100.0)[0] == pytest.approx(0.5, abs=1e-9)
     with pytest.raises(jo.errors.UnresolvedEvent, match="more than 1000 impacts up to t = 999"):
         blocks.mergers()
+
+
+def many_blocks(seed, e, n=30):
+    random = np.random.default_rng(seed)
+    y, v = np.sort(random.uniform(0.0, n, n)), random.uniform(-4.0, 4.0, n)
+    return macro.StickyBlocks(y + np.arange(n), 1.0, v, restitution=e, walls=(-0.5, 2 * n + 0.5))
+
+
+@pytest.mark.parametrize("seed", [0, 17, 19])
+def test_a_motion_that_depends_on_round_off_is_a_warning_with_its_time_and_blocks(seed):
+    """In other units of time the motion is another one by the end."""
+    blocks = many_blocks(seed, 0.5)
+    with pytest.warns(jo.errors.DependsOnRoundOff, match=r"from t = \d.* on, first at block") as found:
+        X = blocks.at(20.0)
+    time = float(re.search("from t = ([^ ]*) on", str(found[0].message))[1])
+    assert blocks.at(0.5 * time) == pytest.approx(many_blocks(seed, 0.5).at(0.5 * time), abs=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jo.errors.DependsOnRoundOff)
+        others = [
+            macro.StickyBlocks(blocks.x, 1.0, c * blocks.v, restitution=0.5, walls=blocks.walls)
+            for c in (0.3, 0.6, 0.9, 1.1)
+        ]
+        ends = [other.at(20.0 / c) for c, other in zip((0.3, 0.6, 0.9, 1.1), others, strict=True)]
+    assert max(np.abs(end - X).max() for end in ends) > 1e-6
+
+
+@pytest.mark.parametrize(("e", "n", "most"), [(0.1, 8, 0), (0.2, 8, 0), (0.5, 8, 0), (0.1, 30, 0), (0.8, 30, 4)])
+def test_few_random_motions_depend_on_round_off(e, n, most):
+    count = 0
+    for seed in range(24):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            many_blocks(seed, e, n).at(20.0)
+        count += len(found)
+    assert count <= most

@@ -60,7 +60,7 @@ class Accumulation:
     t : float
         Time of the limit.
     error : float
-        Estimated error of `t`.
+        Estimated error of `t` by the extrapolation of the impacts, without the round-off that earlier impacts amplify.
     pairs : array of int, shape (k, 2)
         The contacts, as in `Event`.
     """

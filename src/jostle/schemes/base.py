@@ -22,6 +22,7 @@ from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_
 from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Step
+from jostle.sets.user import UserSet
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -286,6 +287,22 @@ def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -
     )
 
 
+def check_depth(within: ConstraintSet, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if a constraint of the user is violated by more than the length that was given for it."""
+    for Q in getattr(within, "sets", (within,)):
+        if not isinstance(Q, UserSet) or not Q.length or Q.equalities:
+            continue
+        gap = Q.gaps(after.t, after.q)
+        row = int(np.argmin(gap)) if len(gap) else 0
+        if len(gap) and gap[row] < -Q.length:
+            h = after.t - before.t
+            raise LeftTheSet(
+                f"constraint {row} of {Q.name} is {gap[row]:.3e} after a step of h = {h:.3g}, violated by more than "
+                f"its length {Q.length:g}: a body may have gone through; choose h below "
+                f"{h * Q.length / -gap[row] / 2.0:.2g}"
+            )
+
+
 def check_crossings(linearises: bool, within: ConstraintSet, before: State, after: State) -> None:
     """Raise `LeftTheSet` if the centre of a body went through a wall: the next steps would not notice.
 
@@ -515,6 +532,8 @@ class Scheme:
             check_finite(after.u, "velocity")
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
+        else:
+            check_depth(there.within, state, after)
         if there.within.equalities:
             check_equalities(type(self).__name__, self.solver.tol, there, state, after)
         check_crossings(self.linearises, there.within, state, after)

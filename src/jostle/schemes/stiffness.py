@@ -13,9 +13,9 @@ An explicit force, or what the slopes that were given leave of it, is stable if 
 longer the fastest mode turns round each time, and grows until a wall holds it. Both can be measured without a further
 call of the force: a^n = (u^{n+1} - u^n - M^-1 G^T p) / h is the acceleration by the force in a step, it belongs to the
 place that is h u^n away from that of the step before, and h^2 K / M is -h (a^n - a^{n-1}) . u^n / |u^n|^2 along it.
-Only if a^n turns round and this number exceeds 4, and a^n has grown or did so many times in succession, is the force
-asked at both places at one time, which separates its slopes from what changes in time, and half way, which separates
-springs from switches. (Hairer, Lubich & Wanner 2006, I.1.)
+Only if a^n, of all bodies or of one of them, turns round and this number exceeds 4, and a^n has grown or did so many
+times in succession, is the force asked at both places at one time, which separates its slopes from what changes in
+time, and half way, which separates springs from switches. (Hairer, Lubich & Wanner 2006, I.1.)
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ NOTABLE_GROWTH = 8.0
 """A force that turned round in successive steps is examined when |a|^2 has grown by this factor."""
 NOTABLE_TURNS = 16
 """A force is examined when it turned round in this many successive steps, even if walls keep it from growing."""
+PAUSE = 100
+"""Number of steps between two examinations of single bodies, each of which calls the force five times."""
 STRAIGHT = 0.5
 """A force is a spring, and no switch, if its value half way is nearer to the mean of its values at both ends than this
 fraction of half their difference."""
@@ -100,8 +102,11 @@ class ForceWatch:
     def __init__(self, problem: Motion, scheme: Scheme):
         self.problem, self.theta = problem, scheme.theta
         self.last: _Step | None = None
-        self.growth, self.turns, self.done = 1.0, 0, False
-        """The growth of |a|^2 and the number of steps since the force last did not turn round."""
+        self.growth, self.turns = np.ones(1), np.zeros(1, dtype=int)
+        """The growth of |a|^2 and the number of steps since the force last did not turn round: of all bodies together,
+        and then of each body."""
+        self.next_body, self.done = 0, False
+        """The first step at which a single body may be examined; True if no step needs to be looked at any more."""
 
     @staticmethod
     def of(problem: Any, scheme: Scheme) -> ForceWatch | None:
@@ -121,22 +126,38 @@ class ForceWatch:
         a = a / h
         self.last = _Step(before, state, a)
         if last is None or not _same(last.after, before):
-            self.growth, self.turns = 1.0, 0
+            self.turns[:] = 0
             return
-        if M.inner(a, last.a) >= 0.0 or not h * M.inner(last.a - a, u) > STABLE * M.inner(u, u):
-            self.growth, self.turns = 1.0, 0
+        against = _parts(M, before.q, a, last.a)
+        if not (against < 0.0).any():
+            self.turns[:] = 0
             return
-        grown = M.inner(a, a) / M.inner(last.a, last.a)
-        self.growth, self.turns = max(self.growth * grown, 1.0), self.turns + 1
-        if self.growth >= NOTABLE_GROWTH or self.turns >= NOTABLE_TURNS:
-            self._examine(last.before, before, h, number)
-            self.growth, self.turns = 1.0, 0
+        slope, size = h * _parts(M, before.q, last.a - a, u), _parts(M, before.q, u, u)
+        turned = (against < 0.0) & (slope > STABLE * size)
+        grown = _parts(M, before.q, a, a) / np.where(turned, _parts(M, before.q, last.a, last.a), np.inf)
+        before_this = np.where(self.turns > 0, self.growth, 1.0)
+        self.growth = np.where(turned, np.maximum(before_this * grown, 1.0), 1.0)
+        self.turns = np.where(turned, self.turns + 1, 0)
+        notable = (self.growth >= NOTABLE_GROWTH) | (self.turns >= NOTABLE_TURNS)
+        if notable[0]:
+            self._examine(last.before, before, h, number, None)
+        elif notable.any() and number >= self.next_body:
+            body = int(np.argmax(np.where(notable, self.turns, -1))) - 1
+            self._examine(last.before, before, h, number, body)
+            self.next_body = number + PAUSE
 
-    def _examine(self, earlier: State, now: State, h: float, number: int) -> None:
-        """Measure the slopes of the force between two states, and warn if explicit steps are not stable."""
+    def _examine(self, earlier: State, now: State, h: float, number: int, body: int | None) -> None:
+        """Measure the slopes of the force between two states, of all bodies or of one that moves alone, and warn if
+        explicit steps are not stable."""
+        part = 0 if body is None else body + 1
+        growth, turns, self.turns[part] = float(self.growth[part]), int(self.turns[part]), 0
         if self.problem.past is not None:
             self.done = True
             return
+        if body is not None:
+            q, u = now.q.copy(), now.u.copy()
+            q[body], u[body] = earlier.q[body], earlier.u[body]
+            earlier = earlier._replace(q=q, u=u)
         t, force, middle = now.t, self.problem.force, ((now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
         here, again = force(t, now.q, now.u), force(t, now.q, now.u)
         if (here != again).any():  # random forces do not depend on the state alone
@@ -161,20 +182,25 @@ class ForceWatch:
         # the h' with (h'/h)^2 stiffness + 2 (h'/h) damping = 4
         longest = h * STABLE / (damping + float(np.sqrt(damping**2 + STABLE * stiffness)))
         what = f"h^2 K / M = {stiffness:.3g} and h C / M = {damping:.3g}" if damping else f"h^2 K / M = {stiffness:.3g}"
-        grew = (
-            f"the energy of its impulse grew by a factor of {self.growth:.3g}"
-            if self.growth > 2.0
-            else "only walls held it"
-        )
+        grew = f"the energy of its impulse grew by a factor of {growth:.3g}" if growth > 2.0 else "only walls held it"
+        where = "" if body is None else f" on {'body' if now.q.ndim > 1 else 'coordinate'} {body}"
         partly = "slopes that are closer to its own" if self.problem.stiff else "its slopes"
         warn(
-            f"step {number} (t = {now.t + h:.6g}): the force is too stiff for h = {h:g}, and the result is wrong. It "
-            f"turned round in each of the last {self.turns + 1} steps, and {grew}; between the last two its slopes are "
-            f"{what} (K = -df/dq, C = -df/du), and explicit steps need h^2 K + 2 h C < {STABLE:g} M. Choose h well "
-            f"below {longest:.2g}, or give the force with {partly}, force=jo.StiffForce(f, stiffness=K, damping=C), "
-            f"and use Maury or MoreauJean",
+            f"step {number} (t = {now.t + h:.6g}): the force{where} is too stiff for h = {h:g}, and the result is "
+            f"wrong. It turned round in each of the last {turns + 1} steps, and {grew}; between the last two its "
+            f"slopes are {what} (K = -df/dq, C = -df/du), and explicit steps need h^2 K + 2 h C < {STABLE:g} M. Choose "
+            f"h well below {longest:.2g}, or give the force with {partly}, force=jo.StiffForce(f, stiffness=K, "
+            f"damping=C), and use Maury or MoreauJean",
             UnstableStep,
         )
+
+
+def _parts(M: Metric, q: Array, x: Array, y: Array) -> Array:
+    """x . M y: of all bodies together, and then, if M is a diagonal on the CPU, of each body."""
+    whole = np.array([float(M.inner(x, y))])
+    if len(q) == 1 or not M.diagonal or not isinstance(x, np.ndarray):
+        return whole
+    return np.concatenate([whole, (M.mass * x * y).reshape(len(q), -1).sum(axis=1)])
 
 
 def _same(one: State, other: State) -> bool:

@@ -214,8 +214,10 @@ def constraints(
     moving : bool, optional
         Whether g depends on t. None: not known, and the schemes that need a set at rest check each step.
     length : float, optional
-        What violations are compared with, such as a radius; positive, in the unit of g. It is also the scale of the
-        differences. None: the distance moved, and the scale is searched for.
+        What violations are compared with, such as a radius or the clearance of a bearing; positive, in the unit of g.
+        With `MoreauJean` and `Paoli`, an overlap larger than it raises `LeftTheSet`. It is also the scale of the
+        differences. None: violations are compared with the distance moved, no depth raises an error with `MoreauJean`
+        and `Paoli`, ``sol.overlap`` is in the unit of g, and the scale is searched for.
 
     Returns
     -------

@@ -1,5 +1,8 @@
 """Runs of densities: frames, checkpoints, files, errors."""
 
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -249,3 +252,33 @@ def test_paths_that_cannot_be_written_are_refused_before_the_run(blocks, tmp_pat
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=tmp_path / "a.h5")
     with pytest.raises(jo.InvalidValue, match="folder"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=tmp_path / "no" / "a.vtkhdf")
+
+
+TWO_RUNS = """
+import hashlib
+import numpy as np
+import jostle as jo
+
+grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 32)
+r = np.hypot(*grid.centres)
+to_centre = lambda t, q: -q / np.linalg.norm(q, axis=1, keepdims=True)
+crowd = jo.macro.Crowd(grid=grid, density=np.where(r < 0.9, 0.25, 0.0), velocity=to_centre)
+flow = jo.macro.Flow(grid=grid, density=0.5 * (r < 0.9), velocity=grid.velocity(lambda x, y: -np.sign(x), 0))
+for problem, scheme in ((crowd, jo.macro.Splitting()), (flow, jo.macro.Impacts())):
+    sol = jo.macro.solve(problem, scheme, t=0.2, h=0.01, every=0.2)
+    print(hashlib.sha256(sol.density[-1].tobytes() + sol.pressure[-1].tobytes()).hexdigest())
+"""
+
+
+def test_two_processes_compute_the_same_bits():
+    """Their arrays have other addresses and other distances from each other."""
+    surroundings = (
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "2", "LONG": "x" * 50_000, "MALLOC_MMAP_THRESHOLD_": "4096"},
+        {"PYTHONHASHSEED": "3", "PYTHONMALLOC": "malloc", "MALLOC_TOP_PAD_": "1000000", "MALLOC_PERTURB_": "123"},
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", TWO_RUNS], env=os.environ | more, capture_output=True, check=True).stdout
+        for more in surroundings
+    ]
+    assert runs[0] == runs[1] == runs[2]

@@ -14,7 +14,8 @@ and press against each wall. In all other cases, and with e > 0, blocks are foll
 Impacts are discontinuous: two that follow each other closely have another outcome than one impact of all these blocks.
 Gaps below the round-off of positions count as closed. So the result depends on round-off where contacts close at times
 that differ by round-off alone, and where large groups with e near the largest value at which they stick come so close
-to rest that their gaps do.
+to rest that their gaps do. Computations of the mirrored motion in other units of time show where: their round-off is
+another, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, alike, numbers, read_only, shaped
-from jostle.errors import InvalidValue, UnresolvedEvent
+from jostle.errors import DependsOnRoundOff, InvalidValue, UnresolvedEvent, warn
 from jostle.kernels import kernels_for
 from jostle.laws import Restitution
 from jostle.problems import Motion
@@ -209,6 +210,14 @@ MAX_OVERLAP = 1e-12
 """Blocks that overlap by less than this fraction of their length touch."""
 MAX_IMPACTS = 5_000_000
 """Largest number of impacts computed for one history."""
+UNITS_OF_TIME = 0.7, 1.1
+"""Factors of all velocities in further computations, which show whether the motion depends on round-off."""
+MAX_DIFFERENCE = 1e-8
+"""Largest difference of the positions of two computations that is no warning, as a fraction of the size of all."""
+COMPARED_TIMES = 65
+"""Number of times at which two computations are compared."""
+BISECTIONS = 40
+"""Number of bisections that find the first time at which two computations differ."""
 
 
 @check_arguments
@@ -222,6 +231,9 @@ class StickyBlocks:
 
     The motion depends on round-off where contacts close at times that differ by round-off alone, and, with e > 0, where
     a group of blocks almost comes to rest without sticking, so that its gaps fall below the round-off of positions.
+    With 0 < e < 1 each motion is computed three times, twice of them in a mirror and in other units of time. If the
+    results differ, the warning `jo.errors.DependsOnRoundOff` names the first time and the blocks. Without the warning
+    a motion can still depend on round-off, if all three computations agree by chance.
 
     Parameters
     ----------
@@ -514,25 +526,66 @@ class StickyBlocks:
         return self._known[-1]
 
     def _follow(self, until: float) -> History:
-        y, n, (v, a) = self._project(self.x - self.before), len(self.x), self._frame
+        y, (v, a) = self._project(self.x - self.before), self._frame
         speed, acceleration, walls = self.v - v, self.acceleration - a, np.array(self._room)
-        scale = float(np.abs(self.x).max() + self.lengths.sum())
+        found = self._computed(y, speed, acceleration, self.lengths, walls, until)
+        if 0.0 < self.restitution < 1.0:
+            others = []
+            for c in UNITS_OF_TIME:
+                mirrored = -y[::-1], -c * speed[::-1], -c * c * acceleration[::-1], self.lengths[::-1].copy()
+                others.append((c, self._computed(*mirrored, -walls[::-1], until / c)))
+            self._compare(found, others)
+        tree = replace(found.tree, velocity=found.tree.velocity + v + found.tree.time * a)
+        return replace(found, tree=tree)
+
+    @property
+    def _scale(self) -> float:
+        return float(np.abs(self.x).max() + self.lengths.sum())
+
+    def _computed(self, y: Array, v: Array, a: Array, mass: Array, walls: Array, until: float) -> History:
+        """The history of points that start at y, in the frame of reference."""
         times, clusters, parabolas, pairs, merged, impacts = kernels_for(y).collisions(
-            y, speed, acceleration, self.lengths, walls, self.restitution, until, scale, MAX_IMPACTS
+            y, v, a, mass, walls, self.restitution, until, self._scale, MAX_IMPACTS
         )
         if impacts >= MAX_IMPACTS and times[1] <= until and times[1] < np.inf:
             raise _unresolved(float(times[0]))
-        time, velocity, mass, of_cluster = merged.T
+        time, velocity, total, of_cluster = merged.T
         left, right, first, last = pairs.T
-        tree = MergeTree(time, left, right, velocity + v + time * a, mass, first, last)
         return History(
             until,
-            tree,
-            np.concatenate([np.zeros(n), parabolas[:, 0]]),
-            np.concatenate([np.arange(n), clusters]),
+            MergeTree(time, left, right, velocity, total, first, last),
+            np.concatenate([np.zeros(len(y)), parabolas[:, 0]]),
+            np.concatenate([np.arange(len(y)), clusters]),
             np.concatenate([y, parabolas[:, 1]]),
-            np.concatenate([speed, parabolas[:, 2]]),
-            np.concatenate([acceleration, of_cluster]),
+            np.concatenate([v, parabolas[:, 2]]),
+            np.concatenate([a, of_cluster]),
+        )
+
+    def _compare(self, found: History, others: list[tuple[float, History]]) -> None:
+        """Warn if the same motion, computed in a mirror and in other units of time, is another one."""
+
+        def differences(times: Array) -> Array:
+            Y = found.states(times)[0]
+            apart = [np.abs(Y + other.states(times / c)[0][:, ::-1]) for c, other in others]
+            return np.asarray(np.max(apart, axis=0))
+
+        allowed, times = MAX_DIFFERENCE * self._scale, np.linspace(0.0, found.end, COMPARED_TIMES)
+        apart = differences(times)
+        different = np.flatnonzero((apart > allowed).any(axis=1))
+        if len(different) == 0:
+            return
+        early, late = times[max(different[0] - 1, 0)], times[different[0]]
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (early + late)
+            early, late = (early, middle) if (differences(np.array([middle])) > allowed).any() else (middle, late)
+        blocks = np.flatnonzero(differences(np.array([late]))[0] > allowed)
+        named = f"block {blocks[0]}" if len(blocks) == 1 else f"blocks {blocks[0]} to {blocks[-1]}"
+        warn(
+            f"the motion depends on round-off from t = {late:.6g} on, first at {named}: computed again, in a mirror "
+            f"and in other units of time, positions up to t = {found.end:g} differ by up to {apart.max():.3g}. Impacts "
+            "near these blocks follow each other within round-off, and their order decides. Ask for earlier times, or "
+            "take all these motions as possible",
+            DependsOnRoundOff,
         )
 
 
