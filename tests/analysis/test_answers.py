@@ -220,7 +220,7 @@ def test_a_run_without_a_plan_is_refused_with_what_to_do(name):
     walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
     sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5)
     with pytest.raises(jo.InvalidValue, match=rf"give the plan, such as {name}\(sol, plan\)"):
-        getattr(jo.analysis, name)(sol)
+        getattr(jo.crowds, name)(sol)
 
 
 def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_path):

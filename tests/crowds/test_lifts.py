@@ -6,6 +6,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, crowd
 from jostle.scenarios import parse
+from jostle.sets.surfaces import Step
 
 GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
 START, END = ((20, 1), (20, 2)), ((4, 1), (4, 2))
@@ -104,13 +105,13 @@ def test_a_person_who_passes_a_closed_door_is_an_error():
     doors = people.within.sets[-1]
     for x, passed in ((20.0, False), (19.995, False), (19.98, True), (19.0, True)):
         end = np.array([(x, 1.5), *state.q[1:]])
-        found = doors.crossing(jo.sets.crossings.Step((EVERY, EVERY + H), (state.q, end)))
+        found = doors.crossing(Step((EVERY, EVERY + H), (state.q, end)))
         assert (found is not None) == passed
     assert found.body == 0
     assert found.wall == "the closed door of the lift 'lift'"
     assert found.moved == pytest.approx(1.05)
     out = np.array([state.q[0], (20.05, 1.5), state.q[2]])
-    assert doors.crossing(jo.sets.crossings.Step((EVERY, EVERY + H), (state.q, out))).body == 1
+    assert doors.crossing(Step((EVERY, EVERY + H), (state.q, out))).body == 1
 
 
 def test_a_lift_without_travel_time_moves_people_at_once():
