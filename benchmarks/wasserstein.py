@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ from scipy.fft import dctn, idctn
 
 from jostle import macro
 from jostle.macro.motion.wasserstein import _iterate, _step, c_transform, map_of_faces, pushed
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "macro" / "motion"))
+from wasserstein_oracles import by_linear_program
 
 R0, DENSITY = 0.25, 2.0
 EXACT = DENSITY * (np.sqrt(DENSITY) - 1) ** 2 * np.pi * R0**4 / 2
@@ -97,7 +102,7 @@ def oracles(n: int) -> list[dict[str, Any]]:
     grid = macro.Grid([0, 0], [2, 4 / 3], h=1 / n, closed=True)
     density = 4.0 * grid.block([0.5, 13 / 24], [1.5, 19 / 24])
     methods: dict[str, Callable[[], np.ndarray | None]] = {
-        "linear program, HiGHS": lambda: macro.wasserstein_program(grid, density)[0],
+        "linear program, HiGHS": lambda: by_linear_program(grid, density)[0],
         "linear program, POT": lambda: by_pot(grid, density),
         "Wasserstein projection": lambda: macro.wasserstein_projection(grid, density).density,
         "obstacle step": lambda: macro.obstacle_step(grid, density).density,

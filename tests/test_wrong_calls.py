@@ -434,8 +434,6 @@ def calls(path):
         "square_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "triangular_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "structure": {"cone": cone, "mass": 1.0, "size": None},
-        "wasserstein_line": {"density": [0.0, 1.5, 0.0], "h": 0.25},
-        "wasserstein_program": {"grid": grid, "density": np.full(grid.shape, 0.5)},
         "wasserstein_projection": {
             "grid": grid,
             "density": np.full(grid.shape, 0.5),

@@ -16,8 +16,6 @@ from jostle.macro.motion.solve import solve
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.motion.sticky import Merger, MergeTree, StickyBlocks
 from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
-from jostle.macro.motion.wasserstein_line import wasserstein_line
-from jostle.macro.motion.wasserstein_program import wasserstein_program
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
@@ -61,7 +59,5 @@ __all__ = [
     "square_lattice",
     "structure",
     "triangular_lattice",
-    "wasserstein_line",
-    "wasserstein_program",
     "wasserstein_projection",
 ]
