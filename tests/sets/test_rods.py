@@ -280,3 +280,22 @@ def test_runs_with_rods_are_saved_and_resumed(tmp_path):
     assert read.multipliers[20].min() < 0.0  # tension
     assert read.multipliers[20] == pytest.approx(whole.multipliers[20][whole.multipliers[20] != 0.0], rel=1e-6)
     assert read.gaps() == pytest.approx(whole.gaps()[: len(read.t)], abs=1e-6)
+
+
+def lengths_of_free_rods(h, t):
+    """The largest error of a length while three bodies on two rods spin and drift freely."""
+    chain = jo.Motion(
+        q0=[[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]],
+        v0=[[0.3, -1.0], [0.3, 0.0], [0.3, 1.0]],
+        within=jo.Rods([(0, 1), (1, 2)], [1.0, 1.0]),
+    )
+    return jo.solve(chain, jo.MoreauJean(), t=t, h=h, every=20).overlap
+
+
+def test_free_rods_do_not_lengthen_in_long_runs():
+    short, long = lengths_of_free_rods(0.02, 4.0), lengths_of_free_rods(0.02, 40.0)
+    assert 0.0 < long <= 1.01 * short
+
+
+def test_errors_of_lengths_are_of_second_order():
+    assert jo.analysis.order([0.04, 0.02, 0.01], [lengths_of_free_rods(h, 2.0) for h in (0.04, 0.02, 0.01)]).order > 1.9
