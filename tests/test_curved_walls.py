@@ -35,7 +35,7 @@ def test_the_overlap_along_a_circle_is_of_second_order_and_the_path_too():
     assert (np.log2(np.array(errors)[:-1] / np.array(errors)[1:]) > 1.9).all()
 
 
-CIRCLES = {"wall": CIRCLE, "equality": jo.equalities(lambda t, q: [1.0 - np.hypot(*q)])}
+CIRCLES = {"wall": CIRCLE, "equality": jo.constraints(lambda t, q: [1.0 - np.hypot(*q)], equal=True)}
 
 
 @pytest.mark.parametrize("within", CIRCLES.values(), ids=CIRCLES)
@@ -111,7 +111,10 @@ def test_a_fast_point_seldom_jumps_over_an_obstacle_of_the_user(convex):
 
 def test_a_resumed_run_with_a_rod_has_the_same_bits(tmp_path):
     pendulum = jo.Motion(
-        q0=[[1.0, 0.0]], v0=[[0.3, 0.2]], force=[0.0, -9.81], within=jo.equalities(lambda t, q: [np.hypot(*q[0]) - 1.0])
+        q0=[[1.0, 0.0]],
+        v0=[[0.3, 0.2]],
+        force=[0.0, -9.81],
+        within=jo.constraints(lambda t, q: [np.hypot(*q[0]) - 1.0], equal=True),
     )
     whole = jo.solve(pendulum, jo.MoreauJean(), t=1.0, h=0.01)
     file = tmp_path / "run.checkpoint"
@@ -222,7 +225,7 @@ def test_the_error_names_the_container_and_a_step_that_is_short_enough():
 
 
 def test_a_body_that_is_carried_by_an_equality_starts_with_the_velocity_of_its_carrier():
-    @jo.equalities
+    @jo.constraints(equal=True)
     def carried(t, q):
         return [q[0] - 2.0 * t]
 
@@ -241,7 +244,7 @@ def test_a_body_that_is_carried_by_an_equality_starts_with_the_velocity_of_its_c
 def test_the_work_of_a_winch_is_the_energy_that_it_adds(speed, push, h):
     """A load of mass 2 on a rope that is pulled in by speed t + push t^2 / 2: W = m g (y(t) - y(0)) + m v(t)^2 / 2."""
 
-    @jo.equalities
+    @jo.constraints(equal=True)
     def rope(t, q):
         return [q[0] - speed * t - push * t * t / 2.0]
 

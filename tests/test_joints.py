@@ -102,13 +102,13 @@ def test_with_the_half_kick_the_energy_of_a_pendulum_stays_for_long():
     assert np.ptp(energy) < 5e-3 * GRAVITY
 
 
-@jo.equalities
+@jo.constraints(equal=True)
 def parabola(t, q):
     """The wire y = x^2."""
     return [q[1] - q[0] ** 2]
 
 
-@jo.equalities(gradient=lambda t, q: [2.0 * q], length=1.0, moving=False)
+@jo.constraints(equal=True, gradient=lambda t, q: [2.0 * q], length=1.0, moving=False)
 def circle(t, q):
     """The wire |q| = 1, as a quadratic function."""
     return [q @ q - 1.0]
@@ -311,7 +311,7 @@ def test_a_rod_on_a_moving_point_is_too_long_by_what_a_step_across_it_makes(wide
     assert (-sol.gaps() <= (h * speed) ** 2 / (2.0 * length) + 1e-9 * length).all()
 
 
-@jo.equalities(gradient=lambda t, q: [[[0.0, 1.0]]], moving=False)
+@jo.constraints(equal=True, gradient=lambda t, q: [[[0.0, 1.0]]], moving=False)
 def guide(t, q):
     """The straight guide of a slider."""
     return [q[0, 1]]

@@ -54,7 +54,7 @@ def above_waves(t, q):
     return [q[0, 1] - np.cos(q[0, 0] - t)]
 
 
-@jo.equalities
+@jo.constraints(equal=True)
 def on_a_circle(t, q):
     return [np.linalg.norm(q[0]) - np.linalg.norm(PLACES[0])]
 

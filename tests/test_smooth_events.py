@@ -218,7 +218,7 @@ def test_a_pendulum_on_a_rod_has_the_period_of_the_elliptic_integral(by_hand):
     rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])
     if by_hand:
         unit = {"gradient": lambda t, q: q[None] / np.linalg.norm(q), "moving": False}
-        rod = jo.equalities(**unit)(lambda t, q: [np.linalg.norm(q) - 1.0])
+        rod = jo.constraints(equal=True, **unit)(lambda t, q: [np.linalg.norm(q) - 1.0])
     start = np.array([[np.sin(2.0), -np.cos(2.0)]])
     sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=rod), t=period)
     np.testing.assert_allclose(sol.q(period / 2.0), start * [-1.0, 1.0], atol=1e-10)

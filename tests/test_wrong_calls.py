@@ -216,12 +216,12 @@ def calls(path):
         },
         "constraints": {
             "g": lambda t, q: q,
+            "equal": False,
             "gradient": lambda t, q: np.eye(2),
             "convex": True,
             "moving": False,
             "length": 1.0,
         },
-        "equalities": {"g": lambda t, q: q, "gradient": lambda t, q: np.eye(2), "moving": False, "length": 1.0},
         "cite": {"subject": jo.Maury, "bibtex": True},
         "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.ActiveSet()},
         "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.ActiveSet()},

@@ -59,7 +59,7 @@ from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
-from jostle.sets.user import constraints, equalities
+from jostle.sets.user import constraints
 from jostle.sets.vessels import Vessel
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
 from jostle.solvers.automatic import Automatic
@@ -146,7 +146,6 @@ __all__ = [
     "crowds",
     "decompose",
     "ensembles",
-    "equalities",
     "glue",
     "impact",
     "impacts",

@@ -95,7 +95,7 @@ def test_the_nearest_configuration_of_a_triangle_has_three_sides_of_length_one()
 @pytest.mark.parametrize("w", [(3.0, 2.0), (0.5, 0.1), (-1.0, 3.0), (0.0, 0.4), (1.0, 0.0)])
 def test_the_nearest_point_of_an_ellipse_is_found_from_either_side(w):
     """Also from an axis of symmetry, where the distance has a saddle."""
-    ellipse = jo.equalities(lambda t, q: [q[0] ** 2 / 4.0 + q[1] ** 2 - 1.0])
+    ellipse = jo.constraints(lambda t, q: [q[0] ** 2 / 4.0 + q[1] ** 2 - 1.0], equal=True)
     angle = np.linspace(0.0, 2.0 * np.pi, 200_001)
     distance = np.hypot(2.0 * np.cos(angle) - w[0], np.sin(angle) - w[1])
     found = ellipse.nearest(w)
@@ -262,7 +262,7 @@ def test_a_set_of_the_user_must_say_that_it_has_equalities():
 
 
 def test_an_equality_without_a_gradient_is_named():
-    wire = jo.equalities(lambda t, q: [q[0] ** 2])
+    wire = jo.constraints(lambda t, q: [q[0] ** 2], equal=True)
     with pytest.raises(jo.UndefinedGradient, match="of <lambda> is active"):
         wire.linearise(0.0, np.array([0.0, 1.0]))
 

@@ -625,7 +625,7 @@ def test_a_body_held_by_constraints_of_the_user_never_leaves_their_set_without_a
 def test_a_body_held_at_the_origin_by_equalities_of_the_user_stays_there(seed, load, scheme):
     random = np.random.default_rng(seed)
     rows = random.normal(size=(3, 2))  # one of them too many
-    pin = jo.equalities(lambda t, q: rows @ q)
+    pin = jo.constraints(lambda t, q: rows @ q, equal=True)
     held = jo.Motion(q0=[0.0, 0.0], force=load * random.normal(size=2), within=pin)
     sol = jo.solve(held, jo.Maury() if scheme else jo.MoreauJean(), t=1.0, h=0.1)
     assert np.abs(sol.q).max() <= 1e-9 * load

@@ -132,7 +132,7 @@ class SmoothContacts:
         names = [each.__name__ for each in SMOOTH_SETS if each not in (UserSet, Free)]
         for part in parts_of(problem):
             if type(part) not in SMOOTH_SETS:
-                refuse(f"sets other than {', '.join(names)}, @constraints and @equalities, as {part!r}")
+                refuse(f"sets other than {', '.join(names)} and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
         start = self.within.linearise(t, problem.q0)
         number_of_bodies(problem, start)

@@ -150,7 +150,7 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     `Balls` and `Line`, the motion consists of parabolas and impact times are exact to round-off. Balls that stay in
     contact while they move along each other do not follow parabolas; they are an `UnresolvedEvent`.
 
-    Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside`, `Rods`, `@constraints` and `@equalities`
+    Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside`, `Rods` and `@constraints`
     are integrated to about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step), to about 1e-8 where
     contacts or equalities without ``gradient=`` hold. They must be smooth between impacts, also a little before the
     start and after the end. Walls that move are sampled at 2000 times; a contact that closes and opens again between

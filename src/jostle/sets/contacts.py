@@ -287,7 +287,7 @@ class Contacts:
         Examples
         --------
         >>> import jostle as jo
-        >>> twice = jo.equalities(lambda t, q: [np.hypot(*q) - 1.0, q @ q - 1.0])           # the same circle
+        >>> twice = jo.constraints(lambda t, q: [np.hypot(*q) - 1.0, q @ q - 1.0], equal=True)  # the same circle
         >>> contacts = twice.linearise(0.0, np.array([0.0, 1.01]))
         >>> contacts.gap.round(6).tolist(), contacts.compatible_gap().round(6).tolist()
         ([0.01, 0.0201], [0.009975, 0.02015])

@@ -1,4 +1,4 @@
-"""`@constraints`, Q(t) = {q : g(t, q) >= 0}, and `@equalities`, {q : g(t, q) = 0}, for a g that the user writes."""
+"""`@constraints`, Q(t) = {q : g(t, q) >= 0} or {q : g(t, q) = 0}, for a g that the user writes."""
 
 from __future__ import annotations
 
@@ -178,10 +178,11 @@ class UserSet(ConstraintSet):
 
 
 @overload
-def constraints(g: Gap, /) -> UserSet: ...
+def constraints(g: Gap, /, *, equal: bool = False) -> UserSet: ...
 @overload
 def constraints(
     *,
+    equal: bool = False,
     gradient: Gap | None = None,
     convex: bool | None = None,
     moving: bool | None = None,
@@ -194,6 +195,7 @@ def constraints(
     g: Gap | None = None,
     /,
     *,
+    equal: bool = False,
     gradient: Gap | None = None,
     convex: bool | None = None,
     moving: bool | None = None,
@@ -201,16 +203,22 @@ def constraints(
 ) -> UserSet | Callable[[Gap], UserSet]:
     """Turn a function g(t, q), every entry of which stays >= 0, into an admissible set; a decorator.
 
+    With ``equal=True`` every entry stays 0: a bead on a wire, a joint, a rolling disc. The schemes that linearise the
+    gaps leave a curved {g = 0} by O(h^2) in each step and come back in the next one; ``sol.overlap`` and ``sol.gaps()``
+    show by how much.
+
     Parameters
     ----------
     g : callable (t, q) -> array_like
         The gaps, m numbers. Left out in ``@jo.constraints(convex=True)``.
+    equal : bool, default False
+        Whether the gaps stay 0 instead of >= 0.
     gradient : callable (t, q) -> array_like, optional
         dg/dq, shape (m, *q.shape); it is checked against differences. None: g is differenced, which takes two
         evaluations of g for each coordinate in every step; give the gradient if there are many bodies.
     convex : bool, optional
         Whether each entry is convex in q; the linearised schemes then keep q in Q. None: not known, and these schemes
-        check each step.
+        check each step. Equalities are not convex in this sense.
     moving : bool, optional
         Whether g depends on t. None: not known, and the schemes that need a set at rest check each step.
     length : float, optional
@@ -226,8 +234,6 @@ def constraints(
 
     Raises
     ------
-    InvalidValue
-        When the set is used, if the gradient has a wrong shape or a wrong entry.
     NotFinite
         When the set is used, if g is NaN or infinite.
     UndefinedGradient
@@ -241,64 +247,7 @@ def constraints(
     ...     return [np.linalg.norm(q) - 1.0]
     >>> disc.nearest([0.0, 0.5]).point.round(9).tolist()
     [0.0, 1.0]
-    """
-    if g is None:
-        return lambda function: UserSet(function, gradient, convex, moving, length)
-    return UserSet(g, gradient, convex, moving, length)
-
-
-@overload
-def equalities(g: Gap, /) -> UserSet: ...
-@overload
-def equalities(
-    *, gradient: Gap | None = None, moving: bool | None = None, length: Positive | None = None
-) -> Callable[[Gap], UserSet]: ...
-
-
-@check_arguments
-def equalities(
-    g: Gap | None = None,
-    /,
-    *,
-    gradient: Gap | None = None,
-    moving: bool | None = None,
-    length: Positive | None = None,
-) -> UserSet | Callable[[Gap], UserSet]:
-    """Turn a function g(t, q), every entry of which stays 0, into an admissible set; a decorator.
-
-    A bead on a wire, a joint and a rolling disc are such sets. The schemes that linearise the gaps leave a curved {g =
-    0} by O(h^2) in each step and come back in the next one; ``sol.overlap`` and ``sol.gaps()`` show by how much.
-
-    Parameters
-    ----------
-    g : callable (t, q) -> array_like
-        The m numbers that stay 0. Left out in ``@jo.equalities(moving=False)``.
-    gradient : callable (t, q) -> array_like, optional
-        dg/dq, shape (m, *q.shape); it is checked against differences. None: g is differenced.
-    moving : bool, optional
-        Whether g depends on t. None: not known, and the schemes that need a set at rest check each step.
-    length : float, optional
-        What violations are compared with, such as a radius; positive, in the unit of g. It is also the scale of the
-        differences. None: the distance moved, and the scale is searched for.
-
-    Returns
-    -------
-    ConstraintSet
-        The set; or a decorator, if g is left out.
-
-    Raises
-    ------
-    InvalidValue
-        When the set is used, if the gradient has a wrong shape or a wrong entry.
-    NotFinite
-        When the set is used, if g is NaN or infinite.
-    UndefinedGradient
-        When the set is used, if the gradient is zero or not finite.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> @jo.equalities
+    >>> @jo.constraints(equal=True)
     ... def circle(t, q):
     ...     return [np.linalg.norm(q) - 1.0]
     >>> circle.nearest([0.0, 3.0]).point.round(9).tolist(), circle.nearest([0.0, 0.5]).point.round(9).tolist()
@@ -306,6 +255,12 @@ def equalities(
     >>> circle.gap(0.0, [0.0, 3.0])                             # 2 outside, which violates it like 2 inside
     -2.0
     """
-    if g is None:
-        return lambda function: UserSet(function, gradient, False, moving, length, True)
-    return UserSet(g, gradient, False, moving, length, True)
+    if equal:
+        if convex:
+            raise InvalidValue("equal=True and convex=True exclude each other: a gap that stays 0 has two sides")
+        convex = False
+
+    def made(function: Gap) -> UserSet:
+        return UserSet(function, gradient, convex, moving, length, equal)
+
+    return made if g is None else made(g)
