@@ -194,7 +194,7 @@ CASES = {
     "ball by its law": lambda: of_run(lumps(law=jo.Restitution(0.8)), jo.Paoli(), t=2.0, h=1e-3),
     "file of discs": lambda: of_file(discs(), jo.Maury()),
     "file of a ball": lambda: of_file(lumps(law=jo.Restitution(0.8)), jo.Paoli()),
-    "refined": lambda: of_run(discs(), jo.Maury(), tol=1e-2),
+    "refined": lambda: of_run(discs(), jo.Maury(), accuracy=1e-2),
     "inhibition": lambda: behaviour(lambda wish, plan: C.inhibition(wish, np.full(12, 0.25), T=0.8)),
     "following": lambda: behaviour(lambda wish, plan: C.following(wish, np.full(12, 0.25), sight=1.5)),
     "repulsion": lambda: behaviour(lambda wish, plan: C.repulsion(wish, np.full(12, 0.25))),

@@ -240,7 +240,7 @@ def calls(path):
             "checkpoint": None,
             "resume": False,
             "progress": None,
-            "tol": None,
+            "accuracy": None,
         },
     }
     crowds = {

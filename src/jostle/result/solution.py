@@ -80,7 +80,7 @@ class Solution:
     stored_shapes : sequence or None
         Shapes of the walls at each saved time, for a solution that was read from a file.
     refinement : Refinement or None
-        How the time step was chosen, for a solution of ``solve(..., tol=...)``.
+        How the time step was chosen, for a solution of ``solve(..., accuracy=...)``.
     facts : Facts
         Masses, names of walls, groups and units, from the file or from the problem.
     message : str

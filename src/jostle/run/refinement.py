@@ -1,4 +1,4 @@
-"""`solve(..., tol=...)`: halve the time step until solutions agree, and ask whether the limit can be trusted.
+"""`solve(..., accuracy=...)`: halve the time step until solutions agree, and ask whether the limit can be trusted.
 
     d_k = max |q_k(t) - q_{k+1}(t)|  over the saved times of q_k and its end,    q_k the solution with steps h / 2^k
     error estimate of q_{k+1} = max(d_k, d_{k-1} / 2, d_{k-2} / 4)
@@ -34,7 +34,7 @@ LOOK_BACK = 3
 STALLED = 7
 """Differences that do not fall to a half in this many halvings have stalled."""
 APART = 2.0
-"""Distance of the other start from q0, in multiples of tol: two limits that differ by a few tol are found."""
+"""Distance of the other start from q0, in multiples of the accuracy: limits that differ by a few of them are found."""
 APART_STEPS = 8.0
 """Smallest distance of the other start, in displacements of one step: from a nearer one, successive impacts merge."""
 MAX_SHORTER = 16
@@ -53,11 +53,11 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """How `solve(..., tol=...)` chose its time step; ``sol.refinement`` of its solution.
+    """How `solve(..., accuracy=...)` chose its time step; ``sol.refinement`` of its solution.
 
     Attributes
     ----------
-    tol : float
+    accuracy : float
         The error that was asked for, in the unit of q.
     h : array, shape (k + 1,)
         The longest step of each run.
@@ -74,18 +74,18 @@ class Refinement:
     other : Solution or None
         The solution of the other start, if the two did not stay together.
     reached : bool
-        True if the estimated error is at most `tol`.
+        True if the estimated error is at most `accuracy`.
 
     Examples
     --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
-    >>> found = jo.solve(ball, jo.Maury(), t=0.4, h=0.1, tol=0.03).refinement
+    >>> found = jo.solve(ball, jo.Maury(), t=0.4, h=0.1, accuracy=0.03).refinement
     >>> found.h.tolist(), found.difference.round(4).tolist(), round(found.error, 4), found.continuous
     ([0.1, 0.05, 0.025, 0.0125], [0.1, 0.05, 0.025], 0.025, True)
     """
 
-    tol: float
+    accuracy: float
     h: Array
     difference: Array
     error: float
@@ -96,14 +96,14 @@ class Refinement:
 
     @property
     def reached(self) -> bool:
-        """True if the estimated error is at most `tol`."""
-        return self.error <= self.tol
+        """True if the estimated error is at most `accuracy`."""
+        return self.error <= self.accuracy
 
 
 def refined(
-    run: Run, problem: Motion | Sweeping, h: ArrayLike, every: int | float | None, tol: float, strict: bool
+    run: Run, problem: Motion | Sweeping, h: ArrayLike, every: int | float | None, accuracy: float, strict: bool
 ) -> Solution:
-    """The first solution whose estimated error is below tol, with its `Refinement`.
+    """The first solution whose estimated error is at most the accuracy, with its `Refinement`.
 
     If strict, raises `NotContinuous` or `NotConverged`, with the solution, if the refinement failed.
     """
@@ -116,11 +116,11 @@ def refined(
         differences.append(difference(before, sol))
         sizes.append(float(steps.max()))
         error = _estimate(differences)
-        if (error <= tol and len(differences) >= LOOK_BACK) or _hopeless(differences):
+        if (error <= accuracy and len(differences) >= LOOK_BACK) or _hopeless(differences):
             break
         before = sol
     _repeat(told)
-    found = Refinement(tol, np.array(sizes), np.array(differences), error)
+    found = Refinement(accuracy, np.array(sizes), np.array(differences), error)
     sol = replace(sol, refinement=_other_starts(run, problem, sol, steps, every, found))
     if strict:
         _check(sol)
@@ -141,7 +141,8 @@ def _check(sol: Solution) -> None:
         )
     if not found.reached:
         error = NotConverged(
-            f"tol = {found.tol:.3g} was not reached: steps from {found.h[0]:.3g} to {found.h[-1]:.3g} differ by "
+            f"accuracy = {found.accuracy:.3g} was not reached: steps from {found.h[0]:.3g} to {found.h[-1]:.3g} "
+            f"differ by "
             f"{', '.join(f'{d:.2g}' for d in found.difference)}; strict=False returns the last solution"
         )
         error.solution = sol
@@ -161,7 +162,8 @@ def difference(one: Solution, other: Solution) -> float:
     missing = ~common[:-1] & (one.t[:-1] < other.t[-1])
     if missing.any():
         raise InvalidValue(
-            f"tol compares runs at their saved times, and with shorter steps t = {one.t[:-1][missing][0]:.6g} is not "
+            f"accuracy= compares runs at their saved times, and with shorter steps t = {one.t[:-1][missing][0]:.6g} is "
+            f"not "
             f"saved: choose every as a multiple of h, or as a number of steps"
         )
     place[-1], common[-1] = len(other.t) - 1, True
@@ -184,9 +186,9 @@ def _other_starts(
 ) -> Refinement:
     """The refinement with what starts beside q0 show."""
     way = APART_STEPS * float(found.h[-1]) * float(np.abs(np.nan_to_num(np.asarray(sol.u))).max(initial=0.0))
-    wanted = float(np.exp2(np.ceil(np.log2(max(way / (APART * found.tol), 1.0)))))
+    wanted = float(np.exp2(np.ceil(np.log2(max(way / (APART * found.accuracy), 1.0)))))
     shorter = min(int(wanted), MAX_SHORTER) if found.reached else 1
-    apart = max(APART * found.tol, way / shorter)
+    apart = max(APART * found.accuracy, way / shorter)
     farthest: list[float] = []
     for direction in _directions(problem, float(sol.t[0])):
         ends: list[float] = []

@@ -133,18 +133,18 @@ def solve(
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     resume: bool = False,
     progress: Callable[[Progress[State]], object] | None = None,
-    tol: Positive | None = None,
+    accuracy: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a time-stepping scheme.
 
     The run goes from time 0 (or ``t[0]``) to `t` (or ``t[1]``) in steps of length `h`. If the time is not a multiple of
     `h`, the last step is shorter, so that the run ends exactly at `t`.
 
-    **Accuracy.** With `tol`, the run is repeated with half the steps until the estimated error of q, the largest |q_h -
-    q_{h/2}| over the saved times, is at most `tol`; ``sol.refinement`` tells how. Then it is repeated from starts
+    **Accuracy.** With `accuracy`, the run is repeated with half the steps until the estimated error of q, the largest
+    |q_h - q_{h/2}| over the saved times, is at most that; ``sol.refinement`` tells how. Then it is repeated from starts
     beside q0: if those end elsewhere, however near they begin, the solution does not depend continuously on its data,
     and `NotContinuous` is raised with both solutions. With strict=False the refinement says so instead. A run with
-    `tol` takes about ten times as long as its last repetition alone.
+    `accuracy` takes about ten times as long as its last repetition alone.
 
     **Files.** With `output`, the saved states go into a trajectory file during the run, and the solution reads them
     from there. With `checkpoint`, the state of the run is stored every minute and at its end. The same call with
@@ -185,7 +185,7 @@ def solve(
         True continues the run of the checkpoint.
     progress : callable (Progress) -> None, optional
         Called after each step; `jostle.terminal.progress_bar` makes one that shows a bar.
-    tol : float, optional
+    accuracy : float, optional
         Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change`, `output`,
         `checkpoint` and `resume`. None solves once, with the steps `h`.
 
@@ -203,7 +203,7 @@ def solve(
     InfeasibleStart
         If q0 is not in the admissible set.
     NotConverged
-        If a projection misses its tolerance and `strict` is True, or if `tol` is not reached.
+        If a projection misses its tolerance and `strict` is True, or if `accuracy` is not reached.
     EmptySet
         If no position or velocity satisfies all constraints of a step.
     LeftTheSet
@@ -211,7 +211,7 @@ def solve(
     NotFinite
         If a force, a velocity or a position becomes NaN or infinite.
     NotContinuous
-        If `tol` is given, `strict` is True, and two starts close to each other end far apart.
+        If `accuracy` is given, `strict` is True, and two starts close to each other end far apart.
     DeviceUnavailable
         If there is no GPU for ``device="cuda"``.
     Interrupted
@@ -237,7 +237,7 @@ def solve(
     """
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
-    if tol is not None:
+    if accuracy is not None:
         _check_alone(change=change, output=output, checkpoint=checkpoint, resume=resume or None)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
@@ -245,7 +245,7 @@ def solve(
                 start, scheme, t=t, h=h, every=every, until=until, device=device, strict=strict, progress=progress
             )
 
-        return refined(run, problem, h, every, tol, strict)
+        return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
     where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(change)
@@ -337,11 +337,11 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
 
 
 def _check_alone(**others: object) -> None:
-    """Refuse arguments that cannot be combined with `tol`, which repeats the run with other steps."""
+    """Refuse arguments that cannot be combined with `accuracy`, which repeats the run with other steps."""
     for name, value in others.items():
         if value is not None:
             raise InvalidValue(
-                f"tol repeats the run with shorter steps, which {name} does not allow: leave out one of tol and {name} "
+                f"accuracy= repeats the run with shorter steps, which {name} does not allow: leave out one of both "
                 f"(jo.io.write(sol, path) saves a solution)"
             )
 
