@@ -66,7 +66,7 @@ def source(lower, upper, velocity):
 
 
 def table(steel):
-    return jo.RestitutionTable({("steel", "wall 0"): 0.5}, groups={"steel": steel})
+    return jo.Restitution({("steel", "wall 0"): 0.5}, groups={"steel": steel})
 
 
 def plan(area, exit_, wall):

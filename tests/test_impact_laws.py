@@ -33,17 +33,17 @@ TABLES = {
 
 @pytest.mark.parametrize(("between", "groups"), TABLES.values(), ids=TABLES)
 def test_a_table_gives_each_contact_its_restitution(between, groups):
-    law = jo.RestitutionTable(between, groups=groups, otherwise=1.0)
+    law = jo.Restitution(between, groups=groups, otherwise=1.0)
     np.testing.assert_allclose(after(law), [[0.0, 0.5], [0.0, 0.25]], atol=1e-12)
 
 
 def test_contacts_without_an_entry_have_the_other_value():
-    np.testing.assert_allclose(after(jo.RestitutionTable({(0, 1): 0.1}, otherwise=0.75))[:, 1], 0.75, atol=1e-12)
-    np.testing.assert_allclose(after(jo.RestitutionTable({"wall 0": 0.1}))[:, 1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(after(jo.Restitution({(0, 1): 0.1}, otherwise=0.75))[:, 1], 0.75, atol=1e-12)
+    np.testing.assert_allclose(after(jo.Restitution({"wall 0": 0.1}))[:, 1], 0.0, atol=1e-12)
 
 
 def test_two_groups_collide_with_the_restitution_between_them():
-    law = jo.RestitutionTable({("a", "b"): 0.5, ("a", "a"): 1.0, ("b", "b"): 1.0}, groups={"a": [0, 1], "b": [2]})
+    law = jo.Restitution({("a", "b"): 0.5, ("a", "a"): 1.0, ("b", "b"): 1.0}, groups={"a": [0, 1], "b": [2]})
     row = jo.Motion(q0=[0.0, 3.0, 6.0], v0=[0.0, 0.0, -1.0], within=jo.Line([0.5] * 3), law=law)
     sol = jo.solve(row, jo.MoreauJean(), t=9.0, h=0.01)
     # ball 2 hits ball 1 with e = 0.5, and ball 1 hands all it has to ball 0
@@ -52,7 +52,7 @@ def test_two_groups_collide_with_the_restitution_between_them():
 
 def test_constraints_of_a_user_are_walls_of_a_table():
     floors = jo.constraints(moving=False)(lambda t, q: q - [0.0, 1.0])
-    law = jo.RestitutionTable({"wall 0": 0.5, "wall 1": 0.25})
+    law = jo.Restitution({"wall 0": 0.5, "wall 1": 0.25})
     both = jo.Motion(q0=[1.0, 2.0], v0=[-1.0, -1.0], within=floors, law=law)
     np.testing.assert_allclose(jo.solve(both, jo.MoreauJean(), t=2.0, h=0.1).u[-1], [0.5, 0.25], atol=1e-9)
 
@@ -70,7 +70,7 @@ WRONG_TABLES = {
 @pytest.mark.parametrize(("between", "groups", "what"), WRONG_TABLES.values(), ids=WRONG_TABLES)
 def test_a_table_that_does_not_fit_is_refused_when_the_problem_is_made(between, groups, what):
     with pytest.raises(jo.InvalidValue, match=what):
-        jo.Motion(law=jo.RestitutionTable(between, groups=groups), **TWO_ON_A_FLOOR)
+        jo.Motion(law=jo.Restitution(between, groups=groups), **TWO_ON_A_FLOOR)
 
 
 def test_a_function_of_the_speed_gets_the_speeds_of_approach():
@@ -137,7 +137,7 @@ def test_a_restitution_is_a_function_of_the_speeds(e):
     with pytest.raises(jo.InvalidValue, match=r"e must be a function of the speeds v, not <lambda>\("):
         jo.Restitution(e)
     with pytest.raises(jo.InvalidValue, match="the restitution of 0 must lie in"):
-        jo.RestitutionTable({0: e})
+        jo.Restitution({0: e})
 
 
 def test_a_law_with_one_number_needs_no_coefficients():
@@ -153,7 +153,7 @@ def test_a_law_with_one_number_needs_no_coefficients():
 
 def test_rows_of_a_cone_have_no_names_for_a_table():
     """A table that a problem has looked up would take row 0 for wall 0."""
-    problem = jo.Motion(law=jo.RestitutionTable({"wall 0": 0.5}), **TWO_ON_A_FLOOR)
+    problem = jo.Motion(law=jo.Restitution({"wall 0": 0.5}), **TWO_ON_A_FLOOR)
     with pytest.raises(jo.InvalidValue, match=r"give it to jo.Motion\(law=...\)"):
         jo.impact([-1.0], jo.Cone([[1.0]]), law=problem.law)
 
@@ -180,7 +180,7 @@ def test_a_run_with_equal_values_is_that_with_one_number(e):
         for law in (
             jo.Restitution(e),
             jo.Restitution(lambda v: np.full(len(v), e)),
-            jo.RestitutionTable({}, otherwise=e),
+            jo.Restitution({}, otherwise=e),
         )
     ]
     runs = [jo.solve(problem, jo.MoreauJean(), t=0.5, h=0.01) for problem in problems]
@@ -204,14 +204,14 @@ def test_laws_that_vary_are_refused_where_they_cannot_be():
     with pytest.raises(jo.SchemeRefuses, match="impact laws other than"):
         jo.solve_by_events(ball, t=2.0)
     with pytest.raises(jo.InvalidValue, match=r"give it to jo.Motion\(law=...\)"):
-        jo.impact([-1.0], jo.Cone([[1.0]]), law=jo.RestitutionTable({}))
+        jo.impact([-1.0], jo.Cone([[1.0]]), law=jo.Restitution({}))
     with pytest.raises(jo.InvalidValue, match="law must be an impact law"):
         jo.Motion(q0=[1.0], law=0.5)
 
 
 def test_a_run_with_a_table_is_resumed(tmp_path):
     def problem(e=0.5):
-        return jo.Motion(law=jo.RestitutionTable({0: e}, otherwise=0.25), **TWO_ON_A_FLOOR)
+        return jo.Motion(law=jo.Restitution({0: e}, otherwise=0.25), **TWO_ON_A_FLOOR)
 
     def run(t, law=0.5, **more):
         return jo.solve(problem(law), jo.MoreauJean(), t=t, h=0.1, checkpoint=tmp_path / "c.npz", **more)
@@ -256,7 +256,7 @@ def test_a_law_that_varies_leaves_rods_alone():
         within = jo.Rods([(0, -1)], [1.0], points=[[0.0, 0.0]]) & jo.HalfSpace([1.0, 0.0], -0.1)
         return jo.Motion(q0=[[0.6, -0.8]], force=[0.0, -9.81], within=within, law=law)
 
-    laws = jo.Restitution(0.5), jo.Restitution(lambda v: np.full(len(v), 0.5)), jo.RestitutionTable({}, otherwise=0.5)
+    laws = jo.Restitution(0.5), jo.Restitution(lambda v: np.full(len(v), 0.5)), jo.Restitution({}, otherwise=0.5)
     runs = [jo.solve(pendulum(law), jo.MoreauJean(), t=1.5, h=0.01) for law in laws]
     assert len(runs[0].impacts(speed=0.5)) > 0
     for other in runs[1:]:

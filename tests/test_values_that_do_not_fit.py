@@ -243,7 +243,7 @@ def test_a_law_with_a_wrong_uniform_is_refused(law, what):
 
 def test_a_group_of_a_table_is_not_a_mask():
     """[False, True] was read as the bodies 0 and 1."""
-    table = jo.RestitutionTable({"soft": 0.5}, groups={"soft": np.array([False, True])})
+    table = jo.Restitution({"soft": 0.5}, groups={"soft": np.array([False, True])})
     with pytest.raises(jo.InvalidValue, match=r"the group 'soft' must be numbers of bodies: np\.flatnonzero"):
         jo.Motion(q0=[[0.0, 2.0], [3.0, 2.0]], within=jo.Balls([0.5, 0.5]) & FLOOR, law=table)
 

@@ -202,7 +202,6 @@ def calls(path):
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
         "Outlet": {"leaves": lambda q: q[:, 0] > 0},
         "Restitution": {"e": 0.5},
-        "RestitutionTable": {"between": {0: 0.5}, "groups": {"a": [0]}, "otherwise": 0.5},
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
         "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},
         "Source": {"box": box2, "rate": 1.0, "within": at["pair"], "velocity": 0.0, "seed": 0},

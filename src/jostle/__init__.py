@@ -41,7 +41,7 @@ from jostle.errors import (
     UnstableStep,
 )
 from jostle.events.solve import solve_by_events
-from jostle.laws import Impact, ImpactLaw, Restitution, RestitutionTable, impact
+from jostle.laws import Impact, ImpactLaw, Restitution, impact
 from jostle.problems import Motion, StiffForce, Sweeping
 from jostle.result.solution import Solution
 from jostle.run.exchange import Outlet, Source
@@ -124,7 +124,6 @@ __all__ = [
     "Projection",
     "Residual",
     "Restitution",
-    "RestitutionTable",
     "Rods",
     "Scheme",
     "SchemeRefuses",

@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_is_refused():
 
 def test_each_contact_has_its_own_restitution():
     """A ball in a corner, whose walls are orthogonal: every law gives each wall its own e."""
-    law = jo.RestitutionTable({"wall 0": 0.2, "wall 1": 0.9})
+    law = jo.Restitution({"wall 0": 0.2, "wall 1": 0.9})
     ball = jo.Motion(q0=[0.0, 0.0], v0=[-1.0, -2.0], within=jo.Box([0.0, 0.0], [9.0, 9.0]), law=law)
     found = jo.impacts.compare(ball)
     assert "e = 0.2 to 0.9" in repr(found)
@@ -208,7 +208,7 @@ def test_each_contact_has_its_own_restitution():
 
 
 def row_of_three(e, other):
-    law = jo.RestitutionTable({(0, 1): e, (1, 2): other})
+    law = jo.Restitution({(0, 1): e, (1, 2): other})
     return jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, -0.5], within=jo.Line([0.5] * 3), law=law)
 
 
@@ -230,7 +230,7 @@ def test_a_table_with_one_value_is_that_number():
 
 
 def test_restitutions_that_depend_on_the_speed_are_not_compared():
-    with pytest.raises(jo.InvalidValue, match=r"jo.RestitutionTable of numbers in a jo.Motion, not RestitutionTable"):
+    with pytest.raises(jo.InvalidValue, match=r"a table of numbers in a jo.Motion, not Restitution"):
         jo.impacts.compare(row_of_three(0.4, lambda v: 0.5 + 0.0 * v))
     with pytest.raises(jo.InvalidValue, match="with one number e"):
         jo.impacts.compare([-1.0], jo.Cone([[1.0]]), law=jo.Restitution(lambda v: 0.5 + 0.0 * v))

@@ -115,7 +115,7 @@ def impacts_by_times(
     ----------
     before : Motion or array_like
         A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with one number e or `RestitutionTable` with numbers.
+        `Restitution` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     gaps : array_like, shape (m,)
@@ -189,7 +189,7 @@ def binary_impacts(
     ----------
     before : Motion or array_like
         A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with one number e or `RestitutionTable` with numbers.
+        `Restitution` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional

@@ -169,7 +169,7 @@ def compare(
     ----------
     before : Motion or array_like
         A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with one number e or `RestitutionTable` with numbers.
+        `Restitution` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional
@@ -198,7 +198,7 @@ def compare(
     >>> found = jo.impacts.compare(three)
     >>> found["Moreau"].velocity[0].round(6).tolist(), len(found.binary.outcomes)
     ([-0.428571, 0.0], 2)
-    >>> law = jo.RestitutionTable({(0, 1): 1.0, (1, 2): 0.0})         # the last two are of putty
+    >>> law = jo.Restitution({(0, 1): 1.0, (1, 2): 0.0})         # the last two are of putty
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=law)
     >>> jo.impacts.compare(row)["binary"].velocity.tolist()
     [0.0, 0.5, 0.5]
@@ -322,7 +322,7 @@ def outcomes(
     ----------
     before : Motion or array_like
         A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with one number e or `RestitutionTable` with numbers.
+        `Restitution` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional

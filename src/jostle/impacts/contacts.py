@@ -13,7 +13,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.laws import Impact, ImpactLaw, Restitution, RestitutionTable, coefficients, impact
+from jostle.laws import Impact, ImpactLaw, Restitution, coefficients, impact
 from jostle.problems import Motion
 
 
@@ -104,11 +104,9 @@ def meeting(
 
 def _check_law(law: ImpactLaw) -> None:
     """Refuse coefficients that depend on the speed: the impacts of a sequence have speeds of their own."""
-    table = isinstance(law, RestitutionTable) and not any(map(callable, [*law.between.values(), law.otherwise]))
-    if not table and (type(law) is not Restitution or law.uniform is None):
+    if not (isinstance(law, Restitution) and law.numbers):
         raise InvalidValue(
-            f"law must be jo.Restitution(e) with one number e, or a jo.RestitutionTable of numbers in a jo.Motion, not "
-            f"{law!r}"
+            f"law must be jo.Restitution(e) with one number e, or with a table of numbers in a jo.Motion, not {law!r}"
         )
 
 

@@ -97,7 +97,7 @@ def liu_zhao_brogliato(
     ----------
     before : Motion or array_like
         A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with one number e or `RestitutionTable` with numbers.
+        `Restitution` with numbers.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.laws import ImpactLaw, Restitution, RestitutionTable
+from jostle.laws import ImpactLaw, Restitution
 from jostle.problems import Motion
 from jostle.scenarios.endings import nobody_left
 from jostle.scenarios.fields import (
@@ -205,7 +205,7 @@ class Grains(ProblemTable):
             for _ in Q.names:
                 between[f"wall {number}"] = self.e if wall.e is None else wall.e
                 number += 1
-        return RestitutionTable(between, otherwise=self.e)
+        return Restitution(between, otherwise=self.e)
 
     def _masses(self, radii: Array) -> Array:
         if self.masses is not None:
