@@ -19,7 +19,7 @@ import numpy as np
 from scenes import Stopwatch, box_of_spheres
 
 import jostle as jo
-from jostle.io.recorder import FileRecorder
+from jostle.io.saving import TrajectorySaver
 from jostle.run.checkpoints import CheckpointsOfRun
 
 COLLIDING = 2.2
@@ -50,8 +50,8 @@ class Meter:
 
 def measured(problem: jo.Motion, h: float, steps: int, tol: float, folder: Path) -> dict[str, Any]:
     meter, keeping = Meter(), Meter()
-    saved = {owner: dict(vars(owner)) for owner in (FileRecorder, CheckpointsOfRun)}
-    meter.watch(FileRecorder, "save", "add", "solution")
+    saved = {owner: dict(vars(owner)) for owner in (TrajectorySaver, CheckpointsOfRun)}
+    meter.watch(TrajectorySaver, "save", "add", "solution")
     keeping.watch(CheckpointsOfRun, "save")
     path = folder / "run.vtkhdf"
     output = jo.io.Output(path, contacts=True)

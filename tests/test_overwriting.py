@@ -54,12 +54,12 @@ def test_overwrite_replaces_a_trajectory_and_its_checkpoint(here, jostle, old):
 
 
 def test_a_trajectory_stays_until_the_new_one_has_a_frame(here, old, monkeypatch):
-    from jostle.io.recorder import FileRecorder
+    from jostle.io.saving import TrajectorySaver
 
     def fails(self, state):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(FileRecorder, "save", fails)
+    monkeypatch.setattr(TrajectorySaver, "save", fails)
     with pytest.raises(ZeroDivisionError):
         jo.solve(TWO, jo.Maury(), t=0.1, h=0.01, output=jo.io.Output("old.vtkhdf", overwrite=True))
     assert (here / "old.vtkhdf").read_bytes() == old[0]
@@ -180,7 +180,7 @@ def test_names_of_files_that_are_being_made_cannot_be_guessed_and_links_are_not_
     monkeypatch.setattr("jostle.io.new_files.beside", lambda path: trap)
     with pytest.raises(WriteFailed, match="File exists"), whole(target) as new:
         new.write_text("yours")
-    monkeypatch.setattr("jostle.io.creation.beside", lambda path: trap)
+    monkeypatch.setattr("jostle.io.growing.beside", lambda path: trap)
     trap.unlink(missing_ok=True)
     trap.symlink_to(victim)
     with pytest.raises(WriteFailed, match="File exists"):

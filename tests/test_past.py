@@ -10,7 +10,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io.checkpoint_files import read_whole, write_whole
+from jostle.io.checkpoint import read_whole, write_whole
 from jostle.problems import Remembers, remembering
 
 pytest.importorskip("shapely")

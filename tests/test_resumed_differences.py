@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile
-from jostle.io.checkpoint_files import read_whole, write_whole
+from jostle.io.checkpoint import read_whole, write_whole
 
 H = 0.01
 

@@ -216,7 +216,7 @@ def test_without_a_plan_it_is_said_that_the_area_is_missing(tmp_path):
     plan, sol, exact = walked("plan")
     stored = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf", dtype=float))
     assert evacuation_time(stored) == pytest.approx(exact, abs=1e-6)  # the file holds the plan
-    older = replace(stored, stored_facts=None)
+    older = replace(stored, saved_facts=None)
     with pytest.raises(jo.InvalidValue, match=r"person 0 is present at the end.*give the plan"):
         evacuation_time(older)
     assert evacuation_time(older, plan) == pytest.approx(exact, abs=1e-6)

@@ -13,12 +13,12 @@ FRAMES = 7
 @pytest.fixture
 def killed(here, monkeypatch):
     """run.vtkhdf: its writer was killed when 7 frames counted and rows of others were already written."""
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     file = Writer(here / "live.vtkhdf", shape=(4, 2), about={"seed": "7"})
     for k in range(FRAMES):
         file.frame(0.5 * k, np.full((4, 2), float(k)), np.zeros((4, 2)))
     file.commit()
-    monkeypatch.setattr("jostle.io.headers.say", lambda file, *_: file.flush())
+    monkeypatch.setattr("jostle.io.growing.say", lambda file, *_: file.flush())
     file.frame(9.0, np.full((4, 2), 9.0), np.zeros((4, 2)))
     file.commit()
     (here / "run.vtkhdf").write_bytes((here / "live.vtkhdf").read_bytes())

@@ -8,13 +8,12 @@ import h5py
 import numpy as np
 import pytest
 
-from jostle.errors import JostleError
-from jostle.io.checksums import lookup3
+from jostle.errors import BrokenFile, JostleError, NoSuchFile
 from jostle.io.exports import export
+from jostle.io.hdf5 import lookup3, superblock
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
-from jostle.io.superblock import superblock
-from jostle.io.trajectory import BrokenFile, NoSuchFile, Writer
+from jostle.io.trajectory import Writer
 
 VERBS = [
     read,

@@ -12,11 +12,10 @@ import pytest
 from frames import assert_same
 
 import jostle as jo
-from jostle.errors import InvalidValue, MissingPackage, WriteFailed
+from jostle.errors import FileIsThere, InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import EXPORTS, export, write
 from jostle.io.new_files import beside, whole
 from jostle.io.reading import about, read
-from jostle.io.trajectory import FileIsThere
 
 OF_PEOPLE = ("sqlite", "txt")
 """Formats that need people on a plan: tests/test_cli_crowds.py."""

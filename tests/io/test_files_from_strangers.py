@@ -13,9 +13,9 @@ import pytest
 import jostle as jo
 from jostle.errors import BrokenFile, JostleError
 from jostle.io import layout
+from jostle.io.growing import STEPS
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
-from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS

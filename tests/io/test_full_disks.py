@@ -10,17 +10,19 @@ import pytest
 import victim
 from victim import assert_right
 
+from jostle.errors import WriteFailed
 from jostle.io.exports import export
+from jostle.io.hdf5 import superblock
 from jostle.io.reading import read
 from jostle.io.repairing import repair
-from jostle.io.superblock import superblock
-from jostle.io.trajectory import WriteFailed, Writer
+from jostle.io.trajectory import Writer
 
 PROGRAM = """
 import os, resource, signal, sys
 import victim
 from victim import assert_right
-from jostle.io.trajectory import WriteFailed, Writer
+from jostle.errors import WriteFailed
+from jostle.io.trajectory import Writer
 
 path, n, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -37,7 +37,7 @@ def test_a_file_of_fields_is_read_as_it_was_written(run):
     assert (found.walls == sol.domain.walls).all()
     assert (found.exits == sol.domain.exits).all()
     for name, values in {"density": sol.density, "velocity": sol.cells, "pressure": sol.pressure}.items():
-        field = found.fields[name]
+        field, values = found.fields[name], np.asarray(values)
         assert field.shape == values.shape
         assert (np.asarray(field) == values).all()
         assert (field[-1] == values[-1]).all()
@@ -104,7 +104,7 @@ def test_a_run_that_is_killed_leaves_a_file_that_says_so(room, tmp_path):
         seen.append((len(found.t), found.status))
 
     jo.macro.solve(room, Splitting(), t=0.3, h=0.1, progress=look, output=place, checkpoint=keep)
-    assert seen == [(2, "running"), (3, "running"), (3, "running")]
+    assert seen == [(2, "running"), (3, "running"), (4, "running")]
     assert jo.io.read_images(place).status == "finished"
 
 
@@ -114,25 +114,33 @@ def damaged(place, change):
 
 
 DAMAGES = {
-    "Steps/Values does not match its checksum": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
-    "totals/mass does not match its checksum": lambda file: file["jostle/images/totals/mass"].write_direct(np.ones(9)),
-    "has shape": lambda file: file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 15, 0, 4, 0, 1])),
-    "another version of jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
-    "must name three units": lambda file: file["jostle/images"].attrs.__setitem__("units", ["m", "s"]),
+    "the time or the totals of frame 1 are wrong": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
+    "the time or the totals of frame 0 are wrong": lambda file: file["jostle/images/totals/mass"].write_direct(
+        np.ones(9)
+    ),
+    "density has rows of shape": lambda file: file["VTKHDF"].attrs.__setitem__(
+        "WholeExtent", np.array([0, 15, 0, 4, 0, 1])
+    ),
+    "another version of jostle": lambda file: file["jostle/run"].attrs.__setitem__("format", 99),
+    "must name three units": lambda file: file["jostle/run"].attrs.__setitem__("units", ["m", "s"]),
     "has no jostle/images": lambda file: file.__delitem__("jostle/images"),
     "walls has shape": lambda file: (
         file["jostle/images"].__delitem__("walls"),
-        file["jostle/images"].create_dataset("walls", data=np.zeros((2, 2))),
+        file["jostle/images"].create_dataset("walls", data=np.zeros((2, 2), np.uint8), chunks=(2, 2)),
     ),
     "link to another place": lambda file: (
         file["VTKHDF/CellData"].__delitem__("pressure"),
         file["VTKHDF/CellData"].__setitem__("pressure", h5py.ExternalLink("other.h5", "/numbers")),
     ),
     "declares": lambda file: (
-        file["VTKHDF/CellData"].__delitem__("pressure"),
-        file["VTKHDF/CellData"].create_dataset("pressure", (9, 1, 4, 1 << 40), dtype=float, chunks=(1, 1, 4, 16)),
+        file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 1 << 40, 0, 4, 0, 1])),
+        *(file["VTKHDF/CellData"].__delitem__(name) for name in ("density", "pressure", "velocity")),
+        file["jostle/images"].__delitem__("faces"),
+        file["VTKHDF/CellData"].create_dataset("density", (9, 1, 4, 1 << 40), dtype=float, chunks=(1, 1, 4, 16)),
+        file["jostle"].__delitem__("checksums"),
+        file["jostle"].create_dataset("checksums", (9, 2), dtype=np.uint32, chunks=(9, 2)),
     ),
-    "stored in a way": lambda file: (
+    "compressed or filtered": lambda file: (
         file["VTKHDF/CellData"].__delitem__("pressure"),
         file["VTKHDF/CellData"].create_dataset("pressure", data=np.zeros((9, 1, 4, 16)), compression="lzf"),
     ),

@@ -16,12 +16,12 @@ import pytest
 import victim
 from victim import assert_right
 
-from jostle.io import headers
-from jostle.io.container import reading
+from jostle.errors import BrokenFile, FileInUse
+from jostle.io import layout
+from jostle.io.hdf5 import clear_flags, reading, superblock
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
-from jostle.io.superblock import clear_flags, superblock
-from jostle.io.trajectory import BrokenFile, FileInUse, Writer
+from jostle.io.trajectory import Writer
 
 PATIENCE = 300.0
 """Seconds until something that should happen counts as never happening."""
@@ -160,7 +160,7 @@ def test_frames_are_in_the_file_before_they_count(tmp_path, monkeypatch):
             shutil.copy(path, copy)  # as if it had been killed now
         return plain(place, name)
 
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     with Writer(path, shape=(10, 3), contacts=True, about={}) as file:
         for k in range(8):
             file.frame(0.25 * k, *victim.state(10, k))
@@ -169,7 +169,7 @@ def test_frames_are_in_the_file_before_they_count(tmp_path, monkeypatch):
         monkeypatch.undo()
     assert len(read(path).t) == 8
     with reading(copy) as opened:
-        assert headers.header(opened).frames == 0
+        assert layout.header(opened).frames == 0
     for name, values in stored(path).items():
         np.testing.assert_array_equal(stored(copy)[name], values)
 
@@ -189,8 +189,8 @@ def test_what_was_half_written_is_cut_off_by_a_repair(tmp_path, monkeypatch, fla
     file = Writer(path, shape=(10, 3), contacts=True, about={})
     file.frame(0.0, *victim.state(10, 0))
     file.commit()
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
-    monkeypatch.setattr("jostle.io.headers.say", lambda file, *_: file.flush())  # killed before the frames count
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.say", lambda file, *_: file.flush())  # killed before the frames count
     for k in range(1, 200):
         file.frame(0.25 * k, *victim.state(10, k))
     file.commit()

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.errors import InvalidValue, JostleError
-from jostle.io.lazy_arrays import Ragged
+from jostle.errors import FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile
+from jostle.io.hdf5 import superblock
 from jostle.io.pictures import points_of
-from jostle.io.reading import about, read
+from jostle.io.reading import Ragged, about, read
 from jostle.io.repairing import repair
-from jostle.io.superblock import superblock
-from jostle.io.trajectory import FileInUse, FileIsThere, NoSuchFile, Writer
+from jostle.io.trajectory import Writer
 from jostle.result.recording import STATISTICS
 
 FLAGS = 11
@@ -120,7 +119,7 @@ def test_a_continued_file_drops_what_came_later_at_once(tmp_path):
 
 
 def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     path = tmp_path / "run.vtkhdf"
     with Writer(path, shape=(3, 2), about={}) as file:
         file.frame(0.0, np.ones((3, 2)), np.zeros((3, 2)))
@@ -141,13 +140,13 @@ def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
 
 
 def test_commits_come_by_themselves_after_some_time_or_some_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", 0.0)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", 0.0)
     with Writer(tmp_path / "time.vtkhdf", shape=(3,), about={}) as file:
         file.frame(0.0, np.ones(3), np.zeros(3))
         assert file.acknowledged == 1
         file.steps([record(1)])
         assert file.acknowledged_steps == 1
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     with Writer(tmp_path / "bytes.vtkhdf", shape=(100_000, 3), about={}) as file:
         for k in range(3):
             file.frame(k, np.full((100_000, 3), 1.0), np.zeros((100_000, 3)))
@@ -355,7 +354,7 @@ def test_points_of_every_shape():
 
 
 def test_a_writer_that_is_forgotten_leaves_a_file_that_can_be_continued(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     path = tmp_path / "run.vtkhdf"
     file = Writer(path, shape=(1,), about={})
     file.frame(0.0, [5], [0])
@@ -369,7 +368,7 @@ def test_a_writer_that_is_forgotten_leaves_a_file_that_can_be_continued(tmp_path
 
 
 def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     whole, broken = tmp_path / "whole.vtkhdf", tmp_path / "broken.vtkhdf"
     plain, calls = Writer._append, []
 

@@ -9,7 +9,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io import stored_facts, wall_states
+from jostle.io import layout, saved_facts
 from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.sets.shapes import Shape, may_move, same, shapes_of
@@ -61,7 +61,7 @@ def test_the_walls_of_a_file_are_those_of_the_run(tmp_path, name, written):
         assert same(sol.shapes(k), shapes_of(wall, t))
     assert sol.facts.walls_move == may_move(wall)
     with h5py.File(path) as file:
-        assert len(file[wall_states.STATES]) == (3 if may_move(wall) else 1)
+        assert len(file[layout.WALL_STATES]) == (3 if may_move(wall) else 1)
     copy = jo.io.read(jo.io.export(path, tmp_path / "copy.vtkhdf"))
     assert all(same(copy.shapes(k), sol.shapes(k)) for k in range(3))
 
@@ -260,7 +260,7 @@ def test_a_file_knows_the_stairs_of_its_building(tmp_path):
     assert jo.crowds.evacuation_time(alone) == jo.crowds.evacuation_time(sol)
 
 
-DAMAGE = [*wall_states.COLUMNS, *(f"{stored_facts.PROBLEM}/{name}" for name in stored_facts.COLUMNS)]
+DAMAGE = [*layout.WALL_COLUMNS, *(f"{saved_facts.PROBLEM}/{name}" for name in saved_facts.COLUMNS)]
 
 
 @pytest.mark.parametrize("name", DAMAGE)
@@ -274,7 +274,7 @@ def test_damaged_walls_and_facts_are_found(tmp_path, name):
         row = len(data) - 1
         data[row] = data[row] + 1
     with pytest.raises(BrokenFile, match=r"is damaged: .*checksum|is damaged: .* ends after") as caught:
-        list(jo.io.read(path).stored_shapes)
+        list(jo.io.read(path).saved_shapes)
     assert str(path) in str(caught.value)
 
 
@@ -290,11 +290,11 @@ def test_facts_of_a_stranger_never_raise_an_error_of_others(tmp_path, text):
     path = tmp_path / "run.vtkhdf"
     run(WALLS["floor"], path)
     with h5py.File(path, "r+") as file:
-        group = file[stored_facts.PROBLEM]
+        group = file[saved_facts.PROBLEM]
         group["text"].resize(len(text), axis=0)
         group["text"][:] = np.frombuffer(text, dtype=np.uint8)
-        group.attrs[stored_facts.CHECK] = np.uint32(
-            stored_facts._check({name: group[name][:] for name in stored_facts.COLUMNS})
+        group.attrs[saved_facts.CHECK] = np.uint32(
+            saved_facts._check({name: group[name][:] for name in saved_facts.COLUMNS})
         )
     with pytest.raises(BrokenFile, match=r"run\.vtkhdf is damaged: its facts about the problem"):
         jo.io.read(path)

@@ -153,7 +153,7 @@ def test_an_evacuation_of_a_file_knows_its_plan(tmp_path):
     for shown in ((path,), (path, room)):
         assert viz.evacuation(*shown).lines[0].get_ydata()[-1] == 0
     plt.close("all")
-    older = replace(jo.io.read(path), stored_facts=None)
+    older = replace(jo.io.read(path), saved_facts=None)
     with pytest.raises(jo.InvalidValue, match=r"not known whether that is inside: .* evacuation\(sol, plan\)"):
         viz.evacuation(older)
     assert plt.get_fignums() == []

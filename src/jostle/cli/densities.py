@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jostle.cli.show import status_in
 from jostle.errors import InvalidValue
-from jostle.result.status import MESSAGES, RUNNING
+from jostle.result.status import MESSAGES
 from jostle.viz.sources import LENGTH, unit_text, with_time
 
 if TYPE_CHECKING:
@@ -15,15 +16,12 @@ if TYPE_CHECKING:
     from jostle.io import Checkpoint, Images, Output
     from jostle.scenarios import DensityRun
 
-UNFINISHED = "not finished: the run is in progress, or was killed"
-"""Status of an unfinished run. Image files have no lock, so a run in progress and a killed run look the same."""
-
 
 def summary(images: Images, path: Path) -> dict[str, Any]:
     """A summary of the run of a density, from its file."""
-    status, steps = images.status, images.steps
+    status, steps = status_in(images.status, path), images.steps
     found = {
-        "status": status, "message": UNFINISHED if status == RUNNING else MESSAGES.get(status, status),
+        "status": status, "message": MESSAGES.get(status, status),
         "t": float(images.t[-1]), "steps": 0 if steps is None else len(steps), "frames": len(images.t),
         "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(), "h": images.h,
         "fields": list(images.fields),

@@ -321,10 +321,7 @@ def repair(
 
     if in_place and target is not None:
         raise InvalidValue("give either a file to write or --in-place, not both")
-    if are_images(trajectory):  # image files are always complete
-        say(f"{trajectory} needs no repair: {len(read_images(trajectory).t)} frames")
-        return
-    times = read(trajectory).t
+    times = read_images(trajectory).t if are_images(trajectory) else read(trajectory).t
     kept = f"{len(times)} frames, up to t = {times[-1]:g}"
     made = None if in_place else target or beside(trajectory, ".repaired.vtkhdf")
     if not repaired(trajectory, made):

@@ -38,7 +38,7 @@ WarmUp = Annotated[bool, typer.Option("--warm-up", help="First compile all kerne
 
 def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     """Check the installation and list the extras."""
-    from jostle.io.recorder import versions
+    from jostle.io.saving import versions
 
     found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}
     found |= {

@@ -92,7 +92,7 @@ def resume(
     --set run.t=20 extends the run. Only the times and `until` of the table [run] may change. The trajectory records
     each change, and jostle info shows it.
     """
-    from jostle.io import about, are_images, repair
+    from jostle.io import about, repair
     from jostle.scenarios import parse
 
     words = about(trajectory)
@@ -105,8 +105,7 @@ def resume(
             f"no checkpoint {checkpoint_of(trajectory)}: the run stopped before the first one; start it again with "
             f"`jostle run --overwrite`"
         )
-    if not are_images(trajectory):  # image files are always complete
-        repair(trajectory)
+    repair(trajectory)
     chosen = parse(words[SCENARIO], str(trajectory), settings=settings or ())
     _compute(chosen, trajectory, Compute(threads, device, checkpoint, quiet, as_json), resume=True)
 

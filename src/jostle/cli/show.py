@@ -37,7 +37,7 @@ ONLY_IN_JSON = ("worst_overshoot", "smallest_radius", "units", "iterations_a_ste
 
 def summary(sol: Solution, path: Path) -> dict[str, Any]:
     """A summary of a run, from its trajectory."""
-    stats, status = sol.stats, _status(sol, path)
+    stats, status = sol.stats, status_in(sol.status, path)
     radii, d = sol.facts.radii, sol.facts.dimension or 1
     return {
         "status": status, "message": MESSAGES.get(status, status),
@@ -64,11 +64,11 @@ def in_words(sol: Solution) -> dict[str, str]:
     }
 
 
-def _status(sol: Solution, path: Path) -> str:
-    """The status of a run; a run marked as running that no process writes was killed."""
+def status_in(status: str, path: Path) -> str:
+    """The status of a run that a file contains; a run marked as running that no process writes was killed."""
     from jostle.io.locks import being_written
 
-    return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
+    return KILLED if status == RUNNING and not being_written(path) else status
 
 
 def plain(text: object, encoding: str | None = None) -> str:

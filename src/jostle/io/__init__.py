@@ -2,11 +2,10 @@
 
 from jostle.io.checkpoint import Checkpoint
 from jostle.io.exports import EXPORTS, export, write
-from jostle.io.images import Images
-from jostle.io.outputs import Output
+from jostle.io.images import Images, are_images, read_images
 from jostle.io.reading import about, read
-from jostle.io.reading_images import are_images, read_images
 from jostle.io.repairing import repair
+from jostle.io.saving import Output
 from jostle.io.trajectory import Writer
 from jostle.result.facts import SI, Facts, Groups, Units
 

@@ -1,7 +1,11 @@
 """Checkpoints: files from which a run is resumed with a result that is bit-identical to an uninterrupted run.
 
-A checkpoint is an .npz file of float64 arrays, written under a temporary name, synced, and renamed: the file under its
-name is always complete, whenever the process or the machine stopped. No pickle is written or read.
+A checkpoint is an uncompressed .npz file of float64 arrays, written under a temporary name, synced, and renamed: the
+file under its name is always complete, whenever the process or the machine stopped.
+
+Reading is checked, since a file may be damaged or of unknown origin. Nothing in it is unpickled. An array is allocated
+only if the file has its bytes. A state is accepted only if its shapes are those of the problem, its numbers are finite,
+and its overlap is not deeper than that of the saved state.
 """
 
 from __future__ import annotations
@@ -9,7 +13,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,17 +23,282 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers
 from jostle.errors import (
     BrokenFile,
     FileIsThere,
     InvalidValue,
     JostleError,
+    NoSuchFile,
+    WriteFailed,
 )
-from jostle.io.checkpoint_contents import Contents, check_inside
-from jostle.io.checkpoint_files import FORMAT, read_whole, write_whole
-from jostle.io.run_identity import Run
+from jostle.io.identity import Run
+from jostle.io.new_files import whole
 from jostle.problems import Remembers
+from jostle.result.recording import smallest_gap
+from jostle.schemes.base import Scheme
+from jostle.schemes.gluey import Glue
+from jostle.schemes.moreau_jean import Depth
+from jostle.schemes.paoli import Memory
 from jostle.schemes.state import State
+from jostle.sets.presence import GONE, WAITING, Presence
+
+MAX_ENTRIES = 64
+"""Largest number of arrays in a checkpoint."""
+OVERLAP_TOLERANCE = 1e-9
+"""A state may overlap deeper than the saved one by this fraction of its size, because machines round differently."""
+
+
+class Remembered(NamedTuple):
+    """The contacts of the last step, from whose impulses the next projection starts."""
+
+    pairs: Integers
+    normals: Array
+
+
+def arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz file; pickled or compressed arrays, or arrays larger than the file, are refused."""
+    try:
+        if not path.is_file():
+            raise BrokenFile(f"{path} is not a regular file and therefore not a checkpoint")
+        with open(path, "rb") as opened, zipfile.ZipFile(opened) as archive:
+            entries, size = archive.infolist(), path.stat().st_size
+            if len(entries) > MAX_ENTRIES or sum(entry.file_size for entry in entries) > size:
+                raise BrokenFile(
+                    f"{path} is refused: it declares more than {MAX_ENTRIES} arrays, or more bytes than it has"
+                )
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
+            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
+    except (OSError, ValueError, EOFError, KeyError, SyntaxError, zipfile.BadZipFile, NotImplementedError) as error:
+        if isinstance(error, BrokenFile):
+            raise
+        raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    with archive.open(entry) as file:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = header(file)
+        if dtype.hasobject or dtype.kind not in "biufU":
+            raise ValueError(f"{entry.filename} contains objects of type {dtype}")
+        data = file.read()
+    count = 1
+    for length in shape:
+        count *= int(length)
+    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
+        raise ValueError(f"{entry.filename} declares shape {shape}, but has {len(data)} bytes")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C").copy()
+
+
+class Contents:
+    """The arrays of a checkpoint by name; missing or unexpected arrays raise `BrokenFile`."""
+
+    def __init__(self, path: Path, kept: Mapping[str, Any]) -> None:
+        self.path, self.kept = path, kept
+        for name in self.text("names").split():
+            self._found(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.kept
+
+    def text(self, name: str) -> str:
+        """A string."""
+        found = self._found(name)
+        if found.shape != () or found.dtype.kind != "U":
+            raise self._wrong(name, "a string")
+        return str(found)
+
+    def json(self, name: str) -> dict[str, Any]:
+        """A description of a run: tables `titles`, `fixed`, `free` and `values`, written as JSON."""
+        try:
+            found = json.loads(self.text(name))
+            early, now = found["values"]["early"], found["values"]["now"]
+            [float(t) for t in early]
+            tables = [*(found[part] for part in ("titles", "fixed", "free")), *found["fixed"].values(), *early.values()]
+            if all(isinstance(table, dict) for table in [*tables, now]) and all(
+                isinstance(one, str) or all(isinstance(number, int | float) for number in one)
+                for values in [*early.values(), now]
+                for one in values.values()
+            ):
+                return dict(found)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            pass
+        raise self._wrong(name, "the description of a run")
+
+    def number(self, name: str, *, finite: bool = True) -> float:
+        """A number; with finite=False it may be infinite or NaN."""
+        found = self._found(name)
+        if found.shape != () or found.dtype.kind not in "iuf" or (finite and not np.isfinite(found)):
+            raise self._wrong(name, "a finite number" if finite else "a number")
+        return float(found)
+
+    def count(self, name: str) -> int:
+        """A whole number that is not negative."""
+        found = self._found(name)
+        if found.shape != () or found.dtype.kind not in "iu" or found < 0:
+            raise self._wrong(name, "a whole number that is not negative")
+        return int(found)
+
+    def array(self, name: str, shape: tuple[int | None, ...], *, kind: str = "f") -> Any:
+        """An array of finite numbers of a shape, in which None stands for any length."""
+        found = self._found(name)
+        fits = len(found.shape) == len(shape) and all(
+            length in (None, here) for length, here in zip(shape, found.shape, strict=True)
+        )
+        if not fits or found.dtype.kind not in kind or not np.isfinite(found).all():
+            what = "finite numbers" if kind == "f" else "whole numbers"
+            raise self._wrong(name, f"{what} of shape {tuple('any' if k is None else k for k in shape)}")
+        return found.astype(np.int64 if kind == "i" else float)
+
+    def state(self, problem: Any, scheme: Scheme) -> State:
+        """The state, whose arrays must have the shapes of the problem."""
+        shape = problem.q0.shape
+        p = self.array("multipliers", (None,))
+        contacts: Any = None
+        if "pairs" in self:
+            pairs = self.array("pairs", (len(p), 2), kind="i")
+            if ((pairs[:, 0] < -1) | (pairs[:, 0] >= problem.q0.size)).any():
+                raise self._wrong("pairs", "contacts of bodies of the problem")
+            contacts = Remembered(pairs, self.array("normals", (len(p), None)))
+        elif len(p):
+            raise self._wrong("multipliers", "empty, since there are no pairs")
+        return State(
+            self.number("t"), self.array("q", shape), self.array("u", shape), None, contacts, p,
+            self._memory(scheme, shape), self.number("overshoot"), self._presence(shape),
+            self.number("duration", finite=False),
+        )  # fmt: skip
+
+    def _presence(self, shape: tuple[int, ...]) -> Presence | None:
+        if "codes" not in self:
+            return None
+        codes = self.array("codes", shape[:1], kind="i")
+        if len(codes) and not WAITING <= codes.min() <= codes.max() <= GONE:
+            raise self._wrong("codes", f"numbers from {WAITING} to {GONE}")
+        entered = tuple((int(source), int(count)) for source, count in self.array("entered", (None, 2), kind="i"))
+        return Presence(codes, self.array("aside", shape), self.number("start"), entered)
+
+    def within(self, problem: Any) -> Any:
+        """The memory of the admissible set; None if there is none."""
+        memory, count = self.remembered("within", problem.within, "within"), len(problem.within.differenced())
+        if memory is None and count == 0:
+            return None
+        if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(problem.q0.size):
+            raise BrokenFile(
+                f"{self.path} is damaged, or of another version: the difference steps of within are missing; "
+                f"start the run again without resume=True"
+            )
+        return memory
+
+    def remembered(self, where: str, owner: Any, title: str) -> Any:
+        """The memory of a scheme, a condition or a set, as its NamedTuple; None if there is none.
+
+        A resumed run may have another condition `until`; if it remembers other things, it starts without a memory.
+        """
+        fields = {name.removeprefix(f"{where}."): self.kept[name] for name in self.kept if name.startswith(f"{where}.")}
+        if not fields:
+            return None
+        expected = getattr(owner.remembers, "_fields", None)
+        if expected is None or set(fields) != set(expected):
+            if where == "until":
+                return None
+            raise BrokenFile(
+                f"{self.path} is damaged, or of another run: {title} remembers {expected}, the file contains "
+                f"{sorted(fields)}"
+            )
+        for name, value in fields.items():
+            if value.dtype.kind not in "biuf" or not np.isfinite(value).all():
+                raise self._wrong(f"{where}.{name}", "finite numbers")
+        return owner.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
+
+    def _memory(self, scheme: Scheme, shape: tuple[int, ...]) -> Any:
+        """The memory of the scheme: arrays with the shape of q, or lists of contacts."""
+        memory = self.remembered("memory", scheme, type(scheme).__name__)
+        if memory is not None and not _fits(memory, shape):
+            raise BrokenFile(
+                f"{self.path} is damaged: the memory of {type(scheme).__name__} does not fit q of shape {shape}"
+            )
+        return memory
+
+    def _found(self, name: str) -> Any:
+        if name not in self.kept:
+            raise BrokenFile(f"{self.path} is damaged: the checkpoint has no {name!r}")
+        return self.kept[name]
+
+    def _wrong(self, name: str, expected: str) -> BrokenFile:
+        found = self.kept.get(name)
+        is_now = "" if found is None else f", not {found.dtype} of shape {found.shape}"
+        return BrokenFile(f"{self.path} is damaged: {name!r} must be {expected}{is_now}")
+
+
+def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the memory of a scheme of jostle has the right shapes; other schemes cannot be checked."""
+    if isinstance(memory, Memory):
+        arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
+        return arrays_fit and np.ndim(memory.h) == np.ndim(memory.h_older) == 0 and min(memory.h, memory.h_older) > 0.0
+    if isinstance(memory, Glue | Depth):
+        pairs, values = map(np.asarray, memory[:2])
+        if values.ndim != 1 or pairs.shape != (len(values), 2) or pairs.dtype.kind != "i":
+            return False
+        bodies = shape[0] if len(shape) == 2 else 1
+        return bool(((pairs >= [-1, -np.inf]) & (pairs[:, :1] < bodies)).all())
+    return True
+
+
+def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
+    """Refuse a state that overlaps deeper than the saved one, because q or the problem was changed."""
+    gap = smallest_gap(problem, state)
+    size = float(np.abs(state.q).max(initial=0.0)) + problem.within.widest()
+    if np.isnan(saved) or gap < min(saved, 0.0) - OVERLAP_TOLERANCE * size:
+        raise BrokenFile(
+            f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, but the "
+            f"saved state by {max(0.0, -saved):.3g}"
+        )
+
+
+FORMAT = 3
+"""Version of the format of checkpoints."""
+
+
+def write_whole(path: Path, values: dict[str, Any]) -> None:
+    """Write an .npz file such that its name always refers to a complete file, the old one or the new one."""
+    try:
+        with whole(path) as new, open(new, "wb") as file:
+            np.savez(file, **values)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(path.parent)
+    except WriteFailed as error:
+        raise WriteFailed(
+            f"the checkpoint {error}. The previous checkpoint, if any, is kept; free disk space, or use another disk, "
+            f"and resume"
+        ) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the new name is on the disk, where folders can be opened."""
+    if os.name != "posix":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def read_whole(path: Path) -> dict[str, Any]:
+    """The arrays of a checkpoint."""
+    if not os.path.lexists(path):
+        raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume=True")
+    kept = arrays(path)
+    version = kept.get("format", np.zeros(()))
+    if version.shape != () or version.dtype.kind not in "iu" or int(version) != FORMAT:
+        raise BrokenFile(
+            f"{path} is not a checkpoint of format {FORMAT}, which this version reads: start again without resume=True"
+        )
+    return kept
+
 
 REMEDY = (
     "resume with the original arguments (only t, every, until and strict may change), or start a new run with another "
@@ -43,7 +313,7 @@ class Position(NamedTuple):
     Attributes
     ----------
     state : State
-        The state.
+        The state of bodies, or of a density.
     step : int
         Number of steps done.
     status : str
@@ -62,7 +332,7 @@ class Position(NamedTuple):
         What the admissible set remembers.
     """
 
-    state: State
+    state: Any
     step: int
     status: str
     frames: int
@@ -128,7 +398,7 @@ class Checkpoint:
         """
         return time.monotonic() - self._last >= self.seconds
 
-    def check_free(self, run: Run, past: Mapping[str, Remembers]) -> None:
+    def check_free(self, run: Run, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]) -> None:
         """Check that a new run may use the file name.
 
         Parameters
@@ -137,6 +407,8 @@ class Checkpoint:
             Identity of the new run.
         past : mapping of str to Remembers
             Objects that remember something, by name; they must be reminded afterwards.
+        state_in : callable (Contents) -> State
+            Reads the state from the contents of a checkpoint.
 
         Raises
         ------
@@ -148,7 +420,7 @@ class Checkpoint:
             return
         try:
             kept = Contents(path, read_whole(path))
-            different = self._compared(run, kept, past)[0]
+            different = self._compared(run, kept, past, state_in)[0]
         except JostleError as error:
             raise FileIsThere(
                 f"{path} exists already and is not replaced ({error}): remove it, or choose another name"
@@ -164,7 +436,7 @@ class Checkpoint:
         if self.overwrite:
             Path(self.path).unlink(missing_ok=True)
 
-    def save(self, run: Run, position: Position) -> None:
+    def save(self, run: Run, position: Position, values: Mapping[str, Any]) -> None:
         """Write the checkpoint, replacing the previous one.
 
         Parameters
@@ -173,6 +445,8 @@ class Checkpoint:
             Identity of the run.
         position : Position
             Position of the run.
+        values : mapping of str to array_like
+            The state, as numbers and arrays by name.
 
         Raises
         ------
@@ -181,30 +455,18 @@ class Checkpoint:
         InvalidValue
             If the memory of a scheme, a condition or a set is not a NamedTuple of numbers and arrays.
         """
-        state = position.state
-        values: dict[str, Any] = {
-            "format": FORMAT, "run": run.text(position.step, state), "step": position.step, "status": position.status,
-            "frames": position.frames, "records": position.records, "t": state.t, "q": state.q, "u": state.u,
-            "multipliers": state.multipliers, "overshoot": state.overshoot, "duration": state.duration,
-            "gap": position.gap,
+        told = run.text(position.step, position.state)
+        saved: dict[str, Any] = {
+            "format": FORMAT, "run": told, "step": position.step, "status": position.status,
+            "frames": position.frames, "records": position.records, **values,
         }  # fmt: skip
-        if state.contacts is not None:
-            values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
-        if state.presence is not None:
-            there = state.presence
-            values |= {"codes": there.codes, "aside": there.aside, "start": there.start}
-            values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
-        if state.memory is not None:
-            values |= stored_memory(state.memory, "memory")
         for name, memory in position.noted.items():
             if memory is not None:
-                values |= stored_memory(memory, name)
-        if position.within is not None:
-            values |= stored_memory(position.within, "within")
+                saved |= saved_memory(memory, name)
         if self.random is not None:
-            values["random"] = position.random
-        values["names"] = " ".join(sorted(values))
-        write_whole(Path(self.path), values)
+            saved["random"] = position.random
+        saved["names"] = " ".join(sorted(saved))
+        write_whole(Path(self.path), saved)
         self._last = time.monotonic()
 
     def drawn(self) -> str:
@@ -217,7 +479,9 @@ class Checkpoint:
         """
         return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
 
-    def load(self, run: Run, past: Mapping[str, Remembers]) -> tuple[Position, dict[str, list[str]]]:
+    def load(
+        self, run: Run, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]
+    ) -> tuple[Position, Contents]:
         """Read the checkpoint of a run, and restore the random generator and the objects that remember.
 
         Parameters
@@ -226,13 +490,15 @@ class Checkpoint:
             Identity of the run; it must be the same.
         past : mapping of str to Remembers
             Objects that remember something, by name.
+        state_in : callable (Contents) -> State
+            Reads the state from the contents of the checkpoint.
 
         Returns
         -------
         position : Position
             The position that was saved.
-        changes : dict of str to list
-            The settings that changed: {name: [old, new]}.
+        contents : Contents
+            All that was saved.
 
         Raises
         ------
@@ -246,7 +512,7 @@ class Checkpoint:
         path = Path(self.path)
         kept = Contents(path, read_whole(path))
         step, frames, records = (kept.count(name) for name in ("step", "frames", "records"))
-        different, state, noted = self._compared(run, kept, past)
+        different, state, noted = self._compared(run, kept, past, state_in)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
         random = kept.text("random") if "random" in kept else ""
@@ -254,22 +520,17 @@ class Checkpoint:
             if not random:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
-        assert state is not None
-        gap = kept.number("gap", finite=False)
-        check_inside(path, run.problem, state, gap)
-        within = kept.within(run.problem)
-        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
-        return position, run.changes(kept.json("run"))
+        return Position(state, step, kept.text("status"), frames, records, random, noted), kept
 
     def _compared(
-        self, run: Run, kept: Contents, past: Mapping[str, Remembers]
-    ) -> tuple[str, State | None, dict[str, Any]]:
+        self, run: Run, kept: Contents, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]
+    ) -> tuple[str, Any, dict[str, Any]]:
         """What differs between a checkpoint and a run, in words, and the state and the memories of the checkpoint."""
         told = kept.json("run")
         different = run.difference(told, kept.count("step")) or run.other_start(told)
         if different:
             return different, None, {}
-        state = kept.state(run.problem, run.scheme)
+        state = state_in(kept)
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
         for name, thing in past.items():  # the admissible set may depend on it, for example on doors that are closed
             try:
@@ -277,6 +538,26 @@ class Checkpoint:
             except InvalidValue as error:
                 raise BrokenFile(f"{kept.path} is damaged: the memory of {name} is invalid: {error}") from None
         return run.other_state(told, state), state, noted
+
+
+def values_of_bodies(position: Position) -> dict[str, Any]:
+    """The state of bodies, its smallest gap, and what the admissible set remembers, as numbers and arrays by name."""
+    state = position.state
+    values: dict[str, Any] = {
+        "t": state.t, "q": state.q, "u": state.u, "multipliers": state.multipliers, "overshoot": state.overshoot,
+        "duration": state.duration, "gap": position.gap,
+    }  # fmt: skip
+    if state.contacts is not None:
+        values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
+    if state.presence is not None:
+        there = state.presence
+        values |= {"codes": there.codes, "aside": there.aside, "start": there.start}
+        values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
+    if state.memory is not None:
+        values |= saved_memory(state.memory, "memory")
+    if position.within is not None:
+        values |= saved_memory(position.within, "within")
+    return values
 
 
 def _put_back(random: np.random.Generator, state: str, path: Path) -> None:
@@ -291,7 +572,7 @@ def _listed(value: Any) -> Any:
     return value.tolist()
 
 
-def stored_memory(memory: Any, where: str) -> dict[str, Any]:
+def saved_memory(memory: Any, where: str) -> dict[str, Any]:
     """The fields of the memory of a scheme, a condition or a set."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):

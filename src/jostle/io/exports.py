@@ -18,7 +18,7 @@ name first, so that it is complete or absent.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,14 +26,60 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry, nearest
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, publish, refuse_existing, whole
-from jostle.io.precision import check_precision, sufficient
-from jostle.io.reading import about, read
-from jostle.io.saved import durations, file_of, precision, radii, shapes
+from jostle.io.pictures import Picture, Scene
+from jostle.io.reading import Ragged, Source, States, about, read
+from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
 from jostle.result.solution import Solution
+from jostle.sets.shapes import Shape
+
+
+def file_of(sol: Solution) -> Source | None:
+    """The file from which a solution was read, or None."""
+    q: Any = sol.q
+    return q.source if isinstance(q, States) else None
+
+
+def durations(sol: Solution) -> Array:
+    """(k,) the time over which the multipliers of each frame acted; NaN if unknown."""
+    return np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
+
+
+def precision(sol: Solution) -> np.dtype[Any]:
+    """The precision of the numbers in the file, or in memory."""
+    source = file_of(sol)
+    return np.dtype(float) if source is None else source.dtype
+
+
+def radii(sol: Solution) -> Iterable[Any]:
+    """The radii in each frame: from the file, from the problem, or 0."""
+    source = file_of(sol)
+    if source is not None:
+        return Ragged(source, source.radii)
+    return (0.0 if sol.problem is None else sol.problem.within.radii_at(t) for t in sol.t)
+
+
+def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
+    """The shapes of the walls in each frame; walls at rest are computed once."""
+    now = sol.shapes(0)
+    for k in range(len(sol.t)):
+        now = sol.shapes(k) if k and sol.facts.walls_move else now
+        yield now
+
+
+def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
+    """Yield the time and the picture of each frame."""
+    rods = sol.facts.rods if contacts else ()
+    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol), dimension=sol.facts.dimension, rods=rods)
+    touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
+    walls = shapes(sol) if contacts else [()] * len(sol.t)
+    for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, strict=True):
+        yield float(t), scene.picture(*state)
+
 
 Export = Callable[[Solution, Path], object]
 """A function that writes a solution to a file."""
@@ -165,13 +211,13 @@ def write(
     path = Path(path)
     refuse_existing(path)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
-    stored = file_of(sol)
+    source = file_of(sol)
     places = np.array([sol.q[k] for k in (0, len(sol.t) - 1) if k >= 0])
     sizes = next(iter(radii(sol)), 0.0)
     dtype = sufficient(places, sizes) if dtype is None else dtype
-    if stored is None or np.dtype(dtype) != stored.dtype:  # a copy of a file loses nothing
+    if source is None or np.dtype(dtype) != source.dtype:  # a copy of a file loses nothing
         check_precision(places, sizes, dtype)
-    contacts = stored is None or stored.header.contacts
+    contacts = source is None or source.header.contacts
     new = beside(path)
     try:
         with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, facts=sol.facts, about=noted) as file:

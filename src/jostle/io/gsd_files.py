@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import MissingPackage
+from jostle.io.exports import pictures
 from jostle.io.pictures import points_of
-from jostle.io.saved import pictures
 from jostle.result.solution import Solution
 
 

@@ -1,18 +1,19 @@
 """Fields on a grid of square cells in time, as VTKHDF image files, which ParaView and `read_images` read.
 
-The group /VTKHDF is an ImageData with many time steps, one cell thick; CellData contains the fields, (frame, z, y, x).
-Only jostle reads the group /jostle. Its attributes are the notes of the writer about the run.
+A file grows with the frames of its run, as a trajectory does; see `jostle.io.growing`. The group /VTKHDF is an
+ImageData with many time steps, one cell thick; CellData contains the fields, (frame, z, y, x). Only jostle reads the
+group /jostle:
 
-    images          attributes: format, status of the run, closed sides of the grid, and the names of the units of
-                    length, time and mass if they are known
+    run             attributes: format, closed sides of the grid, and the names of the units of length, time and mass
+                    if they are known; besides, see `jostle.io.growing`
     images/walls    (nx, ny) 1 where a cell is a wall
     images/exits    (nx, ny) 1 where a cell is an exit
-    images/steps    one record per step of the run
+    images/faces    x (frames, nx + 1, ny) and y (frames, nx, ny + 1), velocities on the faces of the cells
     images/totals   one number per frame: mass, energy ...
-    images/checksums  (frames,) for each field, the CRC-32 of each of its frames
+    checksums       for each frame, the checksums of its time and totals, of each field and of its faces
 
-Each data set outside CellData has the CRC-32 of its values as attribute "checksum", and the group images that of all
-texts; HDF5 itself protects attributes that are numbers.
+The data sets walls and exits have the CRC-32 of their values as attribute "checksum", and the group run that of all
+texts but the status; HDF5 itself protects attributes of fixed length.
 """
 
 from __future__ import annotations
@@ -21,26 +22,47 @@ import os
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from jostle._tools.arrays import Array, Booleans
-from jostle.errors import InvalidValue
-from jostle.io.checksums import of_rows
-from jostle.io.container import HDF5_ERRORS
-from jostle.io.new_files import whole
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.errors import BrokenFile, InvalidValue
+from jostle.io.growing import (
+    FRAME_CHUNK,
+    STEPS,
+    GrowingFile,
+    LazyArray,
+    about_run,
+    counts,
+    create_data,
+    create_file,
+    create_run,
+    no_frame,
+    read_steps,
+    status_of,
+    steps_in,
+)
+from jostle.io.hdf5 import check_size, data_set, holds_images, inside, of_records, of_rows, reading, rows
+from jostle.io.new_files import beside
 from jostle.result.facts import Units
 from jostle.result.status import FINISHED
 
 VERSION = (2, 2)
 """Version of the VTKHDF layout."""
-FORMAT = 2
-"""Version of the group /jostle/images."""
+FORMAT = 3
+"""Version of the format of image files."""
 CHECK = "checksum"
 """Attribute of a data set: the CRC-32 of its values."""
+TIME, CHECKS = "VTKHDF/Steps/Values", "jostle/checksums"
+"""Data sets of the times and of the checksums of the frames."""
+FACES = ("jostle/images/faces/x", "jostle/images/faces/y")
+"""Data sets of the velocities on the faces across x and y."""
+NO_STATISTICS = np.dtype([("t", float)])
+"""Type of the step records of images without steps."""
 Sides = tuple[tuple[bool, bool], tuple[bool, bool]]
 """Which sides of the grid are closed: ((left, right), (bottom, top))."""
 
@@ -75,6 +97,8 @@ class Images:
         Notes about the run.
     units : Units, optional
         Names of the units.
+    faces : pair of array, shapes (frames, nx + 1, ny) and (frames, nx, ny + 1), optional
+        Velocities on the faces across x and y, which VTK does not read. None: unknown.
     path : path, optional
         File from which the fields are read. None: they are in memory.
 
@@ -104,6 +128,7 @@ class Images:
     status: str = FINISHED
     about: Mapping[str, str] = field(default_factory=dict)
     units: Units = field(default_factory=Units)
+    faces: tuple[Any, Any] | None = None
     path: Path | None = None
 
     @property
@@ -138,70 +163,351 @@ def check_path(path: str | os.PathLike[str]) -> None:
         raise InvalidValue(f"the folder of {place} does not exist")
 
 
-def write_images(path: str | os.PathLike[str], images: Images) -> None:
-    """Write an image file. It gets its name when it is complete, and then replaces an existing file.
+class Header(NamedTuple):
+    """The header of an image file."""
 
-    The image is one cell thick, and vectors get a third component, zero, because VTK's reader requires both.
+    shape: tuple[int, int]
+    """Number of cells (nx, ny) along x and y."""
+    frames: int
+    steps: int
+    fields: tuple[str, ...]
+    totals: tuple[str, ...]
+    faces: bool
+    """Whether the file has the velocities on the faces."""
+
+    def columns(self) -> dict[str, tuple[DTypeLike, tuple[int, ...] | None]]:
+        """The data sets with one row per frame, their types, and the shapes of their rows; None for a field."""
+        nx, ny = self.shape
+        found: dict[str, tuple[DTypeLike, tuple[int, ...] | None]] = {TIME: (float, ()), _offsets(self): (np.int64, ())}
+        found |= {_total(name): (float, ()) for name in self.totals}
+        found |= {_field(name): (float, None) for name in self.fields}
+        found |= dict(zip(FACES, ((float, (nx + 1, ny)), (float, (nx, ny + 1))), strict=True)) if self.faces else {}
+        return found | {CHECKS: (np.uint32, (1 + len(self.checked),))}
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The data sets with a checksum for each frame, in the order of their checksums."""
+        return (*map(_field, self.fields), *(FACES if self.faces else ()))
+
+
+def _field(name: str) -> str:
+    return f"VTKHDF/CellData/{name}"
+
+
+def _total(name: str) -> str:
+    return f"jostle/images/totals/{name}"
+
+
+def _offsets(said: Header) -> str:
+    """The data set with the number of each frame; those of all fields are links to that of the first one."""
+    return f"VTKHDF/Steps/CellDataOffsets/{said.fields[0]}"
+
+
+def header(file: Any) -> Header:
+    """Read the header; `BrokenFile` if the file does not contain images."""
+    name = file.filename
+    if not holds_images(file):
+        raise BrokenFile(f"{name} does not contain fields on a grid: read a trajectory of bodies with jo.io.read")
+    if int(inside(file, "jostle/run").attrs["format"]) != FORMAT:
+        raise BrokenFile(
+            f"{name} was written by another version of jostle: this version reads format {FORMAT} of images"
+        )
+    _, nx, _, ny, _, _ = (int(k) for k in inside(file, "VTKHDF").attrs["WholeExtent"])
+    fields, totals = (sorted(inside(file, group)) for group in ("VTKHDF/CellData", "jostle/images/totals"))
+    if not fields or min(nx, ny) < 1:
+        raise BrokenFile(f"{name} is damaged: it contains no field, or fields of {nx} x {ny} cells")
+    faces = "faces" in inside(file, "jostle/images")
+    return Header((nx, ny), *counts(file), tuple(fields), tuple(totals), faces)
+
+
+def _data(file: Any, name: str, said: Header) -> Any:
+    """One of the data sets that grow, after checks of its type and storage."""
+    if name == STEPS:
+        return steps_in(file)
+    dtype, row = said.columns()[name]
+    found = data_set(file, name, dtype, row, deflated=True)
+    (nx, ny), shape = said.shape, found.shape[1:]
+    if row is None and shape not in ((1, ny, nx), (1, ny, nx, 3)):
+        raise BrokenFile(f"{file.filename} is damaged: {name} has rows of shape {shape}, not {(1, ny, nx)}")
+    return found
+
+
+class ImageWriter(GrowingFile):
+    """An image file that grows during a run, can be read meanwhile, and survives a killed process.
+
+    >>> import tempfile
+    >>> none = Images(t=np.zeros(0), lower=np.zeros(2), h=0.5, fields={"density": np.zeros((0, 4, 3))})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with ImageWriter(Path(folder) / "run.vtkhdf", none) as file:
+    ...         file.frame(0.0, {"density": np.ones((4, 3))})
+    ...     read_images(Path(folder) / "run.vtkhdf")
+    density on 4 x 3 cells of side 0.5: 1 frames from t = 0 to 0
     """
-    check_path(path)
-    with whole(Path(path), *HDF5_ERRORS) as new, h5py.File(new, "w", libver=("v110", "v110")) as file:
-        checks = _write_picture(file.create_group("VTKHDF"), images)
-        _write_run(file.create_group("jostle"), images, checks)
+
+    def __init__(self, path: str | os.PathLike[str], images: Images) -> None:
+        """Create a file without frames, with the grid, the names of the fields and totals, and the facts of images."""
+        self.path = Path(path)
+        create_file(self.path, lambda file: _fill(file, images))
+        self._start(0, 0, new=True)
+
+    @classmethod
+    def data_sets(cls, file: Any) -> dict[str, Any]:
+        said = header(file)
+        return {name: _data(file, name, said) for name in (*said.columns(), STEPS)}
+
+    @classmethod
+    def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:
+        return dict.fromkeys(header(file).columns(), frames) | {STEPS: steps}
+
+    def _prepare(self, frames: int, steps: int) -> None:
+        super()._prepare(frames, steps)
+        self._header = header(self._file)
+        self.statistics = read_steps(self._file, 0).dtype
+
+    def frame(
+        self,
+        t: float,
+        fields: Mapping[str, Array],
+        totals: Mapping[str, float] | None = None,
+        faces: tuple[Array, Array] | None = None,
+    ) -> None:
+        """Add a frame: its time, its fields (nx, ny) or (nx, ny, 2), its totals, and the velocities on its faces.
+
+        The image is one cell thick, and vectors get a third component, zero, because VTK's reader requires both.
+        """
+        self._check_open()
+        said, pending, known = self._header, self._pending, totals or {}
+        sums = np.array([[known[name] for name in said.totals]], dtype=float).reshape(1, -1)
+        values = {_field(name): _as_picture(fields[name]) for name in said.fields}
+        values |= dict(zip(FACES, (np.asarray(some, float)[None] for some in faces or ()), strict=said.faces))
+        checks = [_check_of_frame(np.array([t]), sums)[0], *(of_rows(values[name]) for name in said.checked)]
+        pending.add(TIME, np.array([t], dtype=float))
+        pending.add(_offsets(said), np.array([pending.frames + pending.added]))
+        pending.add(CHECKS, np.array([checks], dtype=np.uint32))
+        for name, total in zip(said.totals, sums.T, strict=True):
+            pending.add(_total(name), total)
+        for name, rows_of_one in values.items():
+            pending.add(name, rows_of_one)
+        pending.added += 1
+        self.commit_if_due()
 
 
-def _store(group: Any, name: str, values: NDArray[Any], **how: Any) -> None:
-    """Write a data set with its checksum."""
-    group.create_dataset(name, data=values, **how).attrs[CHECK] = np.uint32(of_rows(values))
+def _as_picture(values: Array) -> Array:
+    """(1, 1, ny, nx) or (1, 1, ny, nx, 3): a field as a row of its data set."""
+    turned = np.swapaxes(np.array(values, dtype=float), 0, 1)[None, None]  # a copy: the caller may change the array
+    return np.concatenate([turned, np.zeros((*turned.shape[:-1], 1))], axis=-1) if turned.ndim == 5 else turned
 
 
-def of_texts(status: str, units: Units, about: Mapping[str, str]) -> int:
-    """Checksum of the texts of an image file."""
-    texts = [status, *astuple(units), *(text for pair in sorted(about.items()) for text in pair)]
-    return of_rows(np.frombuffer("\0".join(texts).encode(), np.uint8))
+def _check_of_frame(t: Array, totals: Array) -> NDArray[np.uint32]:
+    """(frames,) the checksums of the times (frames,) and totals (frames, k)."""
+    return of_records(np.column_stack([t, totals]).astype(float).view(np.int64))
 
 
-def _write_picture(root: Any, images: Images) -> dict[str, NDArray[np.uint32]]:
-    """Write the part that VTK reads, and return the checksums of the frames of each field."""
-    (nx, ny), frames = images.shape, len(images.t)
+def _fill(file: Any, images: Images) -> None:
+    """Create the groups and data sets of an image file without frames."""
+    (nx, ny), root = images.shape, file.create_group("VTKHDF")
     root.attrs["Version"] = np.array(VERSION, np.int64)
     root.attrs.create("Type", b"ImageData", dtype=h5py.string_dtype("ascii", len("ImageData")))
     root.attrs["WholeExtent"] = np.array([0, nx, 0, ny, 0, 1], np.int64)
     root.attrs["Origin"] = np.array([*images.lower, 0.0])
     root.attrs["Spacing"] = np.full(3, images.h)
     root.attrs["Direction"] = np.eye(3).ravel()
-    cells, steps = root.create_group("CellData"), root.create_group("Steps")
-    steps.attrs["NSteps"] = np.int64(frames)
-    _store(steps, "Values", np.asarray(images.t, float))
-    checks: dict[str, NDArray[np.uint32]] = {}
-    offsets = steps.create_group("CellDataOffsets")
-    for name, values in images.fields.items():
-        turned = np.swapaxes(values, 1, 2)[:, None]  # frame, z, y, x
-        if turned.ndim == 5:
-            turned = np.concatenate([turned, np.zeros((*turned.shape[:-1], 1))], axis=-1)
-        chunk = (1, *turned.shape[1:])
-        cells.create_dataset(name, data=turned, chunks=chunk, compression="gzip", compression_opts=1)
-        offsets.create_dataset(name, data=np.arange(frames, dtype=np.int64))
-        checks[name] = np.array([of_rows(frame) for frame in turned], np.uint32)
-    return checks
-
-
-def _write_run(root: Any, images: Images, checks: Mapping[str, NDArray[np.uint32]]) -> None:
-    """Write the part that only jostle reads."""
-    for name, text in images.about.items():
-        root.attrs[name] = text
-    run = root.create_group("images")
-    run.attrs["format"], run.attrs["status"] = FORMAT, images.status
-    run.attrs["closed"] = np.array(images.closed, np.uint8)
-    run.attrs[CHECK] = np.uint32(of_texts(images.status, images.units, images.about))
+    said = Header((nx, ny), 0, 0, tuple(sorted(images.fields)), tuple(sorted(images.totals)), images.faces is not None)
+    file.create_group("jostle/images/totals")
+    for name, (dtype, row) in said.columns().items():
+        if row is None:
+            row = (1, ny, nx, 3) if images.fields[name.rpartition("/")[2]].ndim == 4 else (1, ny, nx)
+        if name in said.checked:
+            create_data(file, name, dtype, row, 1, compression="gzip", compression_opts=1)
+        else:
+            create_data(file, name, dtype, row, FRAME_CHUNK)
+    for name in said.fields[1:]:
+        file[f"VTKHDF/Steps/CellDataOffsets/{name}"] = file[_offsets(said)]
+    run = create_run(file, NO_STATISTICS if images.steps is None else images.steps.dtype, images.about)
+    run["format"], run["closed"] = FORMAT, np.array(images.closed, np.uint8)
+    run[CHECK] = np.uint32(_check_of_texts(images.units, images.about))
     if images.units != Units():
-        run.attrs["units"] = list(astuple(images.units))
+        run["units"] = list(astuple(images.units))
     for name, mask in (("walls", images.walls), ("exits", images.exits)):
         if mask is not None:
-            _store(run, name, np.asarray(mask, np.uint8), compression="gzip", compression_opts=1)
-    if images.steps is not None:
-        _store(run, "steps", images.steps)
-    totals, sums = run.create_group("totals"), run.create_group("checksums")
-    for name, values in images.totals.items():
-        _store(totals, name, np.asarray(values, float))
-    for name, found in checks.items():
-        _store(sums, name, found)
+            saved = np.asarray(mask, np.uint8)
+            made = file.create_dataset(f"jostle/images/{name}", data=saved, compression="gzip", compression_opts=1)
+            made.attrs[CHECK] = np.uint32(of_rows(saved))
+
+
+def _check_of_texts(units: Units, about: Mapping[str, str]) -> int:
+    """Checksum of the texts of an image file."""
+    texts = [*astuple(units), *(text for pair in sorted(about.items()) for text in pair)]
+    return of_rows(np.frombuffer("\0".join(texts).encode(), np.uint8))
+
+
+def write_images(path: str | os.PathLike[str], images: Images) -> None:
+    """Write an image file. It gets its name when it is complete, and then replaces an existing file."""
+    check_path(path)
+    new = beside(Path(path))
+    try:
+        with ImageWriter(new, images) as file:
+            for k, t in enumerate(images.t):
+                fields, totals = (
+                    {name: one[k] for name, one in some.items()} for some in (images.fields, images.totals)
+                )
+                x, y = images.faces or (None, None)
+                file.frame(float(t), fields, totals, None if x is None or y is None else (x[k], y[k]))
+            if images.steps is not None:
+                file.steps(images.steps)
+            file.close(images.status)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+class Frames(LazyArray):
+    """A field (frames, nx, ny) or (frames, nx, ny, 2), or velocities on faces, that stay in the file until indexed."""
+
+    def __init__(self, path: Path, name: str, said: Header, row: tuple[int, ...], checks: NDArray[Any]) -> None:
+        """The data set of this name, with rows of this shape and a checksum for each frame."""
+        cells = (*said.shape, 2)[: len(row) - 1]
+        super().__init__(path, (said.frames, *(row if name in FACES else cells)))
+        self._name, self._header, self._row, self._checks = name, said, row, checks
+
+    def __repr__(self) -> str:
+        return f"{self._name.rpartition('/')[2]} of shape {self.shape} in {self.path.name}"
+
+    def frames(self, numbers: Integers) -> Array:
+        with reading(self.path) as file:
+            data = _data(file, self._name, self._header)
+            if len(data) < len(self):
+                raise BrokenFile(f"{self.path} was replaced by a shorter run while it was being read")
+            found = np.asarray(data[numbers], float) if len(numbers) else np.zeros((0, *self._row))
+        for number, values in zip(numbers, found, strict=True):
+            if of_rows(values) != self._checks[number]:
+                name = self._name.rpartition("/")[2]
+                raise BrokenFile(f"{self.path} is damaged: {name} of frame {number} does not match its checksum")
+        if self._name in FACES:
+            return found
+        found = np.swapaxes(found[:, 0], 1, 2)
+        return np.ascontiguousarray(found[..., :2] if self.ndim == 4 else found)
+
+
+@check_arguments
+def are_images(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file contains images, and not a trajectory of bodies.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+
+    Returns
+    -------
+    bool
+        True for an image file, False for a trajectory of bodies.
+
+    Raises
+    ------
+    NoSuchFile
+        If there is no such file.
+    BrokenFile
+        If the file is neither.
+
+    Examples
+    --------
+    >>> import jostle as jo, tempfile
+    >>> from jostle.io.images import write_images
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "run.vtkhdf"
+    ...     write_images(place, Images(t=np.zeros(1), lower=np.zeros(2), h=1.0, fields={"density": np.ones((1, 2, 2))}))
+    ...     are_images(place)
+    True
+    """
+    with reading(Path(path)) as file:
+        return holds_images(file)
+
+
+@check_arguments
+def read_images(path: str | os.PathLike[str]) -> Images:
+    """Read the fields that `jo.macro.solve(..., output=path)` or `jostle run` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+
+    Returns
+    -------
+    Images
+        The fields and the facts about the run.
+
+    Raises
+    ------
+    NoSuchFile
+        If there is no such file.
+    BrokenFile
+        If the file is damaged, contains a trajectory of bodies, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import jostle as jo, tempfile
+    >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 4, closed=True)
+    >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "block.vtkhdf"
+    ...     sol = jo.macro.solve(block, jo.macro.Splitting(), t=0.5, h=0.05, every=5, output=place)
+    ...     found = read_images(place)
+    ...     found, round(float(found.fields["density"][-1].sum() * found.h**2), 9)
+    (density, pressure, velocity on 8 x 4 cells of side 0.25: 3 frames from t = 0 to 0.5, 1.0)
+    """
+    place = Path(path)
+    with reading(place) as file:
+        said = header(file)
+        if said.frames == 0:
+            raise no_frame(file, place)
+        root, run = inside(file, "VTKHDF").attrs, inside(file, "jostle/run").attrs
+        columns = {name: _data(file, name, said) for name in said.columns()}
+        for data in columns.values():
+            check_size(file, data, said.frames)
+        t, checks, *sums = (
+            rows(file, columns[name], 0, said.frames) for name in (TIME, CHECKS, *map(_total, said.totals))
+        )
+        wrong = _check_of_frame(t, np.array(sums).reshape(-1, said.frames).T) != checks[:, 0]
+        if wrong.any():
+            raise BrokenFile(f"{path} is damaged: the time or the totals of frame {int(np.argmax(wrong))} are wrong")
+        lower, h = np.array(root["Origin"][:2], float), float(root["Spacing"][0])
+        if (np.diff(t) <= 0.0).any() or not (h > 0.0 and np.isfinite([*t, *lower, h]).all()):
+            raise BrokenFile(f"{path} is damaged: its times must increase, and its grid must be finite")
+        lazy = {
+            name: Frames(place.absolute(), name, said, columns[name].shape[1:], checks[:, k])
+            for k, name in enumerate(said.checked, start=1)
+        }
+        about, units = about_run(file), _units(path, run)
+        if int(run[CHECK]) != _check_of_texts(units, about):
+            raise BrokenFile(f"{path} is damaged: its texts do not match their checksum")
+        (left, right), (bottom, top) = np.asarray(run["closed"]).astype(bool).tolist()
+        return Images(
+            t=t, lower=lower, h=h, fields={name: lazy[_field(name)] for name in said.fields},
+            closed=((left, right), (bottom, top)), walls=_mask(file, "walls", said), exits=_mask(file, "exits", said),
+            totals=dict(zip(said.totals, sums, strict=True)), steps=read_steps(file, said.steps),
+            status=status_of(file), about=about, units=units, path=place.absolute(),
+            faces=(lazy[FACES[0]], lazy[FACES[1]]) if said.faces else None,
+        )  # fmt: skip
+
+
+def _mask(file: Any, name: str, said: Header) -> Booleans | None:
+    """The cells that are walls, or exits; None if there are none."""
+    if name not in inside(file, "jostle/images"):
+        return None
+    data = data_set(file, f"jostle/images/{name}", np.uint8, None, deflated=True)
+    if data.shape != said.shape:
+        raise BrokenFile(f"{file.filename} is damaged: {name} has shape {data.shape}, not {said.shape}")
+    found = rows(file, data, 0, len(data))
+    if int(data.attrs.get(CHECK, -1)) != of_rows(found):
+        raise BrokenFile(f"{file.filename} is damaged: {name} does not match its checksum")
+    return np.asarray(found, dtype=bool)
+
+
+def _units(path: str | os.PathLike[str], run: Any) -> Units:
+    """The names of the units, if they are known."""
+    names = [str(name) for name in np.ravel(run.get("units", []))]
+    if len(names) not in (0, 3):
+        raise BrokenFile(f"{path} is damaged: it must name three units, of length, time and mass")
+    return Units(*names)

@@ -1,4 +1,4 @@
-"""The layout of a trajectory file: its data sets, and their lengths after a number of frames.
+"""The format of a trajectory file: its data sets, its header, the index of its frames, and cuts of a file.
 
 The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 and later versions read it:
 
@@ -23,9 +23,12 @@ Only jostle reads the group /jostle. Its attributes are the notes of the writer 
     normals         the number of components of the normals of each frame
     durations       the time over which the multipliers of each frame acted: a force is p / duration
     checksums       checksums of the data of each frame
-    walls           the shapes of the walls, see `wall_states`; walls/frames has, for each frame, the numbers of points,
-                    of lines and of ends of lines that VTK draws, and the number of the state of the walls
-    problem         facts about the problem, see `stored_facts`
+    walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.shapes`
+    walls/shapes    (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
+    walls/states    (k, 3) for each state of the walls, the numbers of shapes and points, and a checksum
+    walls/frames    for each frame, the numbers of points, of lines and of ends of lines that VTK draws, and the number
+                    of the state of the walls; a state is stored again only when it changes
+    problem         facts about the problem, see `saved_facts`
     changes         lines of JSON, one for each time the run was resumed with changed settings
 
 The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if unknown), the order of
@@ -35,16 +38,26 @@ numbers of valid step records and of valid bytes of changes. Steps/NSteps is the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import h5py
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
+
+from jostle._tools.arrays import Array, Integers
+from jostle.errors import BrokenFile, InvalidValue
+from jostle.io.growing import STEPS, counts, status_of, steps_in
+from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
+from jostle.io.pictures import points_of
+from jostle.result.recording import STATISTICS
+from jostle.sets.shapes import KINDS, Shape, checked
 
 Column = tuple[DTypeLike, tuple[int, ...]]
 """The type of a data set, and the shape of a row."""
 
 FORMAT = 1
 """Version of the format of trajectories."""
-STATUS = np.dtype("S64")
-"""Type of the stored status of a run."""
 
 BODY = "VTKHDF/PointData/body"
 RADIUS = "VTKHDF/PointData/radius"
@@ -56,8 +69,6 @@ ENDS = "VTKHDF/Lines/Connectivity"
 IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
     f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
 )
-CHANGES = "jostle/changes"
-"""Data set of UTF-8 bytes: one line of JSON per resume with changed settings."""
 EVERYBODY = "VTKHDF/Vertices/Connectivity"
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
 PARTS = "VTKHDF/Steps/NumberOfParts"
@@ -115,3 +126,213 @@ def of_bodies(contacts: bool, dtype: DTypeLike) -> dict[str, Column]:
         IMPULSE: (dtype, ()), NORMAL: (dtype, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
     }  # fmt: skip
     return columns | (of_contacts if contacts else {})
+
+
+WALL_CORNERS, WALL_SHAPES, WALL_STATES = "jostle/walls/points", "jostle/walls/shapes", "jostle/walls/states"
+"""Data sets of the walls: corners, shapes, and the shapes of each state."""
+WALL_COLUMNS: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {
+    WALL_CORNERS: (np.float64, (3,)), WALL_SHAPES: (np.int64, (2,)), WALL_STATES: (np.int64, (3,)),
+}  # fmt: skip
+"""Data sets of the walls, with their types and the shapes of their rows."""
+
+
+def wall_rows(shapes: Sequence[Shape], d: int) -> dict[str, NDArray[Any]]:
+    """The rows to add to each data set for a new state of the walls."""
+    for shape in shapes:
+        if shape.points.shape[1] != d:
+            raise InvalidValue(f"the walls have dimension {shape.points.shape[1]}, the bodies {d}")
+    corners = np.zeros((sum(len(shape.points) for shape in shapes), 3))
+    if len(corners):
+        corners[:, :d] = np.concatenate([shape.points for shape in shapes])
+    table = np.array([(KINDS.index(shape.kind), len(shape.points)) for shape in shapes], dtype=np.int64).reshape(-1, 2)
+    return {
+        WALL_CORNERS: corners,
+        WALL_SHAPES: table,
+        WALL_STATES: np.array([[len(shapes), len(corners), _check_of_walls(table, corners)]]),
+    }
+
+
+def wall_table(file: Any, count: int) -> Integers:
+    """(count, 3) the states of the walls."""
+    return np.asarray(rows(file, data_set(file, WALL_STATES, *WALL_COLUMNS[WALL_STATES]), 0, count))
+
+
+def wall_lengths(table: Integers) -> dict[str, int]:
+    """The length of each data set with these states."""
+    return {WALL_STATES: len(table), WALL_SHAPES: int(table[:, 0].sum()), WALL_CORNERS: int(table[:, 1].sum())}
+
+
+def shapes_in(file: Any, table: Integers, state: int, d: int) -> tuple[Shape, ...]:
+    """The shapes of one state."""
+    if not 0 <= state < len(table):
+        raise BrokenFile(f"{file.filename} is damaged: it has no state {state} of the walls")
+    before, (count, points, check) = table[:state, :2].sum(axis=0), table[state]
+    found = [
+        rows(file, data_set(file, name, *WALL_COLUMNS[name]), int(start), int(length))
+        for name, start, length in ((WALL_SHAPES, before[0], count), (WALL_CORNERS, before[1], points))
+    ]
+    if _check_of_walls(*found) != check or found[0][:, 1].sum() != points or not _known_kinds(found[0]):
+        raise BrokenFile(f"{file.filename} is damaged: state {state} of the walls does not match its checksum")
+    ends = np.cumsum(found[0][:, 1])
+    try:
+        return tuple(
+            checked(Shape(KINDS[kind], found[1][end - size : end, :d]), "a wall")
+            for (kind, size), end in zip(found[0].tolist(), ends, strict=True)
+        )
+    except InvalidValue as error:
+        raise BrokenFile(f"{file.filename} is damaged: {error}") from None
+
+
+def _known_kinds(table: NDArray[Any]) -> bool:
+    return bool(((table[:, 0] >= 0) & (table[:, 0] < len(KINDS)) & (table[:, 1] >= 0)).all())
+
+
+def _check_of_walls(table: NDArray[Any], corners: NDArray[Any]) -> int:
+    return of_rows(np.concatenate([table.ravel().view(np.uint8), corners.ravel().view(np.uint8)]))
+
+
+MAX_AXES = 32
+"""Largest number of axes of q that a file may declare."""
+
+
+class Header(NamedTuple):
+    """The header of a trajectory."""
+
+    shape: tuple[int, ...]
+    contacts: bool
+    status: str
+    frames: int
+    steps: int
+    order: int
+    """2 for `Motion`, 1 for `Sweeping`, 0 if unknown."""
+    walls: int
+    """Number of walls, -1 if unknown."""
+    dimension: int
+    """Dimension of the space of one body, 0 if unknown."""
+
+    @property
+    def points(self) -> tuple[int, int]:
+        """The number of points as which a configuration is stored, and their dimension."""
+        return points_of(self.shape, self.dimension)
+
+
+def header(file: Any) -> Header:
+    """Read the header; `BrokenFile` if the file is not a trajectory."""
+    if holds_images(file):
+        raise BrokenFile(f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images")
+    run = inside(file, "jostle/run").attrs
+    if int(run["format"]) != FORMAT:
+        raise BrokenFile(f"{file.filename} is not of format {FORMAT}, which this version of jostle reads")
+    shape, contacts = tuple(int(k) for k in run["shape"]), bool(run["contacts"])
+    if len(shape) > MAX_AXES or min(shape, default=0) < 0:
+        raise BrokenFile(f"{file.filename} is damaged: it declares a q of shape {shape[:MAX_AXES]}")
+    dimension = int(run["dimension"])
+    _check_everybody(file, points_of(shape, dimension)[0])
+    order, walls = int(run["order"]), int(run["walls"])
+    return Header(shape, contacts, status_of(file), *counts(file), order, walls, dimension)
+
+
+def _check_everybody(file: Any, bodies: int) -> None:
+    """Check that the file contains the number of each body, so that it cannot declare more bodies than it has."""
+    everybody, count = inside(file, EVERYBODY), max(bodies, 1)
+    size = everybody.id.get_storage_size() if isinstance(everybody, h5py.Dataset) else 0
+    if size < 4 * count or size > file.id.get_filesize() or everybody.shape != (count,):
+        raise BrokenFile(f"{file.filename} is damaged: it declares {count} points, but contains fewer")
+
+
+def names(said: Header) -> tuple[str, ...]:
+    """All data sets that grow with the frames."""
+    return (*of_frames(said.contacts), *of_bodies(said.contacts, float), *WALL_COLUMNS, STEPS)
+
+
+def data(file: Any, name: str, said: Header) -> Any:
+    """One of the data sets that grow, after checks of its type and storage."""
+    if name == STEPS:
+        return steps_in(file, STATISTICS)
+    tables, bodies = of_frames(said.contacts), of_bodies(said.contacts, float)
+    dtype, row = (tables | bodies | WALL_COLUMNS)[name]
+    if name in (POINTS, VELOCITY, RADIUS, IMPULSE, NORMAL):  # in single or in double precision
+        found = data_set(file, name, None, row)
+        return found if found.dtype in (np.float32, np.float64) else data_set(file, name, dtype, row)
+    return data_set(file, name, dtype, row)
+
+
+class Index(NamedTuple):
+    """The index of the frames: times, numbers of points and lines, and the positions at which these begin."""
+
+    t: Array
+    duration: Array
+    points: Integers
+    """Number of bodies."""
+    lines: Integers
+    """Number of contacts."""
+    components: Integers
+    points_at: Integers
+    body_at: Integers
+    radius_at: Integers
+    cells_at: Integers
+    ends_at: Integers
+    data_at: Integers
+    wall_points: Integers
+    wall_lines: Integers
+    wall_ends: Integers
+    state: Integers
+    """Number of the state of the walls."""
+
+    def checks(self) -> Checks:
+        """(k,) the checksum of the entries of each frame."""
+        columns = [np.asarray(column, dtype=float if k < 2 else np.int64) for k, column in enumerate(self)]
+        return of_records(np.stack([column.view(np.int64) for column in columns], axis=1))
+
+    def lengths(self) -> dict[str, int]:
+        """Length of each data set that the frames need."""
+        frames = len(self.t)
+        if frames == 0:
+            return {}
+        n, m, _, points_at, body_at, radius_at, cells_at, ends_at, data_at, *walls = (int(one[-1]) for one in self[2:])
+        points, lines, ends = n + walls[0], m + walls[1], 2 * m + walls[2]
+        return {
+            **dict.fromkeys((POINTS, VELOCITY), points_at + points),
+            **dict.fromkeys(CELL_DATA, data_at + lines + (n > 0)),
+            BODY: body_at + points,
+            RADIUS: radius_at + points,
+            VERTICES: 2 * frames,
+            ENDS: ends_at + ends,
+            OFFSETS: frames + cells_at + max(lines, 1),
+        }
+
+
+def index(file: Any, said: Header) -> Index:
+    """The index of the valid frames."""
+    frames, contacts = said.frames, said.contacts
+
+    def column(name: str) -> Any:
+        return rows(file, data(file, name, said), 0, frames)
+
+    cells_at, ends_at = (column(name)[:, 1] for name in (CELLS_AT, ENDS_AT))
+    nothing = np.zeros(frames, dtype=np.int64)
+    components, data_at = (column(name) if contacts else nothing for name in (COMPONENTS, DATA_AT))
+    walls = column(WALLS).T
+    lines = column(LINES) - walls[1]
+    points_at, body_at, radius_at = (column(name) for name in (POINTS_AT, BODY_AT, RADIUS_AT))
+    t, points, duration = column(TIME), column(COUNT) - walls[0], column(DURATION)
+    starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
+    found = Index(t, duration, points, lines, components, *starts, *walls)
+    wrong = found.checks() != column(CHECKS)[:, 0]
+    wrong |= np.min(found[2:], axis=0) < 0
+    wrong |= (points > said.points[0]) | (components > 3)
+    if wrong.any():
+        raise BrokenFile(
+            f"{file.filename} is damaged: the entries of frame {int(np.argmax(wrong))} in the tables are wrong"
+        )
+    return found
+
+
+def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
+    """Lengths of the data sets for given numbers of frames and step records."""
+    said = header(file)._replace(frames=frames)
+    found = index(file, said)
+    grown = found.lengths() | dict.fromkeys(of_frames(said.contacts), frames) | {STEPS: steps}
+    if frames:
+        grown |= wall_lengths(wall_table(file, int(found.state[-1]) + 1))
+    return {name: grown.get(name, 0) for name in names(said)}

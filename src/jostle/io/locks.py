@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import FileInUse, WriteFailed
-from jostle.io.superblock import END
 
 fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
 """The module fcntl; None on Windows."""
 LOCKED_ERRORS = (errno.EAGAIN, errno.EACCES)
 """Error numbers of a file that is locked by another process."""
-FULL_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-"""Error numbers of a disk that is full."""
 LOCK_POSITION = 2**62
 """Position of the lock that `being_written` looks for, beyond the end of any file."""
 
@@ -36,13 +33,13 @@ class Lock:
 
     def __init__(self, path: Path, start: int = 0) -> None:
         """Lock a file from byte `start` on; a high start avoids conflicts with libraries that lock the file too."""
-        self._descriptor = -1
+        self.descriptor = -1
         try:
-            self._descriptor = os.open(path, os.O_RDWR)
+            self.descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise WriteFailed(f"{path} cannot be opened for writing: {error.strerror}") from None
         try:
-            _lock(self._descriptor, start)
+            _lock(self.descriptor, start)
         except OSError as error:
             if error.errno not in LOCKED_ERRORS:
                 return
@@ -52,33 +49,13 @@ class Lock:
                 f"finished, or read it meanwhile with jostle.io.read"
             ) from None
 
-    def reserve(self, room: int) -> None:
-        """Reserve bytes on the disk after the used ones, so that a full disk is noticed before a write."""
-        if hasattr(os, "posix_fallocate"):
-            used = self._used()
-            missing = used + room - os.fstat(self._descriptor).st_size
-            if missing > 0:
-                try:
-                    os.posix_fallocate(self._descriptor, used + room - missing, missing)
-                except OSError as error:
-                    if error.errno in FULL_DISK_ERRORS:
-                        raise
-
-    def trim(self) -> None:
-        """Release reserved bytes that were not used; the file must be closed."""
-        os.truncate(self._descriptor, self._used())
-
     def release(self) -> None:
         """Release the lock."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
 
     __del__ = release
-
-    def _used(self) -> int:
-        os.lseek(self._descriptor, END, os.SEEK_SET)
-        return int.from_bytes(os.read(self._descriptor, 8), "little")
 
 
 def _lock(descriptor: int, start: int) -> None:

@@ -1,20 +1,47 @@
-"""New files: written under a temporary name, which becomes their own when they are complete."""
+"""New files: written under a temporary name, which becomes their own when they are complete.
+
+Temporary files that killed processes left behind are removed when the same target is written again.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jostle.errors import FileIsThere, JostleError, WriteFailed
-from jostle.io.container import reason
-from jostle.io.leftovers import remove_leftovers
 from jostle.io.locks import LOCK_POSITION, Lock, being_written
+
+
+def remove_leftovers(folder: Path, begin: str, end: str, held: Callable[[Path], bool]) -> None:
+    """Remove the files ``<begin><process>.<random><end>`` whose process has ended.
+
+    `held(path)` tells whether the lock of a file is held, because its process may run on another machine.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(begin) and entry.name.endswith(end) and entry.is_file(follow_symlinks=False):
+                process = entry.name.removeprefix(begin).split(".")[0]
+                if process.isdecimal() and not _alive(int(process)) and not held(Path(entry.path)):
+                    os.unlink(entry.path)
+
+
+def _alive(process: int) -> bool:
+    """Whether a process with this number runs on this machine; True if that cannot be determined."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
 
 MAX_STEM = 40
 """Largest number of characters of a name in the name of its temporary file; file systems allow 255 bytes."""
@@ -92,3 +119,10 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
             lock.release()
         with suppress(OSError):
             new.unlink()
+
+
+def reason(error: BaseException) -> str:
+    """The cause of an error in a few words, without the addresses and times that h5py adds."""
+    said = getattr(error, "strerror", None) or str(error.args[-1] if error.args else error)
+    found = re.search(r"error message = '([^']+)'", said)
+    return found.group(1) if found else " ".join(said.strip("'\"").split())[:200]

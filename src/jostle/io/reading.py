@@ -1,33 +1,178 @@
 """Reading of trajectory files as a `Solution` whose arrays stay in the file until they are needed.
 
 The file is opened for each access and not kept open: a run may continue to write it, another process may resume it,
-and it may be removed. `read` sees the frames that were acknowledged when it was called.
+and it may be removed. `read` sees the frames that were acknowledged when it was called. Frames are compared with their
+checksums.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io import changes, headers, layout
-from jostle.io.container import reading
-from jostle.io.frames_in_file import Source
-from jostle.io.lazy_arrays import Ragged, States
-from jostle.io.locks import being_written
-from jostle.io.reading_images import holds_images, notes
-from jostle.io.trust import inside
+from jostle.io import layout
+from jostle.io.growing import LazyArray, about_run, no_frame, notes, read_steps
+from jostle.io.hdf5 import holds_images, of_rows, reading, rows
+from jostle.io.saved_facts import facts_in
 from jostle.problems import Motion, Sweeping
 from jostle.result.facts import masses_of
+from jostle.result.recording import STATISTICS
 from jostle.result.solution import Solution
-from jostle.result.status import RUNNING
 from jostle.schemes.base import Scheme
+from jostle.sets.shapes import Shape
+
+BLOCK_SIZE = 4 * 2**20
+"""Number of bytes read at once when all frames are read."""
+
+
+class Source:
+    """A trajectory file: its header, the positions of its frames, and functions that read one frame."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        with reading(path) as file:
+            self.header = said = layout.header(file)
+            self.shape, self.dtype = said.shape, layout.data(file, layout.POINTS, said).dtype
+            self.index, self.stats = layout.index(file, said), read_steps(file, said.steps, STATISTICS)
+            self.checks = rows(file, layout.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
+            self.facts = facts_in(file, said.shape, said.order, said.walls)
+            self._walls = layout.wall_table(file, int(self.index.state.max(initial=-1)) + 1)
+        self.count, self.d = said.points
+        self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
+        """The last state of the walls that was read, and its shapes."""
+        self.index.t.setflags(write=False)
+        lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
+        self.block = max(BLOCK_SIZE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
+        """Number of frames read at once when all frames are read."""
+
+    def states(self, name: str, missing: float, numbers: Integers) -> Array:
+        """(k, *shape): values of the bodies in these ascending frames; `missing` for absent bodies."""
+        index, count = self.index, self.count
+        out = np.full((len(numbers), count, self.d), missing)
+        with reading(self.path) as file:
+            for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
+                if len(run) == 0:
+                    continue
+                frames = numbers[run]
+                first, sizes = int(index.points_at[frames[0]]), index.points[frames]
+                starts = index.points_at[frames] - first
+                found = rows(file, layout.data(file, name, self.header), first, int((starts + sizes).max()))
+                for k, frame, start, size in zip(run, frames, starts, sizes, strict=True):
+                    some = self._checked(name, int(frame), found[start : start + size])[:, : self.d]
+                    out[k, slice(None) if size == count else self._body(file, frame)] = some
+        return out.reshape(len(numbers), *self.shape)
+
+    def radii(self, file: Any, frame: int) -> Array:
+        """The radii of one frame, 0 for absent bodies."""
+        out = np.zeros(self.count)
+        n, at = int(self.index.points[frame]), int(self.index.radius_at[frame])
+        out[self._body(file, frame)] = self._rows(file, layout.RADIUS, frame, at, n)
+        return out
+
+    def impulses(self, file: Any, frame: int) -> Array:
+        """The multipliers p != 0 of one frame."""
+        return np.asarray(self._cells(file, layout.IMPULSE, frame), dtype=float)
+
+    def pairs(self, file: Any, frame: int) -> Integers:
+        """The pairs of one frame."""
+        first, second = (self._cells(file, name, frame).astype(np.int64) for name in (layout.FIRST, layout.SECOND))
+        if ((first < -1) | (first >= self.count) | ((first >= 0) & (second >= self.count))).any():
+            raise BrokenFile(f"{self.path} is damaged: a contact of frame {frame} is between bodies that do not exist")
+        return np.stack([first, second], axis=1)
+
+    def normals(self, file: Any, frame: int) -> Array:
+        """The normals of one frame."""
+        normals = np.asarray(self._cells(file, layout.NORMAL, frame), dtype=float).reshape(-1, 3)
+        return normals[:, : int(self.index.components[frame])]
+
+    def shapes(self, file: Any, frame: int) -> tuple[Shape, ...]:
+        """The shapes of the walls at the time of one frame."""
+        state, (known, shapes) = int(self.index.state[frame]), self._known
+        if state != known:
+            shapes = layout.shapes_in(file, self._walls, state, self.facts.dimension or self.d)
+            self._known = state, shapes
+        return shapes
+
+    def _body(self, file: Any, frame: int) -> Any:
+        n, at = int(self.index.points[frame]), int(self.index.body_at[frame])
+        body = self._rows(file, layout.BODY, frame, at, n)
+        if n and not 0 <= body.min() <= body.max() < self.count:
+            raise BrokenFile(f"{self.path} is damaged: frame {frame} has bodies that do not exist")
+        return body
+
+    def _cells(self, file: Any, name: str, frame: int) -> Any:
+        lines, at = int(self.index.lines[frame]), int(self.index.data_at[frame])
+        return self._rows(file, name, frame, at + 1, lines) if lines else np.zeros(0)
+
+    def _rows(self, file: Any, name: str, frame: int, start: int, count: int) -> Any:
+        return self._checked(name, frame, rows(file, layout.data(file, name, self.header), start, count))
+
+    def _checked(self, name: str, frame: int, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of a frame in a data set, after comparison with their checksum."""
+        if of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
+            raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not match its checksum")
+        return values
+
+
+class States(LazyArray):
+    """(frames, *shape): positions or velocities that stay in their file until they are indexed.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from jostle.io.reading import read
+    >>> from jostle.io.trajectory import Writer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Writer(Path(folder) / "run.vtkhdf", shape=(2,), about={}) as file:
+    ...         for k in range(4):
+    ...             file.frame(0.1 * k, [k, 10 * k], [1.0, 10.0])
+    ...     q = read(Path(folder) / "run.vtkhdf").q
+    ...     q, len(q), q[-1].tolist(), q[1:3].tolist(), q[[0, 2], 1].tolist(), np.asarray(q).sum()
+    (States of shape (4, 2) in run.vtkhdf, 4, [3.0, 30.0], [[1.0, 10.0], [2.0, 20.0]], [0.0, 20.0], np.float64(66.0))
+    """
+
+    def __init__(self, source: Source, name: str, missing: float) -> None:
+        super().__init__(source.path, (len(source.index.t), *source.shape))
+        self.source, self._name, self._missing, self.block = source, name, missing, source.block
+
+    def __repr__(self) -> str:
+        return f"States of shape {self.shape} in {self.path.name}"
+
+    def frames(self, numbers: Integers) -> Array:
+        return self.source.states(self._name, self._missing, numbers)
+
+
+class Ragged(Sequence[Any]):
+    """A sequence of arrays, one per frame with its own length, that stays in the file."""
+
+    def __init__(self, source: Source, one: Callable[[Any, int], Any]) -> None:
+        self._source, self._one = source, one
+
+    def __repr__(self) -> str:
+        return f"{len(self)} times {self._one.__name__} in {self._source.path.name}"
+
+    def __len__(self) -> int:
+        return len(self._source.index.t)
+
+    def __getitem__(self, index: Any) -> Any:
+        frames = range(len(self))[index]
+        with reading(self._source.path) as file:
+            if isinstance(frames, range):
+                return tuple(self._one(file, frame) for frame in frames)
+            return self._one(file, frames)
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, len(self), self._source.block):
+            yield from self[start : start + self._source.block]
+
 
 SINGLE_PRECISION = 1e-6
 """Relative difference of radii and masses that rounding to a file in single precision may cause."""
@@ -78,11 +223,8 @@ def read(
     """
     source = Source(Path(path))
     if len(source.index.t) == 0:
-        if being_written(source.path):
-            raise BrokenFile(f"{path} contains no frame yet: its run is in progress")
-        if source.header.status == RUNNING:
-            raise BrokenFile(f"{path} contains no frame: its run was killed before it saved one; start it again")
-        raise BrokenFile(f"{path} contains no frame (its status is {source.header.status!r})")
+        with reading(source.path) as file:
+            raise no_frame(file, Path(path))
     if not isinstance(problem, Motion | Sweeping | None):
         raise InvalidValue(f"problem must be a jo.Motion or a jo.Sweeping, not {problem!r}")
     if problem is not None and problem.q0.shape != source.shape:
@@ -101,7 +243,7 @@ def read(
     return replace(
         Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
         order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
-        stored_facts=source.facts, stored_shapes=Ragged(source, source.shapes),
+        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
     )  # fmt: skip
 
 
@@ -114,16 +256,16 @@ def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
     if source.facts.masses is not None:
         in_file["mass"] = source.facts.masses
         of_problem["mass"] = masses_of(problem)
-    for name, stored in in_file.items():
+    for name, saved in in_file.items():
         given = of_problem[name]
-        if given is None or given.size not in (1, len(stored)):
+        if given is None or given.size not in (1, len(saved)):
             continue
-        wrong = ~np.isclose(given, stored, rtol=SINGLE_PRECISION, atol=0.0) & (stored > 0.0)  # 0: not there, or a point
+        wrong = ~np.isclose(given, saved, rtol=SINGLE_PRECISION, atol=0.0) & (saved > 0.0)  # 0: not there, or a point
         if wrong.any():
             body = int(np.argmax(wrong))
             raise InvalidValue(
-                f"the {name} of body {body} is {stored[body]:g} in {source.path.name} and "
-                f"{np.broadcast_to(given, stored.shape)[body]:g} in the problem: give the problem that was solved"
+                f"the {name} of body {body} is {saved[body]:g} in {source.path.name} and "
+                f"{np.broadcast_to(given, saved.shape)[body]:g} in the problem: give the problem that was solved"
             )
 
 
@@ -160,13 +302,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
     {'seed': '7'}
     """
     with reading(Path(path)) as file:
-        if holds_images(file):
-            return notes(file)
-        headers.header(file)
-        noted, lines = (
-            {str(name): str(text) for name, text in inside(file, "jostle").attrs.items()},
-            changes.notes(file),
-        )
+        if not holds_images(file):
+            layout.header(file)
+        noted, lines = about_run(file), notes(file)
     for change in lines:
         noted |= {str(name): str(text) for name, text in change.get("about", {}).items()}
     return noted | ({"changes": "\n".join(map(_in_words, lines))} if lines else {})

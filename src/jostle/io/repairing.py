@@ -1,4 +1,4 @@
-"""Repair of trajectories whose writer was killed, for VTK and ParaView."""
+"""Repair of trajectories and image files whose writer was killed, for VTK and ParaView."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 
 from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, JostleError
-from jostle.io import frame_index, headers
-from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
+from jostle.io.growing import GrowingFile
+from jostle.io.hdf5 import FLAGS, HDF5_ERRORS, abandon, clear_flags, holds_images, reading, superblock, writing
+from jostle.io.images import ImageWriter
 from jostle.io.locks import Lock
-from jostle.io.new_files import whole
-from jostle.io.superblock import FLAGS, clear_flags, superblock
+from jostle.io.new_files import reason, whole
+from jostle.io.trajectory import Writer
 
 
 @check_arguments
 def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> bool:
-    """Repair a trajectory whose writer was killed, so that VTK and ParaView open it.
+    """Repair a trajectory or an image file whose writer was killed, so that VTK and ParaView open it.
 
     `read` does not need it. All frames that `read` sees are kept; incomplete frames are removed. A file that is being
     written is refused; this is detected by a lock, which does not exist on Windows and on file systems without locks.
@@ -60,30 +61,31 @@ def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None =
     lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
     try:
         with reading(path, alone=True) as file:
-            said = headers.looked_over(file)
-            lengths = frame_index.lengths(file, said.frames, said.steps)
-            if not left_open and all(len(headers.data(file, name, said)) == n for name, n in lengths.items()):
+            kind = ImageWriter if holds_images(file) else Writer
+            counts = kind.look_over(file)
+            wanted, data = kind.lengths(file, *counts), kind.data_sets(file)
+            if not left_open and all(len(data[name]) == length for name, length in wanted.items()):
                 return False
         if output is None:
-            _mend(path, said.frames, said.steps)
+            _mend(path, kind, *counts)
             return True
         if os.path.lexists(output):
             raise FileIsThere(f"{os.fspath(output)} exists already: choose another name or remove it")
         with whole(Path(output)) as new:
             shutil.copyfile(path, new)
-            _mend(new, said.frames, said.steps)
+            _mend(new, kind, *counts)
     finally:
         if lock is not None:
             lock.release()
     return True
 
 
-def _mend(path: Path, frames: int, steps: int) -> None:
+def _mend(path: Path, kind: type[GrowingFile], frames: int, steps: int) -> None:
     """Mark a file as closed and cut off the rows behind these frames and steps."""
     clear_flags(path)
     file = writing(path)
     try:
-        frame_index.trim(file, frames, steps)
+        kind.trim(file, frames, steps)
         file.close()
     except HDF5_ERRORS as error:
         abandon(file)

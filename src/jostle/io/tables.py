@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from jostle.io.exports import pictures, radii
 from jostle.io.pictures import Scene
-from jostle.io.saved import pictures, radii
 from jostle.result.solution import Solution
 
 

@@ -4,52 +4,206 @@ A q of shape (n, d) with d <= 3 is stored as n points, and so is a q of shape (n
 known. Any other q is stored as one point per entry, on the x axis. A body whose q is NaN is absent. A contact with a
 wall, a constraint on the whole configuration, or a contact with an absent body is a line from a point to itself.
 Contacts of a frame without bodies, and normals with more than three components, are not stored. `jostle.io.layout`
-describes the file.
+describes the file. A new file appears under its name only when it is complete.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
-from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.io import changes, frame_index, headers, layout
-from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
-from jostle.io.creation import create_trajectory
-from jostle.io.locks import Lock
-from jostle.io.pending import Pending
-from jostle.io.step_records import STEPS, as_stored
-from jostle.io.superblock import clear_flags, superblock
+from jostle.errors import InvalidValue
+from jostle.io import layout
+from jostle.io.growing import FRAME_CHUNK, GrowingFile, Rows, create_data, create_file, create_run
+from jostle.io.hdf5 import (
+    of_rows,
+)
+from jostle.io.pictures import Picture, Scene, points_of
+from jostle.io.saved_facts import facts_in, write_facts
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
-from jostle.sets.shapes import Shape
+from jostle.sets.shapes import Shape, same
 
-__all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
+MIN_CHUNK, MAX_CHUNK = 1024, 32768
+"""Smallest and largest number of rows per chunk of data sets with rows per body or contact."""
+STATE_CHUNK = 64
+"""Number of rows per chunk of data sets with rows per state of the walls."""
 
-COMMIT_INTERVAL = 0.5
-"""Largest time until frames are written, in seconds."""
-MAX_PENDING_BYTES = 4 * 2**20
-"""Largest number of bytes of frames that are not written yet."""
-COMMIT_OVERHEAD = 2**18
-"""Bytes that HDF5 may need for its own structures in one commit."""
+
+def _fill(
+    file: Any, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, facts: Facts, about: Mapping[str, str]
+) -> None:
+    """Create the groups and data sets of a trajectory without frames."""
+    count, _ = points_of(shape, facts.dimension)
+
+    for name, column in layout.of_frames(contacts).items():
+        create_data(file, name, *column, FRAME_CHUNK, fillvalue=1 if name == layout.PARTS else None)
+    for name, column in layout.of_bodies(contacts, dtype).items():
+        create_data(file, name, *column, _chunk_rows(count))
+    for name, column in layout.WALL_COLUMNS.items():
+        create_data(file, name, *column, STATE_CHUNK)
+    write_facts(file, facts)
+    create_data(file, "VTKHDF/Polygons/Connectivity", np.int64, (), FRAME_CHUNK)
+    file.create_dataset(layout.EVERYBODY, data=np.arange(max(count, 1), dtype=np.int32))
+    for name, other in (layout.LINKS | (layout.LINKS_OF_CONTACTS if contacts else {})).items():
+        file[name] = file[other]
+    vtk, run = file["VTKHDF"].attrs, create_run(file, STATISTICS, about)
+    vtk["Version"], vtk["Type"] = np.array([2, 2]), np.bytes_("PolyData")
+    run["format"], run["shape"], run["contacts"] = layout.FORMAT, np.array(shape, dtype=np.int64), contacts
+    run["dimension"] = facts.dimension
+    run["order"], run["walls"] = facts.order, -1 if facts.walls is None else facts.walls
+
+
+def _chunk_rows(count: int) -> int:
+    """Number of rows per chunk for a number of bodies: a power of two."""
+    return int(min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK))
+
+
+class Pending(Rows):
+    """Frames that were added to a trajectory but not written yet, as rows of its data sets."""
+
+    def __init__(self, file: Any, data: Mapping[str, Any], frames: int) -> None:
+        """`file` is open, and cut to its first `frames` frames; `data` are its data sets by name."""
+        super().__init__(data, frames)
+        said = layout.header(file)
+        known = facts_in(file, said.shape, said.order, said.walls)
+        form = {"dtype": data[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
+        self.scene = Scene(said.shape, contacts=said.contacts, **form)
+        self._rows: list[tuple[float, ...]] = []
+        self._checks: list[list[int]] = []
+        self._no_contact = {
+            name: np.zeros((1, *one.shape[1:]), one.dtype) for name, one in data.items() if name in layout.CELL_DATA
+        }
+        """Cell data of the cell that contains all bodies."""
+        self._wall = {name: zero - (zero.dtype.kind == "i") for name, zero in self._no_contact.items()}
+        """Cell data of a line of a wall, with -1 as body numbers."""
+        self._known: dict[str, tuple[NDArray[Any], int, int]] = {}
+        """The last values of body and radius, their positions in the file, and their checksums."""
+        self._walls: tuple[Sequence[Shape], int] | None = None
+        """The last shapes of the walls, and the number of their state."""
+        self._dimension = said.dimension or self.scene.d
+        if frames:
+            self._remember(file, layout.index(file, said._replace(frames=frames)))
+
+    def _remember(self, file: Any, index: layout.Index) -> None:
+        """Read the values of the last frame that are stored only when they change."""
+        n = int(index.points[-1])
+        for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
+            self._known[name] = file[name][at:], at, of_rows(file[name][at : at + n])
+        state = int(index.state[-1])
+        table = layout.wall_table(file, state + 1)
+        self._walls = layout.shapes_in(file, table, state, self._dimension), state
+
+    def add_frame(self, t: float, duration: float, state: Sequence[Any], shapes: Sequence[Shape]) -> None:
+        """Add a frame: q, u, radii, pairs, multipliers, normals, and the shapes of the walls."""
+        walls = tuple(shapes)
+        changed = self._changed(walls)
+        q, u, radii, pairs, multipliers, normals = state
+        picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls)
+        number = self._add_walls(walls, changed)
+        n, lines = picture.n, len(picture.walls.ends)
+        points_at = self.add(layout.POINTS, picture.points)
+        self.add(layout.VELOCITY, picture.velocity)
+        body_at, body_check = self._add_new(layout.BODY, picture.body, n)
+        radius_at, radius_check = self._add_new(layout.RADIUS, picture.radius, n)
+        cells_at, ends_at = self._add_lines(picture)
+        data_at, of_contacts = self._add_contacts(picture, lines)
+        m, components = (
+            (0, 0) if picture.touching is None else (len(picture.touching.impulse), picture.touching.components)
+        )
+        checks = [of_rows(picture.points[:n]), of_rows(picture.velocity[:n]), body_check, radius_check, *of_contacts]
+        self._checks.append(checks + [0] * (len(layout.CHECKED) - len(checks)))
+        starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
+        of_walls = (len(picture.walls.points), lines, len(picture.walls.joined), number)
+        self._rows.append((t, duration, n, m, components, *starts, *of_walls))
+        self.added += 1
+
+    def _add_lines(self, picture: Picture) -> tuple[int, int]:
+        offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
+        cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
+        return cells_at, self.add(layout.ENDS, picture.joined)
+
+    def _add_contacts(self, picture: Picture, lines: int) -> tuple[int, list[int]]:
+        """Add the cell data; return their position, and the checksums of those of the contacts."""
+        touching = picture.touching
+        if touching is None:
+            return 0, []
+        at, checks = self._length[layout.IMPULSE], []
+        values = (touching.impulse, touching.normal, touching.first, touching.second)
+        for name, value in zip(layout.CELL_DATA, values, strict=True):
+            for block in (self._no_contact[name][: min(picture.n, 1)], value, self._wall[name][[0] * lines]):
+                self.add(name, block)
+            checks.append(of_rows(value))
+        return at, checks
+
+    def _add_new(self, name: str, values: NDArray[Any], n: int) -> tuple[int, int]:
+        """Add rows if they differ from the last ones; return their position, and the checksum of the first n."""
+        if name not in self._known or not np.array_equal(values, self._known[name][0]):
+            values = values.copy()
+            self._known[name] = values, self.add(name, values), of_rows(values[:n])
+        return self._known[name][1:]
+
+    def _changed(self, shapes: Sequence[Shape]) -> dict[str, NDArray[Any]]:
+        """The rows to add for these walls; none if they are those of the previous frame."""
+        if self._walls is not None and same(shapes, self._walls[0]):
+            return {}
+        return layout.wall_rows(shapes, self._dimension)
+
+    def _add_walls(self, shapes: Sequence[Shape], rows: dict[str, NDArray[Any]]) -> int:
+        """Add a state of the walls, if there is a new one, and return its number."""
+        for name, values in rows.items():
+            self.add(name, values)
+        if rows:
+            self._walls = shapes, 0 if self._walls is None else self._walls[1] + 1
+        return 0 if self._walls is None else self._walls[1]
+
+    def add_tables(self) -> None:
+        numbers = np.arange(self.frames, self.frames + len(self._rows))
+        t, duration = np.array([row[:2] for row in self._rows], dtype=float).T
+        index = layout.Index(t, duration, *np.array([row[2:] for row in self._rows], dtype=np.int64).T)
+        n, none = index.points, np.zeros_like(numbers)
+        checks = np.array(self._checks, dtype=np.uint32)
+        rows = {
+            layout.TIME: t,
+            layout.PART: numbers,
+            layout.COUNT: n + index.wall_points,
+            layout.CELLS: n > 0,
+            layout.BODIES: n,
+            layout.LINES: index.lines + index.wall_lines,
+            layout.LINE_ENDS: 2 * index.lines + index.wall_ends,
+            layout.COMPONENTS: index.components,
+            layout.DURATION: duration,
+            layout.CHECKS: np.column_stack([index.checks(), checks]),
+            layout.WALLS: np.stack([index.wall_points, index.wall_lines, index.wall_ends, index.state], axis=1),
+            layout.POINTS_AT: index.points_at,
+            layout.BODY_AT: index.body_at,
+            layout.RADIUS_AT: index.radius_at,
+            layout.CELLS_AT: np.stack([numbers, index.cells_at, none, none], axis=1),
+            layout.ENDS_AT: np.stack([none, index.ends_at, none, none], axis=1),
+            layout.DATA_AT: index.data_at,
+            layout.VERTICES: np.stack([none, n], axis=1).ravel(),
+        }
+        for name, values in rows.items():
+            if name in self.blocks:
+                self.blocks[name] = [values]
+
+    def written(self) -> None:
+        super().written()
+        self._rows, self._checks = [], []
+
+
 NO_PAIRS, NO_MULTIPLIERS, NO_NORMALS = np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros((0, 0))
 """Arrays of a frame without contacts."""
 
 
 @check_arguments
-class Writer:
+class Writer(GrowingFile):
     """A trajectory file that grows during a run, can be read meanwhile, and survives a killed process.
 
     Frames are collected, and written after half a second or a few megabytes. The first `acknowledged` frames are then
@@ -100,6 +254,10 @@ class Writer:
     >>> folder.cleanup()
     """
 
+    constant = layout.CONSTANT
+    statistics = STATISTICS
+    _pending: Pending
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -111,81 +269,26 @@ class Writer:
         about: Mapping[str, str],
     ) -> None:
 
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise InvalidValue(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
+        known = Facts() if facts is None else facts
+        if known.order not in (0, 1, 2):
+            raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {known.order!r}")
         self.path = Path(path)
-        create_trajectory(self.path, tuple(int(k) for k in shape), contacts, dtype, facts, about)
+        create_file(self.path, lambda file: _fill(file, tuple(int(k) for k in shape), contacts, dtype, known, about))
         self._start(0, 0, new=True)
 
     @classmethod
-    def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
-        """Continue a file after some of its frames; the rest is removed.
+    def data_sets(cls, file: Any) -> dict[str, Any]:
+        said = layout.header(file)
+        return {name: layout.data(file, name, said) for name in layout.names(said)}
 
-        Parameters
-        ----------
-        path : str or path
-            Name of the file.
-        frames : int
-            Number of first frames to keep.
-        steps : int
-            Number of first step records to keep.
+    @classmethod
+    def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:
+        return layout.lengths(file, frames, steps)
 
-        Returns
-        -------
-        Writer
-            The writer of the file.
-
-        Raises
-        ------
-        InvalidValue
-            If the file has fewer frames or records.
-        FileInUse
-            If another writer has the file open.
-        BrokenFile
-            If the file is damaged.
-        """
-        writer = cls.__new__(cls)
-        writer.path = Path(path)
-        writer._start(frames, steps)
-        return writer
-
-    def _start(self, frames: int, steps: int, *, new: bool = False) -> None:
-        superblock(self.path)
-        self._lock = Lock(self.path)
-        self._file: Any = None
-        self._failure: WriteFailed | None = None
-        try:
-            if not new:
-                self._check(frames, steps)
-                clear_flags(self.path)
-            self._file = writing(self.path)
-            if not new:
-                frame_index.trim(self._file, frames, steps)
-            self._prepare(frames, steps)
-        except BaseException as error:
-            self._let_go()
-            if isinstance(error, HDF5_ERRORS) and not isinstance(error, JostleError):
-                raise BrokenFile(f"{self.path} cannot be continued: {reason(error)}") from None
-            raise
-
-    def _check(self, frames: int, steps: int) -> None:
-        """Refuse a file that has fewer frames or step records."""
-        with reading(self.path, alone=True) as file:
-            said = headers.looked_over(file)
-        if not (0 <= frames <= said.frames and 0 <= steps <= said.steps):
-            raise InvalidValue(
-                f"{self.path} has {said.frames} frames and {said.steps} step records: it cannot be continued after "
-                f"{frames} and {steps}"
-            )
-
-    def _prepare(self, frames: int, steps: int) -> None:
-        """Find the position of the next frame."""
-        file, names = self._file, headers.names(headers.header(self._file))
-        headers.say_status(file, "running")
-        data = {name: file[name] for name in names}
-        self._data, self._safe = {k: v.id for k, v in data.items()}, {k: int(v.shape[0]) for k, v in data.items()}
-        """Lengths of the data sets with all acknowledged rows."""
-        self._room = COMMIT_OVERHEAD + sum(math.prod(one.chunks) * one.dtype.itemsize for one in data.values())
-        self._pending, self._last = Pending(file, data, frames), time.monotonic()
-        self.acknowledged, self.acknowledged_steps = frames, steps
+    def _rows(self, data: Mapping[str, Any], frames: int) -> Pending:
+        return Pending(self._file, data, frames)
 
     def frame(
         self,
@@ -232,169 +335,3 @@ class Writer:
         self._check_open()
         self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls)
         self.commit_if_due()
-
-    def steps(self, records: ArrayLike) -> None:
-        """Add statistics of steps.
-
-        Parameters
-        ----------
-        records : array_like of `STATISTICS` records
-            One record, or several.
-
-        Raises
-        ------
-        InvalidValue
-            If the records do not have the fields of `STATISTICS`, or the file is closed.
-        WriteFailed
-            If the file cannot be written.
-        """
-        self._check_open()
-        try:
-            given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
-        except (TypeError, ValueError) as error:
-            fields = ", ".join(STATISTICS.names or ())
-            raise InvalidValue(f"records must have the fields {fields}: {error}") from None
-        self._pending.add(STEPS, as_stored(given))
-        self.commit_if_due()
-
-    def note(self, change: Mapping[str, Any]) -> None:
-        """Record a change of the run as JSON; see `jostle.io.changes`.
-
-        Parameters
-        ----------
-        change : mapping
-            The change, in types that JSON can store.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written.
-        """
-        self._check_open()
-        text = json.dumps(change)
-        try:
-            self._lock.reserve(len(text) + self._room)
-            changes.note(self._file, text)
-        except HDF5_ERRORS as error:
-            if isinstance(error, JostleError):
-                raise
-            raise self._failed(error) from None
-
-    def rename(self, path: Path) -> None:
-        """Commit, and give the file another name, replacing an existing file of that name.
-
-        Parameters
-        ----------
-        path : path
-            The new name.
-        """
-        self.commit()
-        os.replace(self.path, path)
-        self.path = path
-
-    def commit_if_due(self) -> None:
-        """Commit if half a second has passed since the last commit, or a few megabytes are pending."""
-        if self._pending.bytes > MAX_PENDING_BYTES or time.monotonic() - self._last > COMMIT_INTERVAL:
-            self.commit()
-
-    def commit(self) -> None:
-        """Write everything that was added."""
-        self._check_open()
-        pending = self._pending
-        self._last = time.monotonic()
-        if pending.bytes == 0 and not len(pending):
-            return
-        if len(pending):
-            pending.add_tables()
-        try:
-            self._lock.reserve(pending.bytes + self._room)
-        except OSError as error:
-            raise self._failed(error, untouched=True) from None
-        try:
-            safe = {name: self._append(name, blocks) for name, blocks in pending.blocks.items()}
-            headers.say(self._file, pending.frames + len(pending), safe[STEPS])
-        except HDF5_ERRORS as error:
-            raise self._failed(error) from None
-        pending.written()
-        self._safe, self.acknowledged, self.acknowledged_steps = safe, pending.frames, safe[STEPS]
-
-    def close(self, status: str = "finished") -> None:
-        """Commit, write the status of the run and close the file; a closed or failed file is left unchanged.
-
-        Parameters
-        ----------
-        status : str, default "finished"
-            Status of the run.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written.
-        """
-        if self._file is None:
-            return
-        self.commit()
-        try:
-            headers.say_status(self._file, status)
-            self._file.close()
-        except HDF5_ERRORS as error:
-            raise self._failed(error) from None
-        self._file = None
-        self._lock.trim()
-        self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close("finished" if error is None else "failed")
-
-    @property
-    def broken(self) -> bool:
-        """Whether a write failed; nothing more can be written then."""
-        return self._failure is not None
-
-    def _append(self, name: str, blocks: list[NDArray[Any]]) -> int:
-        """Write after the acknowledged rows, so that an interrupted commit can be repeated; return the new length."""
-        data, old = self._data[name], self._safe[name]
-        if name in layout.CONSTANT:
-            data.set_extent((self._pending.frames + len(self._pending),))
-        rows = np.concatenate(blocks) if len(blocks) > 1 else blocks[0] if blocks else NO_PAIRS
-        if len(rows) == 0:
-            return old
-        start = (old, *(0 for _ in data.shape[1:]))
-        data.set_extent((old + len(rows), *data.shape[1:]))
-        space = data.get_space()
-        space.select_hyperslab(start, rows.shape)
-        data.write(h5py.h5s.create_simple(rows.shape), space, np.ascontiguousarray(rows))
-        return old + len(rows)
-
-    def _check_open(self) -> None:
-        if self._failure:
-            raise self._failure
-        if self._file is None:
-            raise InvalidValue(f"{self.path} is closed; use Writer.reopen to continue it")
-
-    def _failed(self, error: BaseException, untouched: bool = False) -> WriteFailed:
-        """Close the file, and say which frames are safe."""
-        self._failure = WriteFailed(
-            f"{self.path} cannot be written: {reason(error)}. Its first {self.acknowledged} frames are safe and can be "
-            f"read. Free disk space, or use another disk, and resume from the last checkpoint"
-        )
-        self._failure.frames = self.acknowledged
-        if untouched:
-            with suppress(*HDF5_ERRORS):
-                headers.say_status(self._file, "failed")
-                self._file.close()
-                self._file = None
-                self._lock.trim()
-        self._let_go()
-        return self._failure
-
-    def _let_go(self) -> None:
-        if self._file is not None:
-            abandon(self._file)
-        self._file = None
-        self._lock.release()

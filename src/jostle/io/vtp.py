@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.io.exports import Series
+from jostle.io.exports import Series, pictures
 from jostle.io.new_files import whole
 from jostle.io.pictures import Picture
-from jostle.io.saved import pictures
 from jostle.result.solution import Solution
 
 

@@ -27,7 +27,7 @@ from jostle.sets.walls import Walls
 # The rods of a run, as they are drawn: which bodies and points they join.
 
 
-class RecordedRods(NamedTuple):
+class SavedRods(NamedTuple):
     """Rods between bodies, or between bodies and points."""
 
     pairs: Integers
@@ -43,21 +43,21 @@ class RecordedRods(NamedTuple):
     def ends(self, t: float, x: Array) -> Array:
         """(m, 2, d) both ends of each rod, for bodies at x (n, d).
 
-        >>> RecordedRods(np.array([[0, -1]]), np.array([[0.0, 2.0]])).ends(0.0, np.array([[0.0, 1.0]])).tolist()
+        >>> SavedRods(np.array([[0, -1]]), np.array([[0.0, 2.0]])).ends(0.0, np.array([[0.0, 1.0]])).tolist()
         [[[0.0, 1.0], [0.0, 2.0]]]
         """
         places = x if self.points is None else np.concatenate([x, at(self.points, t)[::-1]])  # point k is -1 - k
         return np.asarray(places[self.pairs])
 
 
-def rods_of(within: ConstraintSet) -> tuple[RecordedRods, ...]:
+def rods_of(within: ConstraintSet) -> tuple[SavedRods, ...]:
     """The rods among the parts of a set.
 
     >>> import jostle as jo
     >>> len(rods_of(jo.Balls([0.1]) & Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])))
     1
     """
-    return tuple(RecordedRods(part.pairs, part.points) for part in parts(within) if isinstance(part, Rods))
+    return tuple(SavedRods(part.pairs, part.points) for part in parts(within) if isinstance(part, Rods))
 
 
 MAX_DIMENSIONS = 3
@@ -187,7 +187,7 @@ class Facts:
         Time before which each person of a crowd does not walk; None if unknown.
     gates : tuple of RecordedGate
         Doors and exits of a crowd that open and close.
-    rods : tuple of RecordedRods
+    rods : tuple of SavedRods
         Rods between bodies and points. A file stores those whose points do not move.
 
     Examples
@@ -215,7 +215,7 @@ class Facts:
     speeds: Array | None = None
     reaction: Array | None = None
     gates: tuple[RecordedGate, ...] = ()
-    rods: tuple[RecordedRods, ...] = ()
+    rods: tuple[SavedRods, ...] = ()
 
     @classmethod
     def of(

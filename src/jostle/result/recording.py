@@ -247,8 +247,8 @@ def record_of(problem: Any, linearised: bool, before: State, state: State, h: fl
     )  # fmt: skip
 
 
-class Recording(Protocol):
-    """What `solve` asks of a recorder, in memory or in a file."""
+class Saver(Protocol):
+    """What `solve` asks of a saver, in memory or in a file."""
 
     @property
     def saved_at(self) -> float:
@@ -288,7 +288,7 @@ class Frame(NamedTuple):
     duration: float
 
 
-class Recorder:
+class MemorySaver:
     """Collects what becomes the `Solution`."""
 
     broken = False

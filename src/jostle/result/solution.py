@@ -75,9 +75,9 @@ class Solution:
         Number of walls, touched or not, for a solution that was read from a file.
     contacts_saved : bool
         False for a file that was written without contacts.
-    stored_facts : Facts or None
+    saved_facts : Facts or None
         What the file says about its problem, for a solution that was read from a file.
-    stored_shapes : sequence or None
+    saved_shapes : sequence or None
         Shapes of the walls at each saved time, for a solution that was read from a file.
     refinement : Refinement or None
         How the time step was chosen, for a solution of ``solve(..., accuracy=...)``.
@@ -117,8 +117,8 @@ class Solution:
     order: int = 0
     walls: int | None = None
     contacts_saved: bool = True
-    stored_facts: Facts | None = None
-    stored_shapes: Any = None
+    saved_facts: Facts | None = None
+    saved_shapes: Any = None
     refinement: Any = None
     _repr_html_ = html
 
@@ -132,8 +132,8 @@ class Solution:
     @cached_property
     def facts(self) -> Facts:
         """Masses, names of walls, groups and units, from the file or from the problem."""
-        if self.stored_facts is not None:
-            return self.stored_facts
+        if self.saved_facts is not None:
+            return self.saved_facts
         if not isinstance(self.problem, Motion | Sweeping):
             return Facts(order=self.order, walls=self.walls)
         return Facts.of(self.problem, t=float(self.t[0]), q=np.asarray(self.q[0]))
@@ -159,8 +159,8 @@ class Solution:
         >>> [shape.points.tolist() for shape in sol.shapes(-1)]
         [[[0.0, 1.0], [0.0, 0.0]]]
         """
-        if self.stored_shapes is not None:
-            return tuple(self.stored_shapes[k])
+        if self.saved_shapes is not None:
+            return tuple(self.saved_shapes[k])
         if not isinstance(self.problem, Motion | Sweeping):
             return ()
         return drawable(self.problem.within, float(self.t[k]), self.facts.dimension)

@@ -1,63 +1,85 @@
-"""The checkpoints of a run: what `solve` stores to be resumed, and how it resumes."""
+"""The checkpoints of a run: what a time loop saves to be resumed, and how it resumes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.problems import remembering
-from jostle.result.recording import Recording, smallest_gap
+from jostle.result.recording import Saver, smallest_gap
 from jostle.run.devices import Device
 from jostle.run.steps import Grid
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
 if TYPE_CHECKING:
-    from jostle.io.checkpoint import Position
+    from jostle.io.checkpoint import Contents, Position
 
 
-class CheckpointsOfRun:
-    """The checkpoints of a run, if it has any."""
+class Checkpoints:
+    """The checkpoints of a run of bodies or of a density, if it has any."""
+
+    compared = "problem"
+    """Name of the object that depends on the past and whose values are compared when a run is resumed."""
 
     def __init__(
-        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any], where: Device
+        self,
+        checkpoint: Any,
+        problem: Any,
+        scheme: Any,
+        grid: Grid,
+        free: dict[str, Any],
+        things: Mapping[str, Any],
+        made: Any = (),
     ) -> None:
-        self.where = where
+        """`free` are the settings that may change when the run is resumed, `things` those that may remember."""
         self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
-        things = {"until": free["until"], "problem": getattr(problem, "past", None)}
-        things |= {f"change{k}": change for k, change in enumerate(made)}
         self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
         """Objects that depend on the past of the run, by the name of their argument."""
-        self._forget()  # before the run is described
+        self.forget()  # before the run is described
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""
         if checkpoint is None:
             return
         from jostle.io.checkpoint import Checkpoint
-        from jostle.io.run_identity import Called, Run, functions_of
+        from jostle.io.identity import Called, Run
 
         self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        told = {"t": grid.end, **free}
-        called = Called(partial(functions_of, problem), self.checkpoint.random, self.past.get("problem"))
-        self.run = Run(problem, scheme, made, (grid.start, grid.end), grid.sizes, told, called)
-        self._forget()
+        called = Called(self.functions, self.checkpoint.random, self.past.get(self.compared))
+        self.run = Run(problem, scheme, made, (grid.start, grid.end), grid.sizes, {"t": grid.end, **free}, called)
+        self.forget()
+
+    def functions(self, t: float, state: Any) -> dict[str, Callable[[], Any]]:
+        """The functions of the problem at a time and a state, by which two runs are compared."""
+        raise NotImplementedError
+
+    def values(self, position: Position) -> dict[str, Any]:
+        """The state of a position, as numbers and arrays by name."""
+        raise NotImplementedError
+
+    def state_in(self, kept: Contents) -> Any:
+        """The state that a checkpoint contains."""
+        raise NotImplementedError
+
+    def completed(self, position: Position, kept: Contents) -> Position:
+        """The position with what else the checkpoint contains, after checks."""
+        return position
 
     def load(self) -> Position:
         """The position to resume from."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs a checkpoint: solve(..., checkpoint=..., resume=True)")
-        position, self.changed = self.checkpoint.load(self.run, self.past)
+        position, kept = self.checkpoint.load(self.run, self.past, self.state_in)
+        position, self.changed = self.completed(position, kept), self.run.changes(kept.json("run"))
         self.grid.check_reached(position.step, position.state.t)
-        return position  # type: ignore[no-any-return]
+        return position
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Begin without memories; comparing two runs calls functions, which may remember it."""
         self.remind({})
-        self.problem.within.memory = None
 
     def remind(self, noted: Mapping[str, Any]) -> None:
         """Give each object that depends on the past its memory at this position; None at the start."""
@@ -71,8 +93,8 @@ class CheckpointsOfRun:
 
     def check_free(self) -> None:
         if self.checkpoint is not None:
-            self.checkpoint.check_free(self.run, self.past)
-            self._forget()
+            self.checkpoint.check_free(self.run, self.past, self.state_in)
+            self.forget()
 
     def clear(self) -> None:
         if self.checkpoint is not None:
@@ -81,22 +103,63 @@ class CheckpointsOfRun:
     def due(self) -> bool:
         return self.checkpoint is not None and self.checkpoint.due()
 
-    def position(
-        self, recorder: Recording, state: State, number: int, quality: str, remembered: Any
-    ) -> Position | None:
+    def position(self, saver: Saver, state: Any, number: int, quality: str, remembered: Any = None) -> Position | None:
         """Where the run stands, to resume it from here; `remembered` is the memory of the admissible set."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position
 
         noted = {name: deepcopy(thing.memory) for name, thing in self.past.items()}  # some change theirs in place
-        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted, within=remembered)
+        return Position(state, number, quality, *saver.counted, self.checkpoint.drawn(), noted, within=remembered)
 
-    def save(self, recorder: Recording, position: Position | None) -> None:
+    def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
-            recorder.commit()
-            state = self.where.host(position.state)
+            saver.commit()
             now = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
             self.remind(deepcopy(position.noted))
-            self.checkpoint.save(self.run, position._replace(state=state, gap=smallest_gap(self.problem, state)))
+            self._write(position)
             self.remind(now)
+
+    def _write(self, position: Position) -> None:
+        """Write the checkpoint of a position, of which all objects have been reminded."""
+        self.checkpoint.save(self.run, position, self.values(position))
+
+
+class CheckpointsOfRun(Checkpoints):
+    """The checkpoints of a run of bodies."""
+
+    def __init__(
+        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any], where: Device
+    ) -> None:
+        self.where = where
+        things = {"until": free["until"], "problem": getattr(problem, "past", None)}
+        things |= {f"change{k}": change for k, change in enumerate(made)}
+        super().__init__(checkpoint, problem, scheme, grid, free, things, made)
+
+    def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
+        from jostle.io.identity import functions_of
+
+        return functions_of(self.problem, t, state)
+
+    def values(self, position: Position) -> dict[str, Any]:
+        from jostle.io.checkpoint import values_of_bodies
+
+        return values_of_bodies(position)
+
+    def state_in(self, kept: Contents) -> State:
+        return kept.state(self.problem, self.scheme)
+
+    def completed(self, position: Position, kept: Contents) -> Position:
+        from jostle.io.checkpoint import check_inside
+
+        gap = kept.number("gap", finite=False)
+        check_inside(kept.path, self.problem, position.state, gap)
+        return position._replace(gap=gap, within=kept.within(self.problem))
+
+    def forget(self) -> None:
+        super().forget()
+        self.problem.within.memory = None
+
+    def _write(self, position: Position) -> None:
+        state = self.where.host(position.state)
+        super()._write(position._replace(state=state, gap=smallest_gap(self.problem, state)))

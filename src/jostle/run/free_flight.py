@@ -19,7 +19,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
 from jostle.problems import Motion
-from jostle.result.recording import Frame, Recorder, constant_acceleration
+from jostle.result.recording import Frame, MemorySaver, constant_acceleration
 from jostle.run.steps import Grid, Saving
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import NO_PAIRS, Memory, Paoli
@@ -139,15 +139,15 @@ class FreeFlight:
         memory = Memory(flown.q[-2], self.h, flown.z[-1], rest, self.h, flown.u[-2], NO_PAIRS, warned)
         return state._replace(t=flown.t[-1], q=q, u=u, memory=memory)
 
-    def record(self, recorder: Recorder, state: State, flown: Flown, number: int, due: Saving) -> None:
-        """Write the steps of a flight down, as the recorder does for each step."""
+    def record(self, saver: MemorySaver, state: State, flown: Flown, number: int, due: Saving) -> None:
+        """Write the steps of a flight down, as the saver does for each step."""
         assert state.contacts is not None
         name, rows, h = self.scheme.solver.name, len(state.multipliers), self.h
-        recorder.stats += [(t, h, rows, 0, 0, 0.0, 0.0, 0.0, 0.0, True, name, 0.0, 0.0) for t in flown.t]
+        saver.stats += [(t, h, rows, 0, 0, 0.0, 0.0, 0.0, 0.0, True, name, 0.0, 0.0) for t in flown.t]
         p, pairs, normals = state.multipliers, state.contacts.pairs, state.contacts.normals
         z, before = flown.z, state.t
         for k, t in enumerate(flown.t):
             if due.every is None or due(number + 1 + k, before, t):
                 where = None if z is None else z[k]
-                recorder.frames.append(Frame(t, flown.q[k], flown.u[k], p, pairs, normals, where, state.duration))
+                saver.frames.append(Frame(t, flown.q[k], flown.u[k], p, pairs, normals, where, state.duration))
             before = t

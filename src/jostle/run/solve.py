@@ -16,10 +16,10 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import to_host
 from jostle.errors import Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
 from jostle.problems import Motion, Sweeping
-from jostle.result.recording import Recorder, Recording
+from jostle.result.recording import MemorySaver, Saver
 from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
-from jostle.run.checkpoints import CheckpointsOfRun
+from jostle.run.checkpoints import Checkpoints, CheckpointsOfRun
 from jostle.run.devices import Device
 from jostle.run.exchange import changed, changes
 from jostle.run.free_flight import FreeFlight
@@ -32,7 +32,7 @@ from jostle.solvers.project import require
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
-    from jostle.io.outputs import Output
+    from jostle.io.saving import Output
 
 
 # Ctrl-C in the middle of a run: the step is finished and written, then the run ends.
@@ -261,11 +261,11 @@ def solve(
     else:
         state, done, quality, remembered = resumed.state, resumed.step, resumed.status, resumed.within
     keeping.remind({} if resumed is None else resumed.noted)
-    recorder = _recorder(problem, scheme, output, state, resumed, keeping)
-    if done == grid.count and recorder.saved_at < state.t:
-        recorder.save(state)
+    saver = _saver(problem, scheme, output, state, resumed, keeping)
+    if done == grid.count and saver.saved_at < state.t:
+        saver.save(state)
     state = where.moved(state)
-    here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
+    here, ended = keeping.position(saver, state, done, quality, remembered), FINISHED
     watched = made or until or progress or checkpoint or output or device != "cpu"
     drawn = getattr(checkpoint, "random", None) is not None  # the watch would draw from the generator of the run
     watch = None if drawn else ForceWatch.of(where.problem, scheme)
@@ -290,39 +290,39 @@ def solve(
                     watch.after(before, state, step, number)
                 after = where.moved(changed(problem.within, where.host(state), made)) if made else state
                 ended = FINISHED if until is None else _ended(until, where.host(after))
-                recorder.add(before, state, step)
+                saver.add(before, state, step)
                 state, last = after, ended != FINISHED or number == grid.count
                 if state.projection is not None and not state.projection.converged:
                     quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
                 if due(number, before.t, t_next):
-                    recorder.save(where.host(state))
-                here = keeping.position(recorder, state, number, quality, remembered)
-                if last and recorder.saved_at < state.t:
-                    recorder.save(where.host(state))
+                    saver.save(where.host(state))
+                here = keeping.position(saver, state, number, quality, remembered)
+                if last and saver.saved_at < state.t:
+                    saver.save(where.host(state))
                 if keeping.due() or last:
-                    keeping.save(recorder, here if shared and ended == FINISHED else there)
+                    keeping.save(saver, here if shared and ended == FINISHED else there)
                 if progress is not None:
                     now = where.host(state)
                     progress(Progress(number, grid.count, t_next, grid.end, now, _status(quality, ended)))
             except getattr(until, "ended_by", ()):
                 state, ended = before, STOPPED
-                if recorder.saved_at < state.t:
-                    recorder.save(where.host(state))
-                keeping.save(recorder, there)
+                if saver.saved_at < state.t:
+                    saver.save(where.host(state))
+                keeping.save(saver, there)
                 break
             except (Exception, KeyboardInterrupt) as error:
-                _close(recorder, error, before, where, number, t_next)
+                close_after(error, saver, before, where.host, number, t_next)
                 raise
             if last:
                 break
             if flight is not None and (steps := flight.after(state, number, grid)) is not None:
-                assert isinstance(recorder, Recorder)
-                flight.record(recorder, state, steps, number, due)
+                assert isinstance(saver, MemorySaver)
+                flight.record(saver, state, steps, number, due)
                 state, flown = flight.landed(state, steps), number + len(steps.t)
             if interrupts.came:
-                keeping.save(recorder, here)
-                raise _interrupted(recorder, where.host(state), number, keeping)
-    return recorder.solution(_status(quality, ended))
+                keeping.save(saver, here)
+                raise interrupted(saver, where.host(state), number, keeping)
+    return saver.solution(_status(quality, ended))
 
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
@@ -366,50 +366,57 @@ def _status(quality: str, ended: str) -> str:
     return ended
 
 
-def _close(recorder: Recording, error: BaseException, before: State, where: Device, number: int, t: float) -> None:
-    """Give the error its step and the solution up to it, and finish the trajectory file."""
+def close_after(
+    error: BaseException,
+    saver: Saver,
+    before: Any,
+    host: Callable[[Any], Any],
+    number: int,
+    t: float,
+) -> None:
+    """Give the error its step and the solution up to it, and finish the file; `host` moves a state off its device."""
     if isinstance(error, JostleError):
         error.step, error.time = number, t
         if isinstance(error, NotConverged):
             error.projection = to_host(error.projection)
     else:
         error.add_note(f"in step {number} (t = {t:.6g}); error.solution has what was computed before")
-    if recorder.broken:
+    if saver.broken:
         return
-    if recorder.saved_at < before.t:
+    if saver.saved_at < before.t:
         try:
-            recorder.save(where.host(before))
+            saver.save(host(before))
         except RuntimeError as lost:  # a device that failed does not give its last state back
             error.add_note(f"the state before this step could not be brought back from the device: {lost}")
     status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-    error.solution = recorder.solution(status)  # type: ignore[attr-defined]
+    error.solution = saver.solution(status)  # type: ignore[attr-defined]
 
 
-def _recorder(
+def _saver(
     problem: Any, scheme: Scheme, output: Any, state: State, resumed: Position | None, keeping: CheckpointsOfRun
-) -> Recording:
+) -> Saver:
     """Where saved states go: into memory, or into a file."""
-    recorder: Recording
+    saver: Saver
     if output is None:
-        recorder = Recorder(problem, scheme, state)
+        saver = MemorySaver(problem, scheme, state)
     else:
-        from jostle.io.outputs import Output
-        from jostle.io.recorder import FileRecorder
+        from jostle.io.saving import Output, TrajectorySaver
 
         to = output if isinstance(output, Output) else Output(output)
-        recorder = FileRecorder(problem, scheme, to, state, resumed, keeping.changed)
+        saver = TrajectorySaver(problem, scheme, to, state, resumed, keeping.changed)
     if resumed is None:
         keeping.clear()
-    return recorder
+    return saver
 
 
-def _interrupted(recorder: Recording, state: State, number: int, keeping: CheckpointsOfRun) -> Interrupted:
-    if recorder.saved_at != state.t:
-        recorder.save(state)
+def interrupted(saver: Saver, state: Any, number: int, keeping: Checkpoints) -> Interrupted:
+    """The error after Ctrl-C, with the solution up to the last step."""
+    if saver.saved_at != state.t:
+        saver.save(state)
     where = f"after step {number}, t = {state.t:.6g}"
     path = None if keeping.checkpoint is None else keeping.checkpoint.path
     error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
-    error.solution = recorder.solution(INTERRUPTED)
+    error.solution = saver.solution(INTERRUPTED)
     return error
 
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.io.images import Images
-from jostle.io.reading_images import are_images, read_images
+from jostle.io.images import Images, are_images, read_images
 from jostle.macro.motion.result import Evolution
 from jostle.viz.sources import NO_UNIT, VELOCITY, Unit
 

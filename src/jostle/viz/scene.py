@@ -16,8 +16,8 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.io.lazy_arrays import States
-from jostle.io.wall_lines import WALL_HEIGHT
+from jostle.io.pictures import WALL_HEIGHT
+from jostle.io.reading import States
 from jostle.result.solution import Solution
 from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
 
@@ -221,7 +221,7 @@ class Scene:
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
             normals=sol.normals[some], radii=sol.radii[some],
             durations=None if sol.durations is None else sol.durations[some],
-            stored_shapes=None if sol.stored_shapes is None else sol.stored_shapes[some], stored_facts=self.facts,
+            saved_shapes=None if sol.saved_shapes is None else sol.saved_shapes[some], saved_facts=self.facts,
         )  # fmt: skip
         return loaded
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.events.solution import EventSolution
-from jostle.io.lazy_arrays import States
-from jostle.io.reading import read
+from jostle.io.reading import States, read
 from jostle.result.facts import SI, Units
 from jostle.result.solution import Solution
 

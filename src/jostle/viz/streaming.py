@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from jostle.errors import InvalidValue, JostleError
-from jostle.io.container import reading
-from jostle.io.headers import header as header_of
-from jostle.io.images import Images
+from jostle.io.hdf5 import reading
+from jostle.io.images import Images, read_images
+from jostle.io.layout import header as header_of
 from jostle.io.locks import being_written
 from jostle.io.reading import read
-from jostle.io.reading_images import read_images
 from jostle.result.solution import Solution
 from jostle.result.status import FINISHED, RUNNING
 from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, Fields, Given, Scales, evenly, refuse_quantities
@@ -130,14 +129,6 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
 # A moving density that is sent frame by frame, and grows while its file is being written.
 
 
-LIVE_SECONDS = 180.0
-"""A run that is not finished counts as live if its file was written within this time, in seconds.
-
-Image files have no lock, because they are rewritten completely with each checkpoint."""
-UNFINISHED = "Not finished: the run is in progress, or was killed."
-"""Note on the page about a run that has not ended."""
-
-
 class FieldStream:
     """The header and the frames of a moving density; its file is read again when it was replaced.
 
@@ -163,8 +154,9 @@ class FieldStream:
         with self._lock:
             self._look()
             images = self._reel.images
-            unfinished, live = images.status == RUNNING, self._live()
-            note = self._trouble or (UNFINISHED if unfinished else "")
+            live, note = self._live(), self._trouble
+            if images.status == RUNNING and images.path is not None and not live and not note:
+                note = STOPPED.format(name=images.path.name)
             now = {"times": images.t.tolist(), "live": live, "status": images.status, "note": note}
             about = self._about | now | {"title": self.title, "session": self._number}
             told = zlib.crc32(note.encode(), zlib.crc32(images.t.tobytes()))
@@ -183,9 +175,8 @@ class FieldStream:
         self._reel, self._about = reel, encoder.about() | scales.about(encoder)
 
     def _live(self) -> bool:
-        if self._reel.images.status != RUNNING or self._file is None or self._trouble:
-            return False
-        return time.time() - self._file[2] / 1e9 < LIVE_SECONDS
+        images = self._reel.images
+        return images.status == RUNNING and images.path is not None and not self._trouble and being_written(images.path)
 
     def _look(self) -> None:
         """Read the file again if it has changed."""
@@ -209,7 +200,7 @@ class FieldStream:
 def continues(before: Images, after: Images) -> bool:
     """Whether one run continues another: the grids, times and totals of their common frames agree.
 
-    The last frame of an unfinished run is the state at its checkpoint, which the next file may replace.
+    The last frame of an unfinished run may lie between two times to save, and a resumed run replaces it.
 
     >>> images = [Images(t=np.arange(n, dtype=float), lower=np.zeros(2), h=h, fields={"density": np.ones((n, 4, 3))})
     ...           for n, h in ((2, 0.5), (3, 0.5), (3, 0.25))]

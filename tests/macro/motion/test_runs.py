@@ -1,6 +1,7 @@
 """Runs of densities: frames, checkpoints, files, errors."""
 
 import os
+import shutil
 import subprocess
 import sys
 from typing import NamedTuple
@@ -20,17 +21,22 @@ def blocks():
 
 
 def same(one, two):
-    assert (one.t == two.t).all()
-    assert (one.density == two.density).all()
-    assert all((a == b).all() for a, b in zip(one.velocity, two.velocity, strict=True))
-    assert (one.pressure == two.pressure).all()
-    assert (one.stats == two.stats).all()
+    """The same frames and step records; a run that was resumed without a file has those after its checkpoint."""
+    frames, steps = len(two.t) - len(one.t), len(two.stats) - len(one.stats)
+    assert (one.t == two.t[frames:]).all()
+    for a, b in zip(
+        (one.density, one.pressure, *one.velocity), (two.density, two.pressure, *two.velocity), strict=True
+    ):
+        assert (np.asarray(a) == np.asarray(b)[frames:]).all()
+    assert (one.stats == two.stats[steps:]).all()
+    assert (one.mass == two.mass[frames:]).all()
+    assert (one.energy == two.energy[frames:]).all()
 
 
 def test_a_longer_run_may_save_less_often(blocks, tmp_path):
-    place = tmp_path / "run.npz"
-    jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, every=0.2, checkpoint=place)
-    resumed = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4, checkpoint=place, resume=True)
+    files = {"checkpoint": tmp_path / "run.npz", "output": tmp_path / "run.vtkhdf"}
+    jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, every=0.2, **files)
+    resumed = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4, **files, resume=True)
     whole = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4)
     assert resumed.t == pytest.approx([0.0, 0.2, 0.4, 0.8, 1.2])
     assert (resumed.density[2:] == whole.density[1:]).all()
@@ -50,12 +56,27 @@ def test_a_run_ends_when_its_problem_is_empty():
 def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, every):
     whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every)
 
-    place = tmp_path / "run.npz"
-    jo.macro.solve(blocks, Splitting(), t=0.75, h=0.1, every=every, checkpoint=place)
-    resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
+    place, output = tmp_path / "run.npz", tmp_path / "run.vtkhdf"
+    files = {"checkpoint": place, "output": output}
+    jo.macro.solve(blocks, Splitting(), t=0.75, h=0.1, every=every, **files)
+    shutil.copy(place, tmp_path / "early.npz")
+    resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, **files, resume=True)
+    assert len(resumed.t) == len(whole.t)
     same(resumed, whole)
-    with pytest.raises(jo.errors.FileIsThere, match="exists: add resume=True"):
-        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place)
+    rest = jo.macro.solve(
+        blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=tmp_path / "early.npz", resume=True
+    )
+    assert rest.t[0] == pytest.approx(0.7)
+    assert (rest.density[0] == jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1).density[7]).all()
+    frames = -int((whole.t > 0.75).sum())
+    assert (rest.t[frames:] == whole.t[frames:]).all()
+    assert (rest.density[frames:] == whole.density[frames:]).all()
+    assert (rest.pressure[frames:] == whole.pressure[frames:]).all()
+    assert (rest.stats == whole.stats[7:]).all()
+    with pytest.raises(jo.errors.FileIsThere, match=r"checkpoint of another run .*overwrite=True"):
+        jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place)
+    with pytest.raises(jo.errors.FileIsThere, match="exists already"):
+        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, **files)
     with pytest.raises(jo.InvalidValue, match="belongs to another run: scheme"):
         jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
     with pytest.raises(jo.InvalidValue, match="belongs to another run: h"):
@@ -74,10 +95,9 @@ def test_a_run_is_not_resumed_with_another_function_or_an_earlier_end(tmp_path):
         jo.macro.solve(people(-1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
     with pytest.raises(jo.InvalidValue, match=r"reached t = 0\.5, and cannot go back to t = 0\.2"):
         jo.macro.solve(people(1.0), Splitting(), t=0.2, h=0.1, checkpoint=place, resume=True)
-    same(
-        jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True),
-        jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1),
-    )
+    resumed = jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+    assert len(resumed.t) == 6
+    same(resumed, jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1))
 
 
 class Times(NamedTuple):
@@ -126,7 +146,7 @@ def test_a_condition_that_remembers_is_stored_in_the_checkpoint(blocks, tmp_path
     with np.load(place) as kept:
         values = dict(kept)
     np.savez(place, **(values | {"until.steps": np.array(5000)}))
-    with pytest.raises(jo.errors.BrokenFile, match="damaged, in the memory of until: 5000 steps"):
+    with pytest.raises(jo.errors.BrokenFile, match="damaged: the memory of until is invalid: 5000 steps"):
         jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), checkpoint=place, resume=True)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,9 @@ one, mass inside, mass gone, kinetic energy."""
 class Evolution:
     """A density in time, returned by `jostle.macro.solve`. The first index of every array is the frame.
 
+    The fields of a run with `output` stay in its file until they are indexed: ``sol.density[-1]`` reads one frame, and
+    ``np.asarray(sol.density)`` all of them.
+
     Attributes
     ----------
     problem : Crowd or Flow
@@ -59,6 +62,8 @@ class Evolution:
     stats : structured array, shape (steps,)
         One record per step: time `t` at its end, length `h`, number of `substeps` and of solver `iterations`, `excess`
         of the density over one, `mass` inside, mass `gone`, and kinetic `energy`.
+    file : jostle.io.Images or None
+        The contents of the file of a run with `output`; None if the fields are in memory.
     domain : Domain
         The cells and faces in which the density may move.
     cells : array, shape (frames, nx, ny, 2)
@@ -90,6 +95,7 @@ class Evolution:
     pressure: Array
     gone: Array
     stats: NDArray[Any]
+    file: Images | None = field(default=None, repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -99,13 +105,16 @@ class Evolution:
     @property
     def cells(self) -> Array:
         """(frames, nx, ny, 2): the velocity in the cells, the mean of their faces."""
-        x, y = self.velocity
-        return np.stack([0.5 * (x[:, 1:] + x[:, :-1]), 0.5 * (y[:, :, 1:] + y[:, :, :-1])], axis=-1)
+        if self.file is not None:
+            return np.asarray(self.file.fields["velocity"])
+        return np.stack([cell_velocities(velocity) for velocity in zip(*self.velocity, strict=True)])
 
     @cached_property
     def mass(self) -> Array:
         """(frames,): mass inside the domain."""
-        return np.asarray(self.density.sum(axis=(1, 2)) * self.problem.grid.h**2)
+        if self.file is not None:
+            return self.file.totals["mass"]
+        return np.array([density.sum() * self.problem.grid.h**2 for density in self.density])
 
     @cached_property
     def momentum(self) -> Array:
@@ -115,6 +124,8 @@ class Evolution:
     @cached_property
     def energy(self) -> Array:
         """(frames,): kinetic energy."""
+        if self.file is not None:
+            return self.file.totals["energy"]
         return np.array([energy(self.domain, self.state(k)) for k in range(len(self.t))])
 
     def state(self, frame: int) -> State:
@@ -147,13 +158,13 @@ class Evolution:
         jostle.io.Images
             The fields and the facts.
         """
-        grid, domain = self.problem.grid, self.domain
-        known = {"problem": type(self.problem).__name__, "scheme": repr(self.scheme)}
-        return Images(
-            t=self.t, lower=grid.lower, h=grid.h, closed=grid.closed, walls=domain.walls, exits=domain.exits,
-            fields={"density": self.density, "velocity": self.cells, "pressure": self.pressure},
+        if self.file is not None:
+            return replace(self.file, about={**self.file.about, **(about or {})})
+        facts = facts_of(self.problem, self.scheme, about or {})
+        return facts(
+            t=self.t, fields={"density": self.density, "velocity": self.cells, "pressure": self.pressure},
             totals={"mass": self.mass, "gone": self.gone, "energy": self.energy},
-            steps=self.stats, status=self.status, about=known | dict(about or {}),
+            steps=self.stats, status=self.status, faces=self.velocity,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -170,6 +181,21 @@ class Evolution:
         return "\n".join(lines)
 
     _repr_html_ = html
+
+
+def facts_of(problem: Crowd | Flow, scheme: Scheme, about: Mapping[str, str]) -> Callable[..., Images]:
+    """Make `Images` of a run, with its grid, walls, exits and notes."""
+    grid, domain = problem.grid, problem.domain
+    known = {"problem": type(problem).__name__, "scheme": repr(scheme), **about}
+    return partial(
+        Images, lower=grid.lower, h=grid.h, closed=grid.closed, walls=domain.walls, exits=domain.exits, about=known
+    )
+
+
+def cell_velocities(velocity: Faces) -> Array:
+    """(nx, ny, 2): the velocity in the cells, the mean of their faces."""
+    x, y = velocity
+    return np.stack([0.5 * (x[1:] + x[:-1]), 0.5 * (y[:, 1:] + y[:, :-1])], axis=-1)
 
 
 def momentum(domain: Domain, state: State) -> Array:

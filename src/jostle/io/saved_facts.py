@@ -22,10 +22,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.io.checksums import of_rows
-from jostle.io.trust import data_set, inside, rows
+from jostle.io.hdf5 import data_set, inside, of_rows, rows
 from jostle.recorded_plans import RecordedGate, RecordedPlan, Stair
-from jostle.result.facts import Facts, Groups, RecordedRods, Units
+from jostle.result.facts import Facts, Groups, SavedRods, Units
 
 PROBLEM = "jostle/problem"
 """Group of the facts about the problem."""
@@ -39,7 +38,7 @@ MAX_CHUNK_ROWS = 1024
 """Largest number of rows of a chunk."""
 
 
-def create(file: Any, facts: Facts) -> None:
+def write_facts(file: Any, facts: Facts) -> None:
     """Write the facts into a new file."""
     arrays = _arrays(facts)
     for name, values in arrays.items():
@@ -185,7 +184,7 @@ def _gate(said: dict[str, Any]) -> RecordedGate:
     return RecordedGate(str(said["name"]), ends, np.array(times).reshape(-1, 2), most)
 
 
-def _rods(said: dict[str, Any], bodies: int, dimension: int) -> RecordedRods:
+def _rods(said: dict[str, Any], bodies: int, dimension: int) -> SavedRods:
     pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
     points = None if said["points"] is None else np.array(said["points"], dtype=float)
     if points is not None and (points.ndim != 2 or points.shape[1] != dimension):
@@ -193,7 +192,7 @@ def _rods(said: dict[str, Any], bodies: int, dimension: int) -> RecordedRods:
     last = 0 if points is None else len(points)
     if len(pairs) and not (pairs[:, 0].min() >= 0 and -last <= pairs.min() <= pairs.max() < bodies):
         raise ValueError("rods between bodies or points that do not exist")
-    return RecordedRods(pairs, points)
+    return SavedRods(pairs, points)
 
 
 def _of_people(name: str, said: float | list[float] | None, bodies: int) -> Array | None:

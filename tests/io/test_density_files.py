@@ -1,0 +1,217 @@
+"""Files of densities in trouble: kill -9, a full disk, a folder that cannot be written, a file that grows."""
+
+import errno
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import by_vtk
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import FileInUse, WriteFailed
+from jostle.macro import Flow, Grid, Splitting
+
+STEP = 0.01
+EVERY = 3
+
+
+def blocks():
+    """Two blocks of a density fly against each other."""
+    grid = Grid([0, 0], [4, 1], h=1 / 4, closed=True)
+    left, right = grid.block([0, 0], [1, 1]), grid.block([2, 0], [3, 1])
+    return Flow(grid=grid, density=0.8 * (left | right), velocity=grid.velocity(left - right, 0))
+
+
+def run(folder: Path, t: float, every: int = EVERY, **how):
+    return jo.macro.solve(blocks(), Splitting(), t=t, h=STEP, every=every, output=folder / "run.vtkhdf", **how)
+
+
+def checkpoint(folder: Path):
+    return jo.io.Checkpoint(folder / "run.checkpoint", seconds=0.05)
+
+
+def contents(place):
+    images = jo.io.read_images(place)
+    fields = {name: np.asarray(field) for name, field in (images.fields | dict(enumerate(images.faces))).items()}
+    return fields | images.totals | {"t": images.t, "steps": images.steps}
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_density_files import checkpoint, run
+run(Path(sys.argv[2]), 1e6, checkpoint=checkpoint(Path(sys.argv[2])), resume=len(sys.argv) > 3)
+"""
+
+
+def killed(folder, frames, *resume):
+    """Run until the file has these frames, and kill the process soon after."""
+    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), str(folder), *resume]
+    place = folder / "run.vtkhdf"
+    with subprocess.Popen(command) as process:
+        while process.poll() is None and count(place) < frames:
+            time.sleep(0.02)
+        with pytest.raises(FileInUse):
+            jo.io.repair(place)
+        try:
+            process.wait(random.uniform(0.0, 0.3))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    return jo.io.read_images(place)
+
+
+def count(place):
+    try:
+        return len(jo.io.read_images(place).t)
+    except OSError:  # not there yet, or without a frame
+        return 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_a_killed_run_keeps_its_frames_can_be_repaired_and_is_resumed_with_the_same_bits(tmp_path):
+    place = tmp_path / "run.vtkhdf"
+    first = killed(tmp_path, 20)
+    assert first.status == "running"
+    second = killed(tmp_path, len(first.t) + 20, "resume")
+    t = second.t[-1]
+    (tmp_path / "whole").mkdir()
+    run(tmp_path / "whole", t)
+    whole = contents(tmp_path / "whole" / "run.vtkhdf")
+    for images in (first, second):
+        assert (images.t == whole["t"][: len(images.t)]).all()
+    before = place.read_bytes()
+    found = contents(place)
+    for name, values in found.items():
+        common = min(len(values), len(whole[name]))  # the records of some steps after the last frame may be there
+        assert common == len(whole["t"]) or name == "steps"
+        np.testing.assert_array_equal(values[:common], whole[name][:common])
+
+    assert jo.io.repair(place, tmp_path / "repaired.vtkhdf")
+    assert place.read_bytes() == before
+    assert not jo.io.repair(tmp_path / "repaired.vtkhdf")
+    assert by_vtk.times(by_vtk.reader(tmp_path / "repaired.vtkhdf")) == pytest.approx(whole["t"])
+
+    end = t + 50 * STEP
+    run(tmp_path, end, checkpoint=checkpoint(tmp_path), resume=True)
+    shutil.rmtree(tmp_path / "whole")
+    (tmp_path / "whole").mkdir()
+    run(tmp_path / "whole", end)
+    resumed, whole = contents(place), contents(tmp_path / "whole" / "run.vtkhdf")
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values, strict=True)
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_density_files import run
+from jostle.errors import WriteFailed
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
+try:
+    run(Path(sys.argv[2]), 1e6, every=1)
+except WriteFailed as error:
+    print(error.frames, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
+def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path):
+    command = [sys.executable, "-W", "error", "-c", FULL, str(Path(__file__).parent), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    frames, message = done.stdout.split(maxsplit=1)
+    assert int(frames) > 3
+    assert f"File too large. Its first {frames} frames are safe and can be read. Free disk space" in message
+    images = jo.io.read_images(tmp_path / "run.vtkhdf")
+    assert (len(images.t), images.status) == (int(frames), "failed")
+    assert np.asarray(images.fields["density"]).shape == (len(images.t), 16, 4)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_before_the_first_step(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("jostle.io.growing.create", refuse)  # tests may run as a user who may write everywhere
+    steps = []
+    with pytest.raises(WriteFailed, match="cannot be created: Permission denied"):
+        run(tmp_path, 1.0, progress=steps.append)
+    assert steps == []
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """The file of a run in progress, as kill -9 would leave it."""
+
+    def look(progress):
+        if progress.step == 30:
+            shutil.copy(tmp_path / "run.vtkhdf", tmp_path / "killed.vtkhdf")
+
+    run(tmp_path, 0.4, progress=look, checkpoint=jo.io.Checkpoint(tmp_path / "killed.checkpoint", seconds=0.0))
+    return tmp_path / "killed.vtkhdf"
+
+
+def test_the_commands_tell_that_a_run_was_killed_and_repair_its_file(copied, jostle):
+    assert "killed: the process that wrote it ended" in jostle("info", copied)[1]
+    code, out, _ = jostle("repair", copied, "--in-place")
+    assert (code, out.split(": ")[1]) == (0, "11 frames, up to t = 0.3\n")
+    assert "needs no repair" in jostle("repair", copied, "--in-place")[1]
+
+
+def test_frames_are_not_kept_in_memory(tmp_path, monkeypatch):
+    """A run with a file needs as much memory with many frames as with few."""
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", 0.0)
+
+    grid = Grid([0, 0], [4, 4], h=1 / 32, closed=True)
+    at_rest = Flow(grid=grid, density=grid.block([1, 1], [2, 2]), velocity=grid.velocity(0.0, 0))
+
+    def needed(steps):
+        tracemalloc.start()
+        sol = jo.macro.solve(at_rest, Splitting(), t=steps * STEP, h=STEP, output=tmp_path / f"{steps}.vtkhdf")
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most, len(sol.t) * sol.density[0].nbytes
+
+    few, _ = needed(5)
+    many, size = needed(45)
+    assert many - few < 0.5 * size
+
+
+def test_a_result_with_a_file_is_that_of_a_run_in_memory(tmp_path):
+    sol, memory = run(tmp_path, 1.0), jo.macro.solve(blocks(), Splitting(), t=1.0, h=STEP, every=EVERY)
+    assert repr(sol) == repr(memory)
+    for name in ("t", "density", "pressure", "cells", "mass", "gone", "energy", "momentum", "stats"):
+        np.testing.assert_array_equal(np.asarray(getattr(sol, name)), getattr(memory, name), strict=True)
+    for one, two in zip(sol.velocity, memory.velocity, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), two, strict=True)
+        np.testing.assert_array_equal(one[::-2, 1], two[::-2, 1])
+        np.testing.assert_array_equal(one[[3, 1, 3]], two[[3, 1, 3]])
+        np.testing.assert_array_equal(one[..., 0], two[..., 0])
+    np.testing.assert_array_equal(sol.state(-1).density, memory.state(-1).density)
+
+
+def test_ctrl_c_comes_after_the_step_and_the_run_goes_on_with_the_same_bits(tmp_path):
+    def press(progress):
+        if progress.step == 20:  # between two saved frames
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(jo.errors.Interrupted, match=r"after step 20, t = 0\.2; .*run\.checkpoint") as caught:
+        run(tmp_path, 0.4, progress=press, checkpoint=checkpoint(tmp_path))
+    assert caught.value.solution.status == "interrupted"
+    assert caught.value.solution.t[-1] == pytest.approx(0.2)
+    run(tmp_path, 0.4, checkpoint=checkpoint(tmp_path), resume=True)
+    (tmp_path / "whole").mkdir()
+    run(tmp_path / "whole", 0.4)
+    resumed, whole = contents(tmp_path / "run.vtkhdf"), contents(tmp_path / "whole" / "run.vtkhdf")
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values, strict=True)
