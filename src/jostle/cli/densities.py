@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jostle.io import Checkpoint, Images, Output
-    from jostle.scenarios import DensityRun
+    from jostle.scenarios import Run
 
 UNFINISHED = "not finished: the run is in progress, or was killed"
 """Status of an unfinished run. Image files have no lock, so a run in progress and a killed run look the same."""
@@ -44,7 +44,7 @@ def in_words(images: Images) -> dict[str, str]:
     return {"t": with_time(f"{images.t[-1]:.4g}", units), "h": f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()}
 
 
-def of_scenario(run: DensityRun) -> dict[str, Any]:
+def of_scenario(run: Run) -> dict[str, Any]:
     """A summary of what a scenario about a density computes."""
     problem = run.problem
     return {
@@ -54,7 +54,7 @@ def of_scenario(run: DensityRun) -> dict[str, Any]:
 
 
 def solved(
-    run: DensityRun,
+    run: Run,
     *,
     device: str,
     output: Output,
@@ -64,9 +64,8 @@ def solved(
 ) -> Images:
     """Run a density with the options of the commands, and read its file."""
     from jostle.io import read_images
-    from jostle.macro import solve
 
     if device != "cpu":
         raise InvalidValue(f"densities are computed on the CPU only, not on {device!r}")
-    solve(**run._asdict(), output=output, checkpoint=checkpoint, resume=resume, progress=progress)
+    run.solve(output=output, checkpoint=checkpoint, resume=resume, progress=progress)
     return read_images(output.path)
