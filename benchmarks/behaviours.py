@@ -95,19 +95,14 @@ def walked(scene: Scene, model: Model, h: float = H) -> Paths:
     """The people of a scene, walking by a model until the plan is empty."""
     if isinstance(model, str) and model in JUPEDSIM:
         return walked_by_jupedsim(scene, JUPEDSIM[model])
-    people = jo.crowds.crowd(scene.groups, room=scene.plan, seed=scene.seed)
-    radii = people.within.radii_at(0.0)
-    if model != "plain":
-        behaviour = Pedestrians() if model == PEDESTRIANS else model
-        own = people.wish
-        wish = jo.crowds.inhibition(own, radii) if behaviour == "inhibition" else behaviour(own, scene.plan, radii)
-        people = people.wishing(wish)
+    behaviour = {"plain": None, PEDESTRIANS: Pedestrians(), "inhibition": jo.crowds.Inhibition}.get(model, model)
+    people = jo.crowds.crowd(scene.groups, room=scene.plan, seed=scene.seed, behaviour=behaviour)
     waiting = people.wish.speeds(len(people.q0)) == 0.0
 
     def over(state: jo.schemes.base.State) -> bool:
         return state.presence is not None and not (state.presence.here & ~waiting).any()
 
-    sol = jo.solve(people, jo.Venel(), t=scene.longest, h=h, every=0.2, until=over, change=scene.plan.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=scene.longest, h=h, every=0.2, until=over, change=people.changes())
     return Paths(sol.t, sol.q)
 
 

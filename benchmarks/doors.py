@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def leave(width: float, T: float | None, seed: int) -> dict[str, float]:
         room=room,
         speed=SPEED,
         seed=seed,
-        inhibition=T or False,
+        behaviour=partial(jo.crowds.Inhibition, T=T) if T else None,
         start=[(3, 1), (8, 1), (8, 7), (3, 7)],
     )
 
@@ -47,7 +48,7 @@ def leave(width: float, T: float | None, seed: int) -> dict[str, float]:
         still = np.abs(np.nan_to_num(state.u)).max() < STOPPED * SPEED
         return room.empty(state) or (state.t > 0.0 and still)
 
-    sol = jo.solve(people, jo.Venel(), t=LONGEST, h=H, every=2, until=over, change=room.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=LONGEST, h=H, every=2, until=over, change=people.changes())
     t = jo.crowds.crossings(sol, room.exits["door"]).t
     return {"flow": float((len(t) - 1) / (t[-1] - t[0])) if len(t) > 1 else 0.0, "left": len(t)}
 

@@ -96,7 +96,7 @@ def leave(n: int, within: float, minutes: float, folder: Path | None = None) -> 
         h=H,
         every=LONGEST,
         until=counting,
-        change=plan.changes(people),
+        change=people.changes(),
         checkpoint=kept,
         resume=resume,
     )

@@ -31,7 +31,7 @@ curves = ["leaving_times"]
 
 [set]
 problem.groups.0.n = 200
-problem.inhibition = true
+problem.behaviour = { kind = "inhibition" }
 problem.rooms = [{{ corners = [[0.0, 0.0], [12.0, 0.0], [12.0, 10.0], [0.0, 10.0]] }}]
 problem.exits = [
     {{ name = "east", ends = [[12.0, 4.4], [12.0, 5.6]] }}, {{ name = "south", ends = [[1.5, 0.0], [2.7, 0.0]] }},

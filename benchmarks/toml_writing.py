@@ -16,7 +16,7 @@ import numpy as np
 import tomli_w
 
 from jostle.scenarios import names, shipped
-from jostle.scenarios.writing import document
+from jostle.scenarios.toml import document
 
 
 def written(data: dict[str, Any], writer: Any, repeat: int) -> dict[str, Any]:

@@ -33,14 +33,14 @@ POSTER = 0.4
 
 def hourglass(fps):
     """The pictures of the hourglass, one after the other."""
-    sol = jo.solve(**jo.scenarios.load("hourglass").build()._asdict())
+    sol = jo.scenarios.load("hourglass").build().solve()
     yield from bodies(sol, fps, lambda ax: None)
 
 
 def evacuation(fps):
     """People who leave a room; the doors are green."""
     scenario = jo.scenarios.load("evacuation")
-    sol = jo.solve(**scenario.build()._asdict())
+    sol = scenario.build().solve()
 
     def doors(ax):
         for door in scenario.problem.exits:
@@ -63,7 +63,7 @@ def clear(ax):
 
 def blocks(fps):
     """Two blocks of a density that collide, with the pressure."""
-    images = images_of(jo.macro.solve(**jo.scenarios.load("blocks").build()._asdict()))
+    images = images_of(jo.scenarios.load("blocks").build().solve())
     picture = DensityPicture.of(images, range(len(images.t)), "density")
     for k in np.linspace(0, len(images.t) - 1, int(SECONDS * fps)).round().astype(int):
         yield pixels(lambda ax, k=k: picture.onto(ax, int(k), contours=True))

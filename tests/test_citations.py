@@ -18,7 +18,7 @@ IMPLEMENTED = [SCHEMES.get(name) for name in SCHEMES.names()]
 IMPLEMENTED += [DENSITY_SCHEMES.get(name) for name in DENSITY_SCHEMES.names()]
 IMPLEMENTED += [jo.macro.Isotropic, jo.macro.Square, jo.macro.Triangular, jo.macro.homogenise, jo.macro.StickyBlocks]
 IMPLEMENTED += [getattr(jo.models, name) for name in jo.models.__all__ if name not in OWN]
-IMPLEMENTED += [jo.impact, jo.crowds.crowd, jo.crowds.inhibition, jo.crowds.repulsion]
+IMPLEMENTED += [jo.impact, jo.crowds.crowd, jo.crowds.Inhibition, jo.crowds.Repulsion]
 
 
 @pytest.mark.parametrize("subject", IMPLEMENTED, ids=lambda subject: subject.__name__)
@@ -65,6 +65,6 @@ def test_what_has_no_paper_is_an_error_and_nothing_is_jostle_itself():
     with pytest.raises(jo.InvalidValue, match=r"no paper is known for subject = .*jo.cite\(\) names jostle itself"):
         jo.cite(jo.models.rack)
     with pytest.raises(jo.InvalidValue, match="no paper is known"):
-        jo.cite(jo.crowds.following)
+        jo.cite(jo.crowds.Following)
     assert "The jostle developers" in jo.cite()
     assert jo.cite(bibtex=False) == "The jostle developers: jostle: dynamics with hard unilateral constraints. 2026."

@@ -24,7 +24,7 @@ contacts = true
 HEAD_ON = """
 [problem]
 kind = "crowd"
-inhibition = true
+behaviour = { kind = "inhibition" }
 rooms = [{ corners = [[0, 0], [6, 0], [6, 0.7], [0, 0.7]] }]
 exits = [{ name = "west", ends = [[0, 0], [0, 0.7]] }, { name = "east", ends = [[6, 0], [6, 0.7]] }]
 groups = [{ places = [[2, 0.35]], goal = "east" }, { places = [[4, 0.35]], goal = "west" }]
@@ -66,7 +66,7 @@ def test_a_blockade_is_named_and_ends_the_command_with_code_4(here, jostle):
 
 def test_a_run_that_goes_on_although_people_are_blocked_ends_with_code_4(here, jostle):
     """Contacts that carry forces tell that they want to walk."""
-    text = HEAD_ON.replace("inhibition = true", "inhibition = false")
+    text = HEAD_ON.replace('kind = "inhibition"', 'kind = "plain"')
     (here / "a.toml").write_text(text.replace("h = 0.1", 'h = 0.1\nuntil = { kind = "never" }'))
     code, out, _ = jostle("run", "a.toml", "--json", "--set", "output.contacts=true")
     found = json.loads(out)

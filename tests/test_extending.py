@@ -151,7 +151,7 @@ def room():
 def test_tired_people_leave_later_and_everything_else_is_passed_on(extension):
     tired, plan = extension("fatigue").tired, room()
     people = jo.crowds.crowd(8, radius=0.25, room=plan)
-    slow = tired(people, half_time=8.0)
+    slow = tired(8, radius=0.25, room=plan, half_time=8.0)
     ends = [jo.solve(each, jo.Venel(), t=60.0, h=0.05, until=plan.empty).t[-1] for each in (people, slow)]
     assert ends[0] < ends[1] < 60.0
     assert [goal.name for goal in slow.wish.goals] == [goal.name for goal in people.wish.goals]
@@ -160,8 +160,11 @@ def test_tired_people_leave_later_and_everything_else_is_passed_on(extension):
 
 def test_a_behaviour_around_the_behaviour_still_knows_who_is_nearer(extension):
     module, plan = extension("fatigue"), room()
-    people = jo.crowds.crowd(20, radius=0.2, room=plan)
-    wrapped = people.wishing(jo.crowds.inhibition(module.Fatigue(people.wish), radii=0.2))
+
+    def behave(wish, plan, radii):
+        return jo.crowds.Inhibition(module.Fatigue(wish), radii)
+
+    wrapped = jo.crowds.crowd(20, radius=0.2, room=plan, behaviour=behave)
     assert jo.solve(wrapped, jo.Venel(), t=90.0, h=0.05, until=plan.empty).status == "stopped"
 
 

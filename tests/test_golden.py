@@ -195,12 +195,12 @@ CASES = {
     "file of discs": lambda: of_file(discs(), jo.Maury()),
     "file of a ball": lambda: of_file(lumps(law=jo.Restitution(0.8)), jo.Paoli()),
     "refined": lambda: of_run(discs(), jo.Maury(), accuracy=1e-2),
-    "inhibition": lambda: behaviour(lambda wish, plan: C.inhibition(wish, np.full(12, 0.25), T=0.8)),
-    "following": lambda: behaviour(lambda wish, plan: C.following(wish, np.full(12, 0.25), sight=1.5)),
-    "repulsion": lambda: behaviour(lambda wish, plan: C.repulsion(wish, np.full(12, 0.25))),
-    "time gap": lambda: behaviour(lambda wish, plan: C.time_gap(wish, np.full(12, 0.25))),
+    "inhibition": lambda: behaviour(lambda wish, plan: C.Inhibition(wish, np.full(12, 0.25), T=0.8)),
+    "following": lambda: behaviour(lambda wish, plan: C.Following(wish, np.full(12, 0.25), sight=1.5)),
+    "repulsion": lambda: behaviour(lambda wish, plan: C.Repulsion(wish, np.full(12, 0.25))),
+    "time gap": lambda: behaviour(lambda wish, plan: C.TimeGap(wish, np.full(12, 0.25))),
     "jams": lambda: behaviour(lambda wish, plan: C.AvoidJams(wish)),
-    "quickest": lambda: behaviour(lambda wish, plan: C.quickest(wish, plan, 0.25)),
+    "quickest": lambda: behaviour(lambda wish, plan: C.Quickest(wish, plan, 0.25)),
     "reaction": lambda: behaviour(lambda wish, plan: C.Reaction(wish, 0.5)),
     **{
         name: (lambda name=name, t=t: of_scenario(name, t))

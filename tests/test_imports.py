@@ -1,4 +1,7 @@
-"""Imports between the files of the package never lead back to where they began."""
+"""Imports between the files of the package never lead back to where they began.
+
+Files of one package may know each other's types: what a file imports for type checkers from its own package is free.
+"""
 
 import ast
 from functools import cache
@@ -36,15 +39,32 @@ def named(tree: ast.AST, package: str) -> set[str]:
     return found
 
 
+class WithoutTypes(ast.NodeTransformer):
+    """Takes away what is imported for type checkers alone."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
+
+
 def imports(source: Path) -> dict[str, set[str]]:
     """Which file imports which. ``from package import name`` means the file of that name, or else the package's own."""
     modules = files(source)
     graph = {}
     for module, path in modules.items():
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
-        names = named(ast.parse(path.read_text(encoding="utf-8")), package)
-        graph[module] = {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys()
+        text = path.read_text(encoding="utf-8")
+        every, used = named(ast.parse(text), package), named(WithoutTypes().visit(ast.parse(text)), package)
+        found = {
+            one if one in modules else one.rpartition(".")[0] for one in every if _counts(one, used, package, modules)
+        }
+        graph[module] = found & modules.keys()
     return graph
+
+
+def _counts(name: str, used: set[str], package: str, modules: dict[str, Path]) -> bool:
+    """Whether an import counts: all but those for type checkers alone from a file of the same package."""
+    module = name if name in modules else name.rpartition(".")[0]
+    return name in used or module.rpartition(".")[0] != package
 
 
 @cache

@@ -25,14 +25,14 @@ def people():
     box, exits = [(0, 0), (9, 0), (9, 4), (0, 4)], {"west": ((0, 1.4), (0, 2.6)), "east": ((9, 1.4), (9, 2.6))}
     plan = jo.crowds.Plan(box, exits=exits)
     q0 = np.array([[x, y] for x in (7.0, 8.0) for y in (0.6, 2.0, 3.4)])
-    walk = plan.walk(radius=0.25, speed=1.3, stops={"desk": (6, 3), "board": (4, 1)})
+    walk = jo.crowds.walk(plan, radius=0.25, speed=1.3, stops={"desk": (6, 3), "board": (4, 1)})
     routes = [["desk", "board", None], ["desk", "west"], ["board", "desk", "west"]] * 2
     journey = jo.crowds.Journey(walk, routes, people=6, reach=0.6)
-    return jo.crowds.crowd(6, radius=0.25, room=plan, q0=q0, wish=jo.crowds.following(journey, 0.25, sight=1.0))
+    return jo.crowds.crowd(6, radius=0.25, room=plan, q0=q0, wish=jo.crowds.Following(journey, 0.25, sight=1.0))
 
 def go(t, **more):
     crowd = people()
-    return jo.solve(crowd, jo.Venel(), t=t, h=0.1, change=crowd.plan.changes(crowd), **more)
+    return jo.solve(crowd, jo.Venel(), t=t, h=0.1, change=crowd.changes(), **more)
 
 if __name__ == "__main__":
     def kill(progress):
@@ -67,7 +67,7 @@ def test_a_second_run_with_the_same_people_starts_afresh():
 
 def test_a_journey_that_starts_at_a_later_stage_returns_to_it():
     plan = people().plan
-    walk = plan.walk(radius=0.25, stops={"desk": (2, 3)})
+    walk = jo.crowds.walk(plan, radius=0.25, stops={"desk": (2, 3)})
     journey = jo.crowds.Journey(walk, ["desk", "west", "east"], people=1, reach=0.5, stage=[1])
     journey.remember(0.0, np.array([[0.1, 2.0]]))
     assert journey.stage.tolist() == [2]
@@ -163,12 +163,12 @@ def test_a_memory_that_a_checkpoint_cannot_hold_is_refused(tmp_path):
 
 
 def test_only_what_remembers_something_is_found():
-    walk = people().plan.walk(radius=0.25)
+    walk = jo.crowds.walk(people().plan, radius=0.25)
     journey = jo.crowds.Journey(walk, [None], people=6, reach=0.5)
     assert isinstance(walk, Remembers)
     assert remembering(walk) is None
     assert remembering(journey) is journey
-    behaviour = jo.crowds.inhibition(journey, 0.25)
+    behaviour = jo.crowds.Inhibition(journey, 0.25)
     assert remembering(behaviour) is behaviour
     assert behaviour.memory.stage is journey.stage
     assert jo.Sweeping(q0=np.zeros((6, 2)), velocity=walk).past is None

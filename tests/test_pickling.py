@@ -14,7 +14,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds.gates import ClosedGates
-from jostle.crowds.lifts import ClosedLifts
+from jostle.crowds.stairs import ClosedLifts
 from jostle.io.identity import describe
 from jostle.scenarios import ScenarioError
 from jostle.schemes import SCHEMES

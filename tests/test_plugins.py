@@ -28,8 +28,8 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_a_package_adds_to_a_list_by_an_entry_point(installed):
-    installed("plugin_of_stars", "class Star: ...", "[jostle.sets.shapes]\nstar = plugin_of_stars:Star\n")
-    shapes = Registry("jostle.sets.shapes", "shape", {"fraction": "fractions:Fraction"})
+    installed("plugin_of_stars", "class Star: ...", "[jostle.shapes]\nstar = plugin_of_stars:Star\n")
+    shapes = Registry("jostle.shapes", "shape", {"fraction": "fractions:Fraction"})
     assert shapes.names() == ["fraction", "star"]
     assert shapes.added() == ["star"]
     assert shapes.get("star").__name__ == "Star"
@@ -37,10 +37,8 @@ def test_a_package_adds_to_a_list_by_an_entry_point(installed):
 
 
 def test_names_are_known_before_anything_is_imported(installed):
-    installed(
-        "plugin_that_raises", "raise RuntimeError('no key')", "[jostle.sets.shapes]\nstar = plugin_that_raises:A\n"
-    )
-    shapes = Registry("jostle.sets.shapes", "shape", {"fraction": "fractions:Fraction"})
+    installed("plugin_that_raises", "raise RuntimeError('no key')", "[jostle.shapes]\nstar = plugin_that_raises:A\n")
+    shapes = Registry("jostle.shapes", "shape", {"fraction": "fractions:Fraction"})
     assert shapes.names() == ["fraction", "star"]
     assert shapes.get("fraction").__name__ == "Fraction", "a broken plug-in does not harm the others"
     assert "star" in shapes
@@ -49,22 +47,22 @@ def test_names_are_known_before_anything_is_imported(installed):
 
 
 def test_a_plugin_that_is_not_what_it_says_names_its_package(installed):
-    installed("plugin_of_nothing", "", "[jostle.sets.shapes]\nstar = plugin_of_nothing:Star\n")
+    installed("plugin_of_nothing", "", "[jostle.shapes]\nstar = plugin_of_nothing:Star\n")
     with pytest.raises(BrokenPlugin, match=r"package 'plugin_of_nothing' .*AttributeError"):
-        Registry("jostle.sets.shapes", "shape").get("star")
+        Registry("jostle.shapes", "shape").get("star")
 
 
 def test_two_definitions_of_one_name_are_refused(installed):
-    installed("plugin_one", "class Star: ...", "[jostle.sets.shapes]\nstar = plugin_one:Star\n")
+    installed("plugin_one", "class Star: ...", "[jostle.shapes]\nstar = plugin_one:Star\n")
     with pytest.raises(BrokenPlugin, match=r"'star' is defined twice, by jostle and by package 'plugin_one'"):
-        Registry("jostle.sets.shapes", "shape", {"star": "fractions:Fraction"}).names()
-    shapes = Registry("jostle.sets.shapes", "shape")
+        Registry("jostle.shapes", "shape", {"star": "fractions:Fraction"}).names()
+    shapes = Registry("jostle.shapes", "shape")
     with pytest.raises(jo.InvalidValue, match="the shape 'star' is already defined by package 'plugin_one'"):
         shapes.register("star", object())
 
 
 def test_a_script_registers_by_a_call_or_a_decorator_and_may_do_so_again():
-    shapes = Registry("jostle.sets.shapes", "shape")
+    shapes = Registry("jostle.shapes", "shape")
     assert shapes.register("star", 1) == 1
     assert shapes.register("star", 2) == 2, "a cell of a notebook that is run again"
     assert shapes.get("star") == 2
@@ -77,8 +75,8 @@ def test_items_are_checked_when_they_are_added(installed):
         if not isinstance(item, type):
             raise jo.InvalidValue(f"the shape {name!r} must be a class, not {item!r}")
 
-    installed("plugin_of_numbers", "star = 3", "[jostle.sets.shapes]\nstar = plugin_of_numbers:star\n")
-    shapes = Registry("jostle.sets.shapes", "shape", check=check)
+    installed("plugin_of_numbers", "star = 3", "[jostle.shapes]\nstar = plugin_of_numbers:star\n")
+    shapes = Registry("jostle.shapes", "shape", check=check)
     with pytest.raises(jo.InvalidValue, match="the shape 'disc' must be a class, not 1"):
         shapes.register("disc", 1)
     with pytest.raises(BrokenPlugin, match=r"package 'plugin_of_numbers' .* must be a class, not 3"):
@@ -95,7 +93,7 @@ def test_the_doctor_names_the_broken_plugins_of_every_list(installed, monkeypatc
 
     sources = Path(jo.__file__).parent.rglob("*.py")
     groups = {name for file in sources for name in re.findall(r'Registry\(\s*"(jostle\.\w+)"', file.read_text())}
-    groups -= {"jostle.sets.shapes"}  # the example in the docstring of the class
+    groups -= {"jostle.shapes"}  # the example in the docstring of the class
     assert len(groups) > 5
     names = "".join(f"[{group}]\nmine = a_broken_plugin:Mine\n" for group in sorted(groups))
     installed("a_broken_plugin", "raise RuntimeError('no key')", names)

@@ -314,7 +314,7 @@ def test_the_first_look_for_contacts_is_mostly_enough():
     linearise = people.within.linearise
     people.within.linearise = lambda *args: asked.append(args) or linearise(*args)
     scheme = jo.Venel(solver=jo.Automatic(tol=1e-4))
-    steps = len(jo.solve(people, scheme, t=5.0, h=0.05, change=plan.changes(people)).stats)
+    steps = len(jo.solve(people, scheme, t=5.0, h=0.05, change=people.changes()).stats)
     assert steps <= len(asked) <= 1.18 * steps
 
 

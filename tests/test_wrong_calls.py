@@ -55,14 +55,14 @@ RESULTS = {
     "ensembles.Attractor", "ensembles.Basins", "ensembles.ByEvents", "ensembles.CopyImpacts", "ensembles.Orbits",
     "ensembles.Sections",
     "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
-    "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
+    "io.EXPORTS", "io.Facts", "io.Images", "io.Groups", "io.SI", "io.Units",
     "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
     "impacts.SpringImpact", "models.TwoMotions",
     "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
-    "crowds.Distribution",
+    "crowds.BEHAVIOURS", "crowds.Distribution",
     "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
@@ -333,7 +333,6 @@ def calls(path):
             "reaction": 0.0,
             "seed": 0,
             "goal": None,
-            "inhibition": False,
             "behaviour": None,
             "start": None,
             "q0": None,
@@ -352,10 +351,10 @@ def calls(path):
             "start": None,
             "wish": None,
         },
-        "following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
-        "inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
+        "Following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
+        "Inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
         "Pedestrians": {"T": 0.6, "own": 1.5, "others": 4.0, "strength": 2.0, "decay": 0.1},
-        "quickest": {
+        "Quickest": {
             "wish": at["walk"],
             "plan": room,
             "radii": [0.25, 0.25],
@@ -364,11 +363,22 @@ def calls(path):
             "width": 0.35,
             "every": 0.5,
         },
-        "repulsion": {"wish": at["walk"], "radii": [0.25, 0.25], "strength": 2.0, "decay": 0.1},
-        "time_gap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
+        "Repulsion": {"wish": at["walk"], "radii": [0.25, 0.25], "strength": 2.0, "decay": 0.1},
+        "TimeGap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
         "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
     }
     models = {
+        "lattice_places": {
+            "radii": [0.5, 0.5],
+            "box": ([0.0, 0.0], [4.0, 4.0]),
+            "lattice": jo.models.square_lattice,
+            "loose": 1.1,
+            "free": None,
+            "seed": 0,
+        },
+        "Shaken": {"amplitude": 0.5, "frequency": 1.0, "direction": [0.0, 1.0], "phase": 0.0},
+        "Turning": {"frequency": 1.0, "centre": [0.0, 0.0], "axis": None},
+        "Movement": {"d": 2, "shaken": None, "turning": None},
         "chain": {"n": 3, "radius": 0.5, "height": 0.0, "gravity": 9.81, "e": 0.0, "mass": 1.0},
         "cradle": {"n": 3, "gap": 0.0, "radius": 0.5, "striking": 1, "e": 1.0, "mass": 1.0},
         "double_pendulum": {"angles": (0.6, 0.2), "e": 0.5, "gravity": 9.81},
@@ -571,7 +581,7 @@ def call(name, arguments):
 
 SAID = {
     "area": "corners|area|polygon", "measure": "corners|area", "cutoff": "cut-off", "N": "number of discs",
-    "radii": "radius", "within": "radi", "mass": "force|mass", "inhibition": "T (must|is)", "vertices": "polygon",
+    "radii": "radius", "within": "radi", "mass": "force|mass", "vertices": "polygon",
     "points": "polygon", "h": "steps", "runs": "Solution", "path": "file", "target": "suffix", "text": "TOML",
 }  # fmt: skip
 """Words by which errors call a parameter, where it is not its name."""
@@ -584,7 +594,7 @@ LEGITIMATE = {
     "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
-        "low", "mean", "until", "stiffness", "damping",
+        "low", "mean", "until", "stiffness", "damping", "frequency", "phase",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
         "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration", "parameters", "t0",
     },

@@ -1,6 +1,7 @@
 """A crowd behaviour: people who get tired and walk slower and slower."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,11 @@ class Fatigue(jo.crowds.Behaviour):
         return np.exp2(-t / self.half_time) * self.wish.towards(t, q, goal)
 
 
-def tired(people, half_time=30.0):
-    """The same crowd, tired."""
-    return people.wishing(Fatigue(people.wish, half_time))
+jo.crowds.BEHAVIOURS.register(
+    "fatigue", Fatigue
+)  # behaviour = { kind = "fatigue", half_time = 60.0 } in a file
+
+
+def tired(n, half_time=30.0, **more):
+    """A crowd of n people who get tired; `more` are arguments of `crowd`."""
+    return jo.crowds.crowd(n, behaviour=partial(Fatigue, half_time=half_time), **more)

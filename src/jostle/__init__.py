@@ -70,7 +70,20 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, ensembles, impacts, io, macro, models, scenarios, terminal, theory, viz
+    from jostle import (
+        analysis,
+        crowds,
+        endings,
+        ensembles,
+        impacts,
+        io,
+        macro,
+        models,
+        scenarios,
+        terminal,
+        theory,
+        viz,
+    )
 
 __version__ = "0.1.0"
 
@@ -144,6 +157,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "endings",
     "ensembles",
     "glue",
     "impact",
@@ -163,7 +177,8 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "ensembles", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz",
+    "analysis", "crowds", "endings", "ensembles", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory",
+    "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 

@@ -56,7 +56,7 @@ def walked(name, *, every=1, outlet=True):
     one = crowd(1, radius=R, room=plan, q0=[[22.0 if name == "stairs" else 1.0, 2.0]], speed=SPEED)
     sol = jo.solve(
         one, jo.Venel(), t=20.0, h=H, every=every, until=plan.empty,
-        change=plan.changes(one) if outlet or name == "stairs" else None,
+        change=one.changes() if outlet or name == "stairs" else None,
     )  # fmt: skip
     if name != "stairs":
         return plan, sol, 5.0
@@ -238,7 +238,7 @@ def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     made = crowd(2, radius=R, room=plan, q0=[[1.0, 2.0], [2.0, 2.0]], speed=SPEED)
     people = jo.crowds.Crowd(q0=made.q0, wish=made.wish, within=made.within, plan=plan, present=np.zeros(2, dtype=bool))
     source = jo.Source(([1.0, 2.0], [1.0, 2.0]), rate=0.5, within=made.within)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=H, until=plan.empty, change=[source, *plan.changes(people)])
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=H, until=plan.empty, change=[source, *people.changes()])
     assert sol.status == "stopped"
     assert leaving_times(sol) == pytest.approx([2.0 + 5.0, 4.0 + 5.0])
     assert evacuation_time(sol) == pytest.approx(9.0)
@@ -252,7 +252,7 @@ def test_a_person_alone_on_stairs_loses_no_time(tmp_path, start, goal):
     exits = {"ground": ((0, 2), (0, 4)), "upper": ((26, 2), (26, 4))}
     plan = Plan(floors, exits=exits, links=[stairs])
     people = crowd(jo.crowds.Group("one", places=[start], radius=0.2, speed=1.34, goal=goal), room=plan)
-    sol = jo.solve(people, jo.Venel(), t=40.0, h=0.1, until=plan.empty, change=plan.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=40.0, h=0.1, until=plan.empty, change=people.changes())
     stored = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf"))
     again = jo.io.read(jo.io.write(stored, tmp_path / "again.vtkhdf"))
     for one in (sol, stored, again):

@@ -9,7 +9,9 @@ import pytest
 import jostle as jo
 from jostle.crowds import (
     AvoidJams,
+    Following,
     FreeWish,
+    Inhibition,
     Journey,
     KnownExits,
     Plan,
@@ -18,12 +20,10 @@ from jostle.crowds import (
     Together,
     Wish,
     crowd,
-    following,
-    inhibition,
     walk,
 )
 from jostle.crowds.behaviour import Behaviour
-from jostle.crowds.strategies import ahead
+from jostle.crowds.behaviours import ahead
 
 pytest.importorskip("shapely")
 
@@ -36,12 +36,12 @@ ROOM = Room(BOX, doors=[EXITS["west"], EXITS["east"]])
 
 WISHES = {
     "walk": lambda: walk(PLAN, radius=R, speed=1.3, stops={"desk": (4, 2)}),
-    "straight": lambda: ROOM.walk(radius=R, speed=1.3),
+    "straight": lambda: jo.crowds.walk(ROOM, radius=R, speed=1.3),
     "free": lambda: FreeWish(lambda t, q: [1.3, 0.0], nearer=lambda q: 9.0 - q[:, 0]),
 }
 BEHAVIOURS = {
-    "inhibition": lambda wish: inhibition(wish, np.full(N, R), T=0.8),
-    "following": lambda wish: following(wish, np.full(N, R), sight=1.5),
+    "inhibition": lambda wish: Inhibition(wish, np.full(N, R), T=0.8),
+    "following": lambda wish: Following(wish, np.full(N, R), sight=1.5),
     "AvoidJams": AvoidJams,
     "Reaction": lambda wish: Reaction(wish, 0.5),
     "KnownExits": lambda wish: KnownExits(wish, np.ones((N, 2), dtype=bool)),
@@ -66,9 +66,9 @@ def test_a_behaviour_refuses_a_function_that_does_not_say_who_is_nearer(name):
 def test_the_velocity_of_a_problem_is_no_wish_and_is_refused():
     people = crowd(N, radius=R, room=PLAN, q0=Q)
     with pytest.raises(jo.InvalidValue, match="needs a wish that knows who is nearer"):
-        inhibition(people.velocity, R)
+        Inhibition(people.velocity, R)
     with pytest.raises(jo.InvalidValue, match="needs a wish that knows who is nearer"):
-        crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: 0.0 * q, inhibition=True)
+        crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: 0.0 * q, behaviour=Inhibition)
 
 
 @pytest.mark.parametrize("base", ["walk", "straight"])
@@ -205,8 +205,8 @@ def test_inhibition_counts_the_nearer_ones_alone():
     """Two face each other in the strip ahead: with a rank one of them goes on, without a rank both slow down."""
     q = np.array([[1.0, 0.0], [2.0, 0.0]])
     meet = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    ranked = inhibition(FreeWish(lambda t, q: meet, nearer=lambda q: q[:, 0]), [R, R], T=1.0)(0.0, q)
-    alone = inhibition(FreeWish(lambda t, q: meet, nearer=None), [R, R], T=1.0)(0.0, q)
+    ranked = Inhibition(FreeWish(lambda t, q: meet, nearer=lambda q: q[:, 0]), [R, R], T=1.0)(0.0, q)
+    alone = Inhibition(FreeWish(lambda t, q: meet, nearer=None), [R, R], T=1.0)(0.0, q)
     np.testing.assert_allclose(ranked, [[1.0, 0.0], [-0.5, 0.0]])
     np.testing.assert_allclose(alone, [[0.5, 0.0], [-0.5, 0.0]])
 
@@ -265,8 +265,8 @@ class Calls(Behaviour):
 
 def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
     def people():
-        journey = Journey(PLAN.walk(radius=R, stops={"desk": (5, 2)}), ["desk", "east"], people=1, reach=0.5)
-        return crowd(1, radius=R, room=PLAN, q0=[[2.0, 2.0]], wish=Calls(inhibition(journey, R)))
+        journey = Journey(jo.crowds.walk(PLAN, radius=R, stops={"desk": (5, 2)}), ["desk", "east"], people=1, reach=0.5)
+        return crowd(1, radius=R, room=PLAN, q0=[[2.0, 2.0]], wish=Calls(Inhibition(journey, R)))
 
     kept = {"checkpoint": tmp_path / "c", "h": 0.05}
     jo.solve(people(), jo.Venel(), t=1.0, **kept)
@@ -280,12 +280,12 @@ def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
     whole.wish.remind(None)
     assert (whole.wish.memory.calls, whole.wish.memory.stage.tolist()) == (0, [0])
     with pytest.raises(jo.InvalidValue, match="cannot wrap a wish whose memory already has calls"):
-        Calls(Calls(PLAN.walk(radius=R)))
+        Calls(Calls(jo.crowds.walk(PLAN, radius=R)))
 
 
 def test_an_inhibited_journey_goes_on_through_its_stages():
     journey = Journey(WISHES["walk"](), ["desk", "east"], people=1, reach=0.5)
-    made = following(inhibition(journey, R), R, sight=1.0)
+    made = Following(Inhibition(journey, R), R, sight=1.0)
     np.testing.assert_allclose(made(0.0, np.array([[2.0, 2.0]])), [[1.3, 0.0]], atol=1e-9)
     assert journey.stage.tolist() == [0]
     np.testing.assert_allclose(made(0.0, np.array([[4.4, 2.0]])), [[1.3, 0.0]], atol=1e-9)
@@ -294,11 +294,11 @@ def test_an_inhibited_journey_goes_on_through_its_stages():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda wish: following(wish, 0.7, sight=1.0), lambda wish: inhibition(wish, 0.7), AvoidJams]
+    "make", [lambda wish: Following(wish, 0.7, sight=1.0), lambda wish: Inhibition(wish, 0.7), AvoidJams]
 )
 @pytest.mark.parametrize("plan", [PLAN, ROOM])
 def test_an_exit_that_is_too_narrow_is_refused_through_every_behaviour(make, plan):
-    wish = make(plan.walk(radius=0.7))
+    wish = make(jo.crowds.walk(plan, radius=0.7))
     with pytest.raises(jo.InvalidValue, match=r"1.4 wide"):
         crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=wish)
 
@@ -306,7 +306,7 @@ def test_an_exit_that_is_too_narrow_is_refused_through_every_behaviour(make, pla
 @pytest.mark.parametrize("plan", [PLAN, ROOM])
 def test_an_exit_that_is_too_narrow_is_refused_where_the_walk_is_of_smaller_people(plan):
     with pytest.raises(jo.InvalidValue, match=r"1.4 wide and does not fit through exit '.*' from .*, 1.2 wide"):
-        crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=plan.walk(radius=0.2))
+        crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=jo.crowds.walk(plan, radius=0.2))
 
 
 def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
@@ -323,8 +323,8 @@ def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
         (lambda: AvoidJams(WISHES["walk"](), flow=0.0), "flow must be a positive number"),
         (lambda: Journey(WISHES["walk"](), ["west"], people=1, reach=0.0), "reach must be positive"),
         (lambda: Journey(WISHES["free"](), ["west"], people=1, reach=0.5), "no exit 'west'"),
-        (lambda: ROOM.walk(radius=R, speed=-1.0), "speed not negative"),
-        (lambda: ROOM.walk(radius=0.0), "radius must be positive"),
+        (lambda: jo.crowds.walk(ROOM, radius=R, speed=-1.0), "speed not negative"),
+        (lambda: jo.crowds.walk(ROOM, radius=0.0), "radius must be positive"),
         (lambda: walk(PLAN, radius=R, speed=-1.0), "speed not negative"),
         (lambda: FreeWish(None, nearer=None), "must be a function"),
         (lambda: FreeWish(lambda t, q: q, nearer=3.0), "nearer of a FreeWish must be a function"),

@@ -67,7 +67,7 @@ def test_an_exit_is_as_wide_as_on_the_plan_where_cells_fit():
 
 def test_the_wish_is_that_of_the_plan():
     room = PLANS["room"]
-    wish = room.walk(radius=0.1, speed=1.3)
+    wish = jo.crowds.walk(room, radius=0.1, speed=1.3)
     people = density(20, room=room, radius=0.25, h=0.2, wish=wish)
     inner = people.grid.block([1, 1], [4, 3])
     x, y = people.grid.centres
@@ -80,7 +80,7 @@ def test_people_leave_corners_where_the_wish_knows_no_way(radius):
     """A spike that is narrower at its end than the discs for which the ways are made."""
     spike = [(0, 0), (4, 0), (4, 1.2), (8, 1.5), (4, 1.8), (4, 3), (0, 3)]
     plan = Plan(spike, exits={"west": ((0, 1), (0, 2))})
-    wish = None if radius is None else plan.walk(radius=radius)
+    wish = None if radius is None else jo.crowds.walk(plan, radius=radius)
     people = density(8, room=plan, radius=0.25, h=0.1, wish=wish)
     there = people.domain.zone & (people.density > 0)
     assert (np.linalg.norm(people.velocity.cells[there], axis=1) > 0.1).all()
@@ -134,11 +134,11 @@ def test_refusals():
     with pytest.raises(jo.InvalidValue, match=r"the wish at \[0\.125, 0\.125\] is zero: no path leads"):
         density(10, room=both, radius=0.25, h=0.25, goal="east")
     with pytest.raises(jo.InvalidValue, match="AvoidJams depends on other people"):
-        density(10, room=room, radius=0.25, h=0.25, wish=jo.crowds.AvoidJams(room.walk(radius=0.1)))
-    with pytest.raises(jo.InvalidValue, match=r"of people of radius 0\.25, .* plan\.walk\(radius=0\.0625\)"):
-        density(10, room=room, radius=0.25, h=0.25, wish=room.walk(radius=0.25))
+        density(10, room=room, radius=0.25, h=0.25, wish=jo.crowds.AvoidJams(jo.crowds.walk(room, radius=0.1)))
+    with pytest.raises(jo.InvalidValue, match=r"of people of radius 0\.25, .*walk\(plan, radius=0\.0625\)"):
+        density(10, room=room, radius=0.25, h=0.25, wish=jo.crowds.walk(room, radius=0.25))
     with pytest.raises(jo.InvalidValue, match="takes neither speed nor goal"):
-        density(10, room=room, radius=0.25, h=0.25, speed=2.0, wish=room.walk(radius=0.1))
+        density(10, room=room, radius=0.25, h=0.25, speed=2.0, wish=jo.crowds.walk(room, radius=0.1))
     with pytest.raises(jo.InvalidValue, match="there is no exit 'west'"):
         density(10, room=room, radius=0.25, h=0.25, goal="west")
     with pytest.raises(jo.InvalidValue, match="take a larger h"):
@@ -195,7 +195,7 @@ def test_stairs_carry_the_flow_of_their_width():
 def test_who_finds_no_room_waits_on_the_stairs():
     """The exit is shut by a wish that does not lead there: the lower floor fills up, and the stairs behind it."""
     plan, upper = two_floors()
-    ways = plan.walk(radius=0.0625, speed=1.4, goal="stairs")
+    ways = jo.crowds.walk(plan, radius=0.0625, speed=1.4, goal="stairs")
 
     def wish(t, q):
         return np.where(q[:, :1] < 19, ways(t, q), 0.0)
@@ -230,7 +230,7 @@ def test_people_and_density_come_down_the_same_stairs():
     plan, upper = two_floors()
     same = {"room": plan, "radius": 0.25, "speed": 1.4, "start": upper}
     crowd = jo.crowds.crowd(20, **same, seed=0)
-    people = jo.solve(crowd, jo.Venel(), t=20.0, h=0.1, every=0.1, change=plan.changes(crowd), until=plan.empty)
+    people = jo.solve(crowd, jo.Venel(), t=20.0, h=0.1, every=0.1, change=crowd.changes(), until=plan.empty)
     inside = np.array([plan.inside(q[np.isfinite(q).all(axis=1)]).sum() for q in people.q])
     sol = leaving(density(20, **same, h=0.25), 12.0, every=0.1)
     for part in (0.75, 0.5, 0.25):

@@ -26,7 +26,7 @@ SHORT = 0.07
 
 def solved(people, t=40.0, h=H, **more):
     plan = people.plan
-    return jo.solve(people, jo.Venel(), t=t, h=h, change=plan.changes(people), until=plan.empty, **more)
+    return jo.solve(people, jo.Venel(), t=t, h=h, change=people.changes(), until=plan.empty, **more)
 
 
 def test_people_come_in_at_their_times_and_leave():
@@ -124,7 +124,7 @@ def test_a_gate_does_not_close_on_people():
         Group("all", places=[[9.9, 2.0]], radius=0.2, speed=0.1, goal="east"),
         room=PLAN, gates=[Gate("east", open=[(0.0, 1.0)])],
     )  # fmt: skip
-    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=PLAN.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=people.changes())
     assert sol.overlap < 1e-9
     assert left_by(sol, "east") == [0]
     assert people.gates.shut.tolist() == [True]
@@ -136,7 +136,7 @@ def test_a_gate_closes_although_people_push_through_it_without_a_break(closing):
     places = [[9.5 - 0.41 * k, 1.75 + 0.5 * j] for k in range(8) for j in range(2)]
     group = Group("all", places=places, radius=0.2, speed=1.0, goal="east")
     people = crowd(group, room=PLAN, gates=[Gate("east", **closing)])
-    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=PLAN.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=people.changes())
     passed = jo.crowds.crossings(sol, EXITS["east"])
     in_time = 4 if "most" in closing else int((passed.t <= 1.5).sum())
     assert 4 <= in_time <= len(passed) <= in_time + 2
@@ -153,7 +153,7 @@ def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
         ]
         gates = [Gate("east", open=[(5.0, 99.0)], most=4), Gate("door 0", open=[(2.0, 6.0)])]
         people = crowd(groups, room=PLAN, seed=4, gates=gates)
-        return jo.solve(people, jo.Venel(), t=end, h=H, change=PLAN.changes(people), **more)
+        return jo.solve(people, jo.Venel(), t=end, h=H, change=people.changes(), **more)
 
     go(t, checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(go(12.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(12.0).q[-1])
@@ -162,7 +162,7 @@ def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
 def test_the_same_people_may_be_resumed_and_run_again(tmp_path):
     """What gates and walks have found during a run is no part of what identifies it."""
     people = gated(Gate("east", open=[(3.0, 99.0)]))
-    said = {"h": H, "change": PLAN.changes(people)}
+    said = {"h": H, "change": people.changes()}
     jo.solve(people, jo.Venel(), t=4.0, checkpoint=tmp_path / "c", **said)
     resumed = jo.solve(people, jo.Venel(), t=6.0, checkpoint=tmp_path / "c", resume=True, **said)
     np.testing.assert_array_equal(jo.solve(people, jo.Venel(), t=6.0, **said).q[-1], resumed.q[-1])
@@ -176,7 +176,7 @@ def test_people_with_gates_entries_and_routes_can_be_pickled():
     stops = {"desk": jo.crowds.Stop((8.0, 2.0), dwell=1.0)}
     people = crowd(group, room=PLAN, gates=[Gate("east", open=[(4.0, 99.0)])], stops=stops, seed=1)
     again = pickle.loads(pickle.dumps(people))
-    found = [jo.solve(one, jo.Venel(), t=7.0, h=H, change=one.plan.changes(one)).q[-1] for one in (people, again)]
+    found = [jo.solve(one, jo.Venel(), t=7.0, h=H, change=one.changes()).q[-1] for one in (people, again)]
     np.testing.assert_array_equal(*found)
 
 
@@ -210,7 +210,7 @@ exits = [{{ name = "east", ends = [[10, 1.5], [10, 2.5]] }}]
 gates = [{gate}]
 [[problem.groups]]
 n = 3
-region = [[1, 1], [5, 1], [5, 3], [1, 3]]
+start = [[1, 1], [5, 1], [5, 3], [1, 3]]
 enters = {enters}
 [run]
 t = 60.0
@@ -242,7 +242,7 @@ def test_a_file_has_timetables_and_gates_and_is_not_blocked_while_something_is_d
         ({"enters": '{ kind = "steady", rate = 0.01 }'}, "must end before the end of the run"),
         ({"gate": '{ at = "door 1", most = 3 }'}, 'must be one of "east", "door 0", each once'),
         ({"gate": '{ at = "east", open = [[70.0, 80.0]] }'}, "must begin before the end of the run, t = 60"),
-        ({"gate": '{ at = "east" }'}, "must have open = [[from, to], ...] or most = ..."),
+        ({"gate": '{ at = "east" }'}, "gate 'east' would never change: give open"),
     ],
 )
 def test_mistakes_in_a_file_are_named(said, message):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, Group, Plan, Room, crowd
+from jostle.crowds import AvoidJams, Group, Inhibition, Plan, Room, crowd
 
 BOX = [(0, 0), (14, 0), (14, 4), (0, 4)]
 EXITS = {"west": ((0, 0.1), (0, 3.9)), "east": ((14, 0.1), (14, 3.9))}
@@ -45,7 +45,7 @@ def test_a_crowd_without_groups_is_one_group():
 def test_the_result_tells_groups_apart():
     """Everyone leaves; each group by its own exit, and the slow ones last."""
     people = crowd(groups(), room=PLAN, seed=3)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=PLAN.empty, change=PLAN.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=PLAN.empty, change=people.changes())
     times = jo.crowds.leaving_times(sol)
     last = {name: times[sol.problem.members(name)].max() for name in sol.problem.groups}
     assert np.isfinite(times).all()
@@ -57,7 +57,7 @@ def test_the_result_tells_groups_apart():
 
 def test_a_behaviour_around_the_wish_of_groups_keeps_the_groups():
     people = crowd(groups(), room=PLAN, seed=3)
-    clever = people.wishing(AvoidJams(people.wish))
+    clever = crowd(groups(), room=PLAN, seed=3, behaviour=AvoidJams)
     assert clever.groups == people.groups
     np.testing.assert_array_equal(clever.group, people.group)
     np.testing.assert_array_equal(clever.wish.own(11), people.wish.own(11))
@@ -65,16 +65,16 @@ def test_a_behaviour_around_the_wish_of_groups_keeps_the_groups():
 
 def test_groups_can_be_inhibited_and_resumed(tmp_path):
     def go(t, **more):
-        people = crowd(groups(), room=PLAN, seed=3, inhibition=True)
-        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=PLAN.changes(people), **more)
+        people = crowd(groups(), room=PLAN, seed=3, behaviour=Inhibition)
+        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
 
     whole = go(4.0)
     go(2.0, checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(go(4.0, checkpoint=tmp_path / "c", resume=True).q[-1], whole.q[-1])
-    people = crowd(groups(), room=PLAN, seed=3, inhibition=True)
+    people = crowd(groups(), room=PLAN, seed=3, behaviour=Inhibition)
     object.__setattr__(people, "groups", ("visitors", "guards", "cleaners"))
     with pytest.raises(jo.InvalidValue, match="belongs to another run"):
-        jo.solve(people, jo.Venel(), t=4.0, h=0.05, change=PLAN.changes(people), checkpoint=tmp_path / "c", resume=True)
+        jo.solve(people, jo.Venel(), t=4.0, h=0.05, change=people.changes(), checkpoint=tmp_path / "c", resume=True)
 
 
 @pytest.mark.parametrize(

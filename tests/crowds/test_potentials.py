@@ -1,18 +1,17 @@
 """Potentials of goals that are found only as far as people need them, and by several threads."""
 
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Pedestrians, Plan, floor
+from jostle.crowds import Pedestrians, Plan, quickest
 from jostle.kernels.threads import threads, use_threads
+from jostle.plans import ways
 
 pytest.importorskip("shapely")
 
-quickest, ways = (import_module(f"jostle.crowds.{name}") for name in ("quickest", "ways"))
 R, V = 0.2, 1.34
 HALL = [(0, 0), (20, 0), (20, 4), (12, 4), (12, 12), (8, 12), (8, 4), (0, 4)]
 EXITS = {"west": ((0, 1), (0, 3)), "east": ((20, 1), (20, 3)), "north": ((9, 12), (11, 12))}
@@ -29,7 +28,7 @@ def people_of(plan):
         [random.uniform([0.3, 0.3], [4.5, 3.7], (30, 2)), random.uniform([9.0, 1.0], [15.0, 3.0], (10, 2))]
     )
     q = np.concatenate([q, [[5.2, 1.0], [8.2, 8.0]]])
-    return q, quickest.quickest(plan.walk(radius=R, speed=V), plan, R)
+    return q, quickest.Quickest(jo.crowds.walk(plan, radius=R, speed=V), plan, R)
 
 
 def nodes_known(wish):
@@ -75,9 +74,9 @@ def test_a_march_that_comes_to_the_border_of_its_window_is_repeated(monkeypatch)
     )
     q = np.array([[4.0, 1.0], [4.0, 2.0]])
     monkeypatch.setattr(quickest, "MARGIN", 2)
-    found = quickest.quickest(plan.walk(radius=R, speed=V), plan, R)(0.0, q)
+    found = quickest.Quickest(jo.crowds.walk(plan, radius=R, speed=V), plan, R)(0.0, q)
     monkeypatch.setattr(quickest, "LAST", 0)
-    np.testing.assert_array_equal(found, quickest.quickest(plan.walk(radius=R, speed=V), plan, R)(0.0, q))
+    np.testing.assert_array_equal(found, quickest.Quickest(jo.crowds.walk(plan, radius=R, speed=V), plan, R)(0.0, q))
     assert (found[:, 1] > 0.5 * V).all()
 
 
@@ -90,7 +89,7 @@ def test_wishes_do_not_depend_on_the_number_of_threads(monkeypatch):
             use_threads(min(count, before))
             plan = hall()
             people = jo.crowds.crowd(60, radius=R, speed=V, room=plan, seed=0, behaviour=Pedestrians())
-            found.append(jo.solve(people, jo.Venel(), t=1.0, h=0.05, change=plan.changes(people)).q[-1])
+            found.append(jo.solve(people, jo.Venel(), t=1.0, h=0.05, change=people.changes()).q[-1])
     finally:
         use_threads(before)
     np.testing.assert_array_equal(*found)
@@ -101,11 +100,11 @@ def test_the_densities_of_groups_add_up():
     plan = hall()
     q, wish = people_of(plan)
     goal = wish.chosen(q)
-    density = floor.Density.of(wish.floor, q, goal, 0.35)
+    density = quickest.Density.of(wish.floor, q, goal, 0.35)
     np.testing.assert_allclose(density.total, wish.floor.density(q, 0.35), atol=1e-13)
     window, found = density.groups[0]
     np.testing.assert_array_equal(found, wish.floor.density(q[goal == 0], 0.35)[window.slices])
-    cost = density.cost(0, floor.Window((0, 0), wish.floor.grid.shape), 0.8, 4.0)
+    cost = density.cost(0, quickest.Window((0, 0), wish.floor.grid.shape), 0.8, 4.0)
     own, others = (wish.floor.density(some, 0.35) for some in (q[goal == 0], q[goal != 0]))
     np.testing.assert_allclose(cost, 1.0 + 0.8 * own + 4.0 * others, rtol=1e-13)
 
@@ -119,6 +118,8 @@ def test_people_without_a_quickest_way_keep_the_direction_of_the_wish_inside(mon
         calls.append(len(places))
         return np.full((len(places), 2), np.nan)
 
-    monkeypatch.setattr(quickest, "kernels_for", lambda array: SimpleNamespace(headings=unknown))
+    kernels = quickest.kernels_for(q)
+    found = {name: getattr(kernels, name) for name in ("marched", "descent", "spread")}
+    monkeypatch.setattr(quickest, "kernels_for", lambda array: SimpleNamespace(headings=unknown, **found))
     np.testing.assert_allclose(wish(0.0, q), wish.wish(0.0, q), rtol=1e-14, atol=1e-14)
     assert len(calls) == quickest.LAST + 1

@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, Stop, crowd
-from jostle.crowds.stairs import STAIR_PACES
+from jostle.plans.links import STAIR_PACES
 from jostle.scenarios import parse
 
 GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
@@ -21,7 +21,7 @@ def building(exits=None, **said):
 def alone(plan, q0=(22.0, 1.5), t=40.0, speed=1.0, **said):
     stops = said.pop("stops", None)
     people = crowd(Group("one", places=[q0], radius=R, speed=speed, **said), room=plan, stops=stops)
-    return jo.solve(people, jo.Venel(), t=t, h=H, change=plan.changes(people), until=plan.empty)
+    return jo.solve(people, jo.Venel(), t=t, h=H, change=people.changes(), until=plan.empty)
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,15 @@ t = 40.0
 
 def test_another_behaviour_around_the_wish_does_not_slow_people_on_stairs_twice():
     plan = building(pace="up")
-    people = crowd(1, radius=R, speed=1.0, room=plan, q0=[(19.0, 1.5)])
-    avoiding = people.wishing(jo.crowds.AvoidJams(people.wish))
-    assert np.linalg.norm(avoiding.velocity(0.0, people.q0)) == pytest.approx(STAIR_PACES["up"])
+    people = crowd(1, radius=R, speed=1.0, room=plan, q0=[(19.0, 1.5)], behaviour=jo.crowds.AvoidJams)
+    assert np.linalg.norm(people.velocity(0.0, people.q0)) == pytest.approx(STAIR_PACES["up"])
 
 
 def test_a_lift_leaves_at_the_step_whose_end_is_its_time():
     """18 steps of 0.15 s end at 2.7 s up to round-off: a little before it."""
     plan = building(every=2.7)
     people = crowd(1, radius=R, q0=[(18.0, 1.5)], room=plan)
-    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.15, every=0.15, change=plan.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.15, every=0.15, change=people.changes())
     assert 18 * 0.15 < 2.7
     assert (sol.q[:, 0, 0] < 10.0).tolist() == [False] * 18 + [True] * 3
 
@@ -90,7 +89,7 @@ def test_stairs_with_both_directions_let_people_pass_up_and_down():
         Group("up", places=[(2.0, 1.3)], radius=R, route=["stairs (back)"], goal="roof"),
     ]
     people = crowd(groups, room=plan)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=plan.changes(people), until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=people.changes(), until=plan.empty)
     assert sol.status == "stopped"
     assert jo.crowds.crossings(sol, plan.exits["street"]).person.tolist() == [0]
     assert jo.crowds.crossings(sol, plan.exits["roof"]).person.tolist() == [1]
@@ -110,7 +109,7 @@ def test_the_nearest_exit_may_be_over_stairs_that_are_walked_back():
 def test_a_lift_takes_all_who_are_in_it_at_its_times():
     plan = building(every=15.0)
     people = crowd(Group("all", 4, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=plan.changes(people), until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=people.changes(), until=plan.empty)
     on_ground = np.nanmin(np.where(sol.q[:, :, 0] < 10.0, sol.t[:, None], np.nan), axis=0)
     np.testing.assert_allclose(on_ground, 15.0, atol=H)
     assert sol.status == "stopped"
@@ -140,7 +139,7 @@ def test_stairs_are_resumed_to_the_bit(tmp_path, said):
     def go(t, **more):
         plan = building(**said)
         people = crowd(Group("all", 5, radius=R, speed=1.3, start=UPPER), room=plan, seed=3)
-        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=plan.changes(people), **more)
+        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
 
     go(5.0, checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(go(10.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(10.0).q[-1])

@@ -4,8 +4,20 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Group, KnownExits, Normal, Plan, Queue, Stop, Together, Uniform, WaitingArea, crowd
-from jostle.crowds.families import SLOWEST
+from jostle.crowds import (
+    Group,
+    Inhibition,
+    KnownExits,
+    Normal,
+    Plan,
+    Queue,
+    Stop,
+    Together,
+    Uniform,
+    WaitingArea,
+    crowd,
+)
+from jostle.crowds.behaviours import SLOWEST
 from jostle.scenarios import ScenarioError, parse
 
 BOX = [(0, 0), (12, 0), (12, 5), (0, 5)]
@@ -69,7 +81,7 @@ def test_a_queue_serves_in_the_order_of_arrival():
 def test_people_who_start_beside_the_head_of_a_queue_go_to_its_tail_and_do_not_block_it():
     queue = Queue([(8.0, 1.0), (8.0, 4.0)], service=1.0)
     group = Group("all", 6, radius=0.2, route=["counter"], start=[(6, 0.5), (7.5, 0.5), (7.5, 2), (6, 2)], goal="west")
-    sol = solved(crowd(group, room=PLAN, stops={"counter": queue}, inhibition=True, seed=1))
+    sol = solved(crowd(group, room=PLAN, stops={"counter": queue}, behaviour=Inhibition, seed=1))
     assert sol.status == "stopped"
     assert (np.diff(np.sort(jo.crowds.leaving_times(sol))) > 0.9).all()
 
@@ -96,8 +108,8 @@ def test_a_journey_with_stops_is_resumed_to_the_bit(tmp_path, kind):
 
     def go(t, **more):
         group = Group("all", 4, radius=0.2, speed=1.5, route=["a"], start=[(2, 1), (4, 1), (4, 4), (2, 4)], goal="east")
-        people = crowd(group, room=PLAN, stops={"a": stop}, seed=3, inhibition=True)
-        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=PLAN.changes(people), **more)
+        people = crowd(group, room=PLAN, stops={"a": stop}, seed=3, behaviour=Inhibition)
+        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
 
     expected = go(7.0).q[-1]
     for t in (2.5, 3.5):
@@ -131,7 +143,7 @@ def test_a_family_stays_together_and_others_do_not():
 
 
 def test_who_is_far_ahead_of_the_family_slows_down_but_never_stops():
-    wish = Together(PLAN.walk(radius=0.2, speed=1.0, goal="east"), [0, 0], apart=1.0)
+    wish = Together(jo.crowds.walk(PLAN, radius=0.2, speed=1.0, goal="east"), [0, 0], apart=1.0)
     for ahead, part in ((0.5, 1.0), (1.5, 0.5), (4.0, SLOWEST)):
         u = wish(0.0, np.array([[2.0 + ahead, 2.5], [2.0, 2.5]]))
         np.testing.assert_allclose(u[:, 0], [part, 1.0], atol=1e-6)
@@ -207,7 +219,7 @@ def test_mistakes_of_stops_in_a_file_are_named():
             "stops.1.until = 90.0: must be before the end of the run, t = 80: nobody would",
         ),
         ('"till"', '"desk"', "must not be the name of another exit, stairs or stop"),
-        ("dwell = 15.0", "dwell = [15.0]", "must be one number or a distribution, not a list"),
+        ("dwell = 15.0", "dwell = [15.0]", "must be a number that is 0 or more; or a distribution such as"),
         ("place = [5, 2.5]", "place = [25, 2.5]", "stop 'desk' must be a point or a segment inside the plan"),
     ]:
         with pytest.raises(ScenarioError) as error:

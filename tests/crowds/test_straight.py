@@ -7,9 +7,8 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Plan, Room, crowd, walk
-from jostle.crowds.half_planes import HalfPlanes
-from jostle.crowds.straight import DETOUR, Straight
-from jostle.crowds.walk import Walk
+from jostle.crowds.walk import DETOUR, Straight, Walk
+from jostle.plans.outlines import HalfPlanes
 
 R = 0.25
 KITE = [(0, 0), (7, 0), (9, 5), (0, 6)]
@@ -89,7 +88,9 @@ def test_ways_do_not_depend_on_the_units():
     q = places(50)
     metres, millimetres = (Room(k * np.array(KITE), doors=k * np.array(DOORS)) for k in (1.0, 1000.0))
     np.testing.assert_allclose(
-        millimetres.walk(radius=1000 * R).lengths(1000 * q), 1000 * metres.walk(radius=R).lengths(q), rtol=1e-12
+        jo.crowds.walk(millimetres, radius=1000 * R).lengths(1000 * q),
+        1000 * jo.crowds.walk(metres, radius=R).lengths(q),
+        rtol=1e-12,
     )
 
 
@@ -97,8 +98,8 @@ def test_a_convex_room_needs_no_shapely(monkeypatch):
     """The third program of the documentation runs without the extra `crowd`; an area with a corner inwards does not."""
     monkeypatch.setitem(sys.modules, "shapely", None)
     room = Room(BOX, doors=[((9, 1.2), (9, 2.8))])
-    people = crowd(8, radius=R, room=room, speed=1.4, inhibition=True)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=room.empty, change=room.changes(people))
+    people = crowd(8, radius=R, room=room, speed=1.4, behaviour=jo.crowds.Inhibition)
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=room.empty, change=people.changes())
     assert sol.status == "stopped"
     with pytest.raises(jo.errors.MissingPackage, match=r"jostle\[crowd\]"):
         Room([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], doors=[((0.4, 5), (1.6, 5))])

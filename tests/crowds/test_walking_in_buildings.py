@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, crowd, quickest, repulsion, time_gap
-from jostle.crowds.floor import Floor
-from jostle.crowds.repulsion import SIGHT
+from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap, crowd
+from jostle.crowds.behaviours import SIGHT
+from jostle.crowds.quickest import Floor
 from jostle.kernels import cpu, reference
 
 pytest.importorskip("shapely")
@@ -27,7 +27,7 @@ def people_at_random(n=40, seed=3):
 
 def test_repulsion_is_its_formula():
     q, radii = people_at_random()
-    found = repulsion(EAST, radii, strength=1.5, decay=0.2)(0.0, q)
+    found = Repulsion(EAST, radii, strength=1.5, decay=0.2)(0.0, q)
     for k in range(len(q)):
         e = np.array([1.0, 0.0])
         for other in range(len(q)):
@@ -42,7 +42,7 @@ def test_the_speed_is_that_of_the_gap_ahead():
     q, radii = people_at_random()
     way = np.where(np.arange(len(q)) % 2 == 0, 1.0, -1.0)
     wish = FreeWish(lambda t, x: np.outer(way, [V, 0.0]), nearer=None)
-    found = time_gap(wish, radii, T=0.5)(0.0, q)
+    found = TimeGap(wish, radii, T=0.5)(0.0, q)
     for k in range(len(q)):
         least = np.inf
         for other in range(len(q)):
@@ -56,7 +56,7 @@ def test_the_speed_is_that_of_the_gap_ahead():
 def test_those_who_stand_stay_and_nobody_is_faster_than_they_wish():
     q = np.random.default_rng(3).uniform([3.0, 0.3], [7.0, 2.7], (12, 2))
     speed = np.where(np.arange(12) % 3 == 0, 0.0, V)
-    wish = Pedestrians()(CORRIDOR.walk(radius=0.25, speed=speed), CORRIDOR, np.full(12, 0.25))
+    wish = Pedestrians()(jo.crowds.walk(CORRIDOR, radius=0.25, speed=speed), CORRIDOR, np.full(12, 0.25))
     found = np.linalg.norm(wish(0.0, q), axis=1)
     assert (found <= speed + 1e-12).all()
     assert found[speed > 0.0].max() > 0.0
@@ -103,9 +103,9 @@ def test_distances_with_a_cost_are_those_of_the_eikonal_equation():
 
 def test_a_uniform_density_does_not_change_the_ways():
     """Far from the only person in the way the quickest way is the shortest."""
-    wish = CORRIDOR.walk(radius=R, speed=V, goal="east")
+    wish = jo.crowds.walk(CORRIDOR, radius=R, speed=V, goal="east")
     q = np.array([[2.0, 1.0], [2.5, 2.0]])
-    np.testing.assert_allclose(quickest(wish, CORRIDOR, R, own=0.0, others=0.0)(0.0, q), wish(0.0, q), atol=1e-3)
+    np.testing.assert_allclose(Quickest(wish, CORRIDOR, R, own=0.0, others=0.0)(0.0, q), wish(0.0, q), atol=1e-3)
 
 
 def moved(matrix, seed=1):
@@ -116,7 +116,7 @@ def moved(matrix, seed=1):
         [random.uniform([0.3, 0.3], [5.7, 1.7], (12, 2)), random.uniform([4.3, 2.0], [5.7, 5.0], (4, 2))]
     )
     plan = Plan(area @ matrix.T, exits={"out": np.array([(4.4, 6.0), (5.6, 6.0)]) @ matrix.T})
-    return Pedestrians()(plan.walk(radius=R, speed=V), plan, R)(0.0, q @ matrix.T)
+    return Pedestrians()(jo.crowds.walk(plan, radius=R, speed=V), plan, R)(0.0, q @ matrix.T)
 
 
 @pytest.mark.parametrize("turn", TURNS)
@@ -136,7 +136,7 @@ def counterflow(n=6, behaviour=None):
 
 def test_people_who_meet_in_a_corridor_pass_each_other():
     people = counterflow()
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty, change=CORRIDOR.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty, change=people.changes())
     assert sol.status == "stopped"
     assert sol.t[-1] < 14.0
 
@@ -145,7 +145,7 @@ def test_somebody_who_stands_in_a_corridor_holds_nobody():
     groups = [Group("standing", places=[[6.0, 1.5]], radius=R, speed=0.0)]
     groups += [Group("walking", 12, radius=R, speed=V, goal="east", start=[(0, 0), (4, 0), (4, 3), (0, 3)])]
     people = crowd(groups, room=CORRIDOR, behaviour=Pedestrians())
-    sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20, change=CORRIDOR.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20, change=people.changes())
     left = ~np.isfinite(sol.q[-1]).all(axis=1)
     assert left.tolist() == [False] + 12 * [True]
     np.testing.assert_allclose(sol.q[-1][0], [6.0, 1.5], atol=0.15)
@@ -164,9 +164,9 @@ def test_two_runs_have_the_same_bits_and_a_resumed_run_has_them_too(tmp_path):
 def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
     def go(t, **more):
         stops = {"desk": (5, 1)}
-        walk = CORRIDOR.walk(radius=R, speed=V, stops=stops)
+        walk = jo.crowds.walk(CORRIDOR, radius=R, speed=V, stops=stops)
         journey = Journey(walk, ["desk", "west"], people=4, reach=0.6)
-        wish = time_gap(quickest(journey, CORRIDOR, R), R)
+        wish = TimeGap(Quickest(journey, CORRIDOR, R), R)
         q0 = [[2.0, 0.5], [2.0, 1.5], [3.0, 1.0], [7.0, 1.0]]
         return jo.solve(crowd(4, radius=R, room=CORRIDOR, q0=q0, wish=wish), jo.Venel(), t=t, h=0.05, **more)
 
@@ -183,13 +183,11 @@ def test_steps_that_are_too_long_are_warned_of():
 
 
 def test_what_cannot_be_meant_is_refused():
-    walk = CORRIDOR.walk(radius=R, speed=V)
+    walk = jo.crowds.walk(CORRIDOR, radius=R, speed=V)
     with pytest.raises(jo.InvalidValue, match="a wish that knows paths"):
-        quickest(EAST, CORRIDOR, R)
-    with pytest.raises(jo.InvalidValue, match="made with quickest"):
-        quickest(quickest(walk, CORRIDOR, R), CORRIDOR, R)
+        Quickest(EAST, CORRIDOR, R)
+    with pytest.raises(jo.InvalidValue, match="made with Quickest"):
+        Quickest(Quickest(walk, CORRIDOR, R), CORRIDOR, R)
     other = Plan([(0, 0), (10, 0), (10, 3), (0, 3)], exits={"south": ((0, 0), (3, 0))})
-    with pytest.raises(jo.InvalidValue, match=r"those of the plan .*give quickest the plan"):
-        quickest(walk, other, R)
-    with pytest.raises(jo.InvalidValue, match="inhibition or behaviour"):
-        crowd(4, radius=R, room=CORRIDOR, inhibition=True, behaviour=Pedestrians())
+    with pytest.raises(jo.InvalidValue, match=r"those of the plan .*give Quickest the plan"):
+        Quickest(walk, other, R)

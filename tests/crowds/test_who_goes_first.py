@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, Journey, Link, Plan, Room, inhibition, walk
+from jostle.crowds import AvoidJams, Inhibition, Journey, Link, Plan, Room, walk
 from jostle.schemes.state import State
 
 pytest.importorskip("shapely")
@@ -73,7 +73,7 @@ def test_of_two_at_the_end_of_the_stairs_the_one_further_along_comes_off_first()
         q = np.array([[27.0 - R, 1.3], [27.0 - R, 1.3 + apart]])
         q[last, 0] -= late
         people = jo.crowds.crowd(2, radius=R, room=plan, speed=1.0, q0=q)
-        stairs = plan.changes(people)[0]
+        stairs = people.changes()[0]
         after = stairs(State(0.0, q, 0.0 * q, None)).q
         np.testing.assert_array_equal(after[last], q[last])
         assert after[1 - last, 0] == pytest.approx(R)
@@ -96,11 +96,11 @@ def test_those_who_have_left_are_before_all_others(kind):
     """They walk on outward, and people behind them wait; nobody waits for those who are still inside."""
     corners, door = [(0, 0), (6, 0), (6, 4), (0, 4)], ((6, 1.5), (6, 2.5))
     plan = Room(corners, doors=[door]) if kind is Room else Plan(corners, exits={"east": door})
-    wish = plan.walk(radius=R, speed=1.4)
+    wish = jo.crowds.walk(plan, radius=R, speed=1.4)
     q = np.array([[5.7, 2.0], [6.5, 2.0], [4.0, 2.0]])
     rank, goal = wish.order(q)
     assert np.argsort(rank).tolist() == [1, 0, 2]
     assert rank[1] == -np.inf
     assert len(set(goal.tolist())) == 1
-    speed = np.linalg.norm(inhibition(wish, np.full(3, R), T=1.0)(0.0, q), axis=1)
+    speed = np.linalg.norm(Inhibition(wish, np.full(3, R), T=1.0)(0.0, q), axis=1)
     np.testing.assert_allclose(speed, [0.3, 1.4, 1.2], atol=1e-9)

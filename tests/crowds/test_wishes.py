@@ -1,10 +1,12 @@
 """What people wish: shortest ways against a visibility graph, strategies, journeys."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, following, inhibition, walk
+from jostle.crowds import AvoidJams, Following, FreeWish, Inhibition, Journey, Plan, walk
 
 shapely = pytest.importorskip("shapely")
 
@@ -263,7 +265,7 @@ def test_a_queue_keeps_its_distance_s_equal_to_v_times_T():
     """Behind a leader at speed v everyone comes to walk at v, s = v T behind the next."""
     n, T, v = 8, 0.8, 0.5
     speeds = np.array([v] + [1.4] * (n - 1))
-    wish = inhibition(eastward(speeds), np.full(n, R), T=T)
+    wish = Inhibition(eastward(speeds), np.full(n, R), T=T)
     sol = jo.solve(
         jo.Sweeping(q0=queue(n, 0.05), velocity=wish, within=jo.Balls(np.full(n, R))), jo.Venel(), t=40.0, h=0.05
     )
@@ -275,7 +277,7 @@ def test_a_queue_keeps_its_distance_s_equal_to_v_times_T():
 
 def test_inhibition_looks_at_the_strip_ahead_only():
     q = np.array([[0.0, 0.0], [1.0, 0.4], [1.0, -0.6], [-0.6, 0.0]])
-    u = inhibition(eastward(np.full(4, 1.4)), np.full(4, R), T=1.0)(0.0, q)
+    u = Inhibition(eastward(np.full(4, 1.4)), np.full(4, R), T=1.0)(0.0, q)
     assert u[0].tolist() == pytest.approx([np.hypot(1.0, 0.4) - 0.5, 0.0])
     assert u[1:3].tolist() == [[1.4, 0.0]] * 2
     assert u[3, 0] == pytest.approx(0.1)
@@ -286,8 +288,8 @@ def test_strategies_never_make_people_faster_nor_turn_them(T):
     plan = PLANS["blocks"]
     people = jo.crowds.crowd(300, radius=R, room=plan, speed=np.linspace(0.5, 1.5, 300))
     plain = people.velocity(0.0, people.q0)
-    way = plan.walk(radius=R, speed=np.linspace(0.5, 1.5, 300))
-    for wish in (inhibition(way, np.full(300, R), T=T), following(way, np.full(300, R), sight=T)):
+    way = jo.crowds.walk(plan, radius=R, speed=np.linspace(0.5, 1.5, 300))
+    for wish in (Inhibition(way, np.full(300, R), T=T), Following(way, np.full(300, R), sight=T)):
         u = wish(0.0, people.q0)
         speed, before = np.linalg.norm(u, axis=1), np.linalg.norm(plain, axis=1)
         assert (speed <= before * (1 + 1e-12)).all()
@@ -297,7 +299,7 @@ def test_strategies_never_make_people_faster_nor_turn_them(T):
 
 def test_people_slow_down_behind_a_slower_one_and_then_walk_as_slowly():
     speeds = np.array([0.4, 1.4])
-    wish = following(eastward(speeds), [R, R], sight=2.0)
+    wish = Following(eastward(speeds), [R, R], sight=2.0)
     sol = jo.solve(jo.Sweeping(q0=queue(2, 3.0), velocity=wish, within=jo.Balls([R, R])), jo.Venel(), t=30.0, h=0.05)
     assert sol.u[-1][1, 0] == pytest.approx(0.4, abs=1e-3)
     assert sol.u[0:20][:, 1, 0].max() == pytest.approx(1.4)
@@ -306,12 +308,12 @@ def test_people_slow_down_behind_a_slower_one_and_then_walk_as_slowly():
 def test_people_leave_a_jam_for_another_exit_and_are_out_sooner():
     plan = Plan([(0, 0), (12, 0), (12, 4), (0, 4)], exits={"near": ((0, 1.4), (0, 2.6)), "far": ((12, 1.4), (12, 2.6))})
     start = [(0.1, 0.1), (5, 0.1), (5, 3.9), (0.1, 3.9)]
-    common = {"radius": 0.2, "room": plan, "start": start, "inhibition": 0.5}
+    common = {"radius": 0.2, "room": plan, "start": start, "behaviour": partial(Inhibition, T=0.5)}
     wish = AvoidJams(walk(plan, radius=0.2, speed=1.4))
     last = []
     for given in ({"speed": 1.4}, {"wish": wish}):
         people = jo.crowds.crowd(50, **common, **given)
-        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.05, until=plan.empty, change=plan.changes(people))
+        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.05, until=plan.empty, change=people.changes())
         assert sol.status == "stopped"
         last.append(sol.t[-1])
     assert wish.chosen(people.q0).max() == 1

@@ -18,8 +18,8 @@ def walkers(shift):
 
 @pytest.mark.parametrize(("shift", "dtype"), [(0.0, np.float32), (MAP, np.float64)])
 def test_a_plan_in_map_coordinates_is_stored_as_exactly_as_one_at_the_origin(tmp_path, shift, dtype):
-    plan, people = walkers(shift)
-    run = {"t": 4.0, "h": 0.1, "change": plan.changes(people)}
+    _, people = walkers(shift)
+    run = {"t": 4.0, "h": 0.1, "change": people.changes()}
     sol = jo.solve(people, jo.Venel(), **run)
     for stored in (
         jo.solve(people, jo.Venel(), output=tmp_path / "run.vtkhdf", **run),
@@ -32,10 +32,10 @@ def test_a_plan_in_map_coordinates_is_stored_as_exactly_as_one_at_the_origin(tmp
 
 
 def test_a_run_in_map_coordinates_is_resumed_in_its_own_precision(tmp_path):
-    plan, people = walkers(MAP)
+    _, people = walkers(MAP)
     files = {"output": tmp_path / "run.vtkhdf", "checkpoint": tmp_path / "c"}
     for t, resume in ((1.0, False), (2.0, True)):
-        sol = jo.solve(people, jo.Venel(), t=t, h=0.1, change=plan.changes(people), resume=resume, **files)
+        sol = jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), resume=resume, **files)
     assert sol.q.source.dtype == np.float64
 
 

@@ -8,7 +8,9 @@ import pytest
 
 import jostle as jo
 from jostle.cli import main
-from jostle.scenarios import endings, parse
+from jostle.crowds.blockades import STANDSTILL
+from jostle.crowds.crowd import EmptyOrBlocked
+from jostle.scenarios import parse
 from jostle.schemes.state import State
 
 pytest.importorskip("shapely")
@@ -16,7 +18,7 @@ pytest.importorskip("shapely")
 CORRIDOR = """
 [problem]
 kind = "crowd"
-inhibition = true
+behaviour = { kind = "inhibition" }
 rooms = [{ corners = [[0, 0], [6, 0], [6, 0.7], [0, 0.7]] }]
 exits = [{ name = "west", ends = [[0, 0], [0, 0.7]] }, { name = "east", ends = [[6, 0], [6, 0.7]] }]
 groups = [
@@ -40,7 +42,7 @@ def test_two_people_who_meet_in_a_narrow_corridor_are_blocked():
     assert (sol.status, sol.message) == ("blocked", "blocked: nobody has moved for a while")
     apart = np.linalg.norm(sol.q[:, 0] - sol.q[:, 1], axis=1)
     met = sol.t[np.argmax(apart < 0.45)]
-    assert met + endings.STANDSTILL <= sol.t[-1] <= met + endings.STANDSTILL + 4.0
+    assert met + STANDSTILL <= sol.t[-1] <= met + STANDSTILL + 4.0
     assert sol.t[-1] < 40.0
 
 
@@ -82,14 +84,14 @@ def test_somebody_who_moves_a_little_now_and_then_is_not_blocked():
     state = State(0.0, np.zeros((2, 2)), np.zeros((2, 2)))
 
     def ends_at(step):
-        until = endings.EmptyOrBlocked(lambda state: False, np.array([1.0, 1.0]))
+        until = EmptyOrBlocked(lambda state: False, np.array([1.0, 1.0]))
         for t in np.arange(0.0, 60.0, 0.5):
             q = np.array([[0.0, 0.0], [3.0, step * (t // 9.0)]])
             if until(state._replace(t=float(t), q=q)):
                 return t
         return np.inf
 
-    assert [ends_at(0.0), ends_at(0.4)] == [endings.STANDSTILL] * 2
+    assert [ends_at(0.0), ends_at(0.4)] == [STANDSTILL] * 2
     assert ends_at(0.6) == np.inf
 
 

@@ -6,7 +6,7 @@ import pytest
 import jostle as jo
 from jostle.models.labyrinth import HOLES
 from jostle.scenarios import parse
-from jostle.scenarios.radii import Size, Spread, drawn
+from jostle.scenarios.grains import Size, Spread, drawn
 from jostle.schemes.state import State
 from jostle.sets.presence import Presence
 

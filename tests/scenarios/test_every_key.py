@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.scenarios import DensityRun, ScenarioError, parse
+from jostle.scenarios import ScenarioError, parse
+from jostle.scenarios.derived import OneOf
 from jostle.scenarios.fields import Table
-from jostle.scenarios.one_of import OneOf
 from jostle.scenarios.scenario import Scenario
 
 RUN = "\n[run]\nt = 1.0\nh = 0.01\n"
@@ -66,7 +66,7 @@ rooms = [{ corners = [[0, 0], [6, 0], [6, 4], [0, 4]] }, { corners = [[6, 0], [9
 doors = [[[6, 1], [6, 3]]]
 exits = [{ name = "west", ends = [[0, 1], [0, 3]] }, { name = "east", ends = [[9, 1], [9, 3]] }]
 stairs = [{ name = "down", start = [[20, 1], [20, 3]], end = [[5, 4], [3, 4]], length = 5.0 }]
-groups = [{ n = 2, region = [[1, 1], [3, 1], [3, 3], [1, 3]] }, { places = [[24.0, 2.0], [23.0, 2.0]] }]
+groups = [{ n = 2, start = [[1, 1], [3, 1], [3, 3], [1, 3]] }, { places = [[24.0, 2.0], [23.0, 2.0]] }]
 """
 CLOSE = CROWD.replace("[23.0, 2.0]] }", '[23.2, 2.1]] }, { places = [[2.0, 3.6]], goal = "east" }')
 """Some are near each other, and one goes another way."""
@@ -212,13 +212,13 @@ PROBLEMS = [
               ("[0, 1], [0, 3]", "[0, 1], [0, 2]"), ("[[6, 1], [6, 3]]", "[[6, 1], [6, 2]]"),
               ("[20, 1], [20, 3]", "[20, 0.5], [20, 2.5]"),
               ("length = 5.0", "length = 9.0"), ("n = 2", "n = 3"),
-              (", region = [[1, 1], [3, 1], [3, 3], [1, 3]]", ""), ("[24.0, 2.0]", "[25.0, 2.0]"),
+              (", start = [[1, 1], [3, 1], [3, 3], [1, 3]]", ""), ("[24.0, 2.0]", "[25.0, 2.0]"),
               ("n = 2", "n = 2, radius = 0.25"), ("n = 2", "n = 2, speed = 1.0"),
               ("n = 2", "n = 2, reaction = 0.5"),
               ("n = 2", "n = 2, enters = 0.5"),
               ("n = 2", 'n = 2, speed = { kind = "uniform", low = 1.0, high = 1.2 }'),
               ("n = 2", 'n = 2, goal = "east"'),
-              ("n = 2, region", "places = [[1.0, 1.0]] }, { n = 2, region")),
+              ("n = 2, start", "places = [[1.0, 1.0]] }, { n = 2, start")),
     *replaced(CROWD.replace("n = 2", 'n = 2, speed = { kind = "uniform", low = 1.0, high = 1.2 }'),
               ("low = 1.0", "low = 0.9"), ("high = 1.2", "high = 1.3")),
     *[pair for kind in ("normal", "log-normal") for pair in replaced(CROWD.replace(
@@ -230,12 +230,14 @@ PROBLEMS = [
     *replaced(CROWD.replace("n = 2", 'n = 2, enters = { kind = "steady", rate = 3.0 }'),
               ("rate = 3.0", "rate = 2.0"), ("rate = 3.0", "rate = 3.0, start = 0.3")),
     *[(CROWD, with_(CROWD, more)) for more in (
-        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 2.5",
+        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", 'behaviour = { kind = "plain" }', "outlet = 2.5",
         'behaviour = { kind = "plain" }')],
     *[(with_(CLOSE, WALKING), with_(CLOSE, WALKING.replace(" }", f", {one} }}")))
       for one in ("own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")],
     *replaced(with_(CLOSE, WALKING.replace(" }", ", own = 0.0, T = 0.7 }")), ("T = 0.7", "T = 0.9")),
     (with_(CLOSE, 'behaviour = { kind = "inhibition" }'), with_(CLOSE, 'behaviour = { kind = "inhibition", T = 2.0 }')),
+    *replaced(with_(CLOSE, 'behaviour = { kind = "following", sight = 2.0 }').replace(
+        "[23.2, 2.1]] }", "[23.2, 2.1]], speed = [1.3, 0.5] }"), ("sight = 2.0", "sight = 0.8")),
     (CROWD, CROWD.replace("length = 5.0 }", "length = 5.0 }, @".replace("@", BEHIND))),
     *replaced(FLOW, ("lower = [0.0, 0.0]", "lower = [-0.5, 0.0]"), ("upper = [4.0, 2.0]", "upper = [4.5, 2.0]"),
               ("cell = 0.25", "cell = 0.125"), ('["top"]', '["left"]'), ("lower = [3.0, 0.0]", "lower = [2.75, 0.0]"),
@@ -288,7 +290,7 @@ CASES = [(with_(before, RUN), with_(after, RUN)) for before, after in PROBLEMS] 
 def signature(text):
     """Numbers that follow from all that `solve` takes."""
     run = parse(text).build()
-    if isinstance(run, DensityRun):
+    if run.is_density:
         return signature_of_density(run)
     problem, random = run.problem, np.random.default_rng(0)
     start = run.scheme.start(problem, 0.0)
@@ -365,17 +367,17 @@ def test_what_a_key_says_changes_what_is_computed(before, after):
 SHOWN = {("Scenario", "title"), ("Scenario", "output"), ("OutputTable", "contacts"), ("OutputTable", "precision")}
 SHOWN |= {("Crowd", "labels"), ("LabelTable", "name"), ("LabelTable", "place")}
 """Keys that decide what the command line shows and stores: the tests of the command line and of plans change them."""
-NAMES = {("ExitTable", "name"), ("StairsTable", "name"), ("GroupTable", "name")}
-NAMES |= {(table, "name") for table in ("StopTable", "AreaTable", "QueueTable")}
+NAMES = {("ExitTable", "name"), ("LinkTable", "name"), ("GroupTable", "name")}
+NAMES |= {(table, "name") for table in ("StopTable", "WaitingAreaTable", "QueueTable")}
 """Names by which goals and errors call things: test_scenario_crowds."""
 DRAWING = ("file", "scale", "shift", "walls", "exits", "tolerance")
-LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams"), ("Crowd", "stops"), ("GroupTable", "route")}
+LATER = {("LinkTable", "end"), ("Crowd", "avoid_jams"), ("Crowd", "stops"), ("GroupTable", "route")}
 LATER |= {("GroupTable", "knows"), ("GroupTable", "family")}
-LATER |= {(table, key) for table in ("StopTable", "AreaTable") for key in ("dwell", "until")}
-LATER |= {("StairsTable", key) for key in ("pace", "flights", "both", "every", "travel", "doors")}
+LATER |= {(table, key) for table in ("StopTable", "WaitingAreaTable") for key in ("dwell", "until")}
+LATER |= {("LinkTable", key) for key in ("pace", "flights", "both", "every", "travel", "doors")}
 LATER |= {("Crowd", "plan"), *(("DrawingTable", key) for key in DRAWING)}
 LATER |= {("Crowd", "gates"), *(("GateTable", key) for key in ("at", "open", "most"))}
-LATER |= {("StopTable", "place"), ("StopTable", "reach"), ("AreaTable", "corners")}
+LATER |= {("StopTable", "place"), ("StopTable", "reach"), ("WaitingAreaTable", "corners")}
 LATER |= {("QueueTable", key) for key in ("line", "service", "spacing", "until")}
 """Keys that matter after a while: below, in test_scenario_crowds, and in tests of stops, gates, stairs and drawings."""
 
@@ -396,7 +398,7 @@ def test_people_come_off_the_stairs_at_their_end():
     steep = CROWD.replace("length = 5.0", "length = 0.5").replace("[24.0, 2.0], [23.0", "[20.5, 2.0], [21.5")
 
     def left(end):
-        scenario = parse(with_(steep.replace("[5, 4], [3, 4]", end), "inhibition = false", RUN))
+        scenario = parse(with_(steep.replace("[5, 4], [3, 4]", end), 'behaviour = { kind = "plain" }', RUN))
         sol = jo.solve(**scenario.build()._replace(t=2.0, h=0.05, until=None)._asdict())
         came = sol.q[:, 2:, 0]
         return came[(came > 0.0) & (came < 10.0)].max()

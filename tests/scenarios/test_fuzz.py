@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jostle.scenarios import DensityRun, ScenarioError, load, names, parse
+from jostle.scenarios import ScenarioError, load, names, parse
 from jostle.scenarios.reading import SHIPPED
-from jostle.scenarios.writing import document
+from jostle.scenarios.toml import document
 
 FEW = 8
 HUGE = [10**12, 2**70, 10**400, -1, 0, 1e300, -1e300, 1e-300, 5e-324, 1e15, float("nan"), float("inf"), -float("inf")]
@@ -93,7 +93,7 @@ def test_a_scenario_with_something_changed_builds_or_says_what_is_wrong(data):
     if found is not None:
         scenario, run = found
         again = parse(scenario.text).build()
-        start = "density" if isinstance(run, DensityRun) else "q0"
+        start = "density" if run.is_density else "q0"
         assert getattr(again.problem, start).tobytes() == getattr(run.problem, start).tobytes()
         assert again[1:5] == run[1:5]
 

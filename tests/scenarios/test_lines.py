@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jostle.scenarios.lines import lines
 from jostle.scenarios.reading import SHIPPED
-from jostle.scenarios.writing import document
+from jostle.scenarios.toml import document, lines
 
 TRICKY = """\
 # [comment]

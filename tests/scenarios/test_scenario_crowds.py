@@ -1,5 +1,8 @@
 """Scenarios of people on floor plans: they leave, by the exits they are sent to; what does not fit is refused."""
 
+from dataclasses import dataclass, field
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -27,7 +30,7 @@ every = 0.05
 TWO = """
 [[problem.groups]]
 n = 5
-region = [[4.2, 0], [8, 0], [8, 4], [4.2, 4]]
+start = [[4.2, 0], [8, 0], [8, 4], [4.2, 4]]
 goal = "west"
 [[problem.groups]]
 places = [[0.5, 0.5], [0.5, 2.0]]
@@ -54,7 +57,7 @@ def left_at(sol, lines):
 
 
 def test_each_group_leaves_by_its_exit():
-    sol = solved(hall(more="inhibition = false"))
+    sol = solved(hall(more='behaviour = { kind = "plain" }'))
     assert sol.status == "stopped"
     assert left_at(sol, [((0, 0), (0, 4)), ((8, 0), (8, 4))]).tolist() == [0] * 5 + [1] * 2
     assert sol.problem.within.radii_at(0.0).tolist() == [0.2] * 5 + [0.3] * 2
@@ -75,13 +78,35 @@ def test_people_walk_as_pedestrians_unless_the_file_says_otherwise():
     T = jo.crowds.Pedestrians().T
     np.testing.assert_allclose(speeds(""), [0.3 / T, 1.34])
     np.testing.assert_allclose(speeds('behaviour = { kind = "pedestrians", T = 1.5 }'), [0.2, 1.34])
-    np.testing.assert_allclose(speeds("inhibition = true"), [0.3 / jo.crowds.TIME_GAP, 1.34])
-    np.testing.assert_allclose(speeds("inhibition = 1.5"), [0.2, 1.34])
+    np.testing.assert_allclose(speeds('behaviour = { kind = "inhibition" }'), [0.3 / jo.crowds.TIME_GAP, 1.34])
     np.testing.assert_allclose(speeds('behaviour = { kind = "inhibition", T = 1.5 }'), [0.2, 1.34])
-    np.testing.assert_allclose(speeds("inhibition = false"), [1.34, 1.34])
     np.testing.assert_allclose(speeds('behaviour = { kind = "plain" }'), [1.34, 1.34])
-    with pytest.raises(ScenarioError, match=r"problem\.inhibition.*must not be given together with behaviour"):
-        speeds('inhibition = true\nbehaviour = { kind = "plain" }')
+    with pytest.raises(ScenarioError, match='must be one of "following", "inhibition", "pedestrians", "plain"'):
+        speeds('behaviour = { kind = "plaine" }')
+
+
+@dataclass(frozen=True, eq=False)
+class Tired(jo.crowds.Behaviour):
+    """People walk slower and slower."""
+
+    half_time: float = field(default=30.0, metadata={"description": "Time after which people walk half as fast (s)."})
+
+    def towards(self, t, q, goal):
+        return np.exp2(-t / self.half_time) * self.wish.towards(t, q, goal)
+
+
+def test_a_file_names_a_behaviour_that_a_script_registered():
+    jo.crowds.BEHAVIOURS.register("tired", Tired)
+    groups = '[[problem.groups]]\nplaces = [[4.0, 2.0], [4.7, 2.0]]\ngoal = "east"\n'
+    theirs = hall(groups, 'behaviour = { kind = "tired", half_time = 4.0 }').build().problem
+    np.testing.assert_allclose(np.linalg.norm(theirs.velocity(4.0, theirs.q0), axis=1), 0.67)
+    group = jo.crowds.Group("group 0", places=[[4.0, 2.0], [4.7, 2.0]], radius=0.2, speed=1.34, goal="east")
+    mine = jo.crowds.crowd(group, room=theirs.plan, behaviour=partial(Tired, half_time=4.0))
+    np.testing.assert_array_equal(mine.velocity(4.0, mine.q0), theirs.velocity(4.0, mine.q0))
+    with pytest.raises(ScenarioError, match=r"unknown key 'half' in \[problem\.behaviour\]; did you mean 'half_time'"):
+        hall(groups, 'behaviour = { kind = "tired", half = 4.0 }')
+    with pytest.raises(jo.InvalidValue, match="the behaviour 'lazy' must be a dataclass"):
+        jo.crowds.BEHAVIOURS.register("lazy", 3)
 
 
 def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
@@ -100,8 +125,8 @@ def test_parameters_of_pedestrians_in_a_file_are_those_of_python():
     words = ", ".join(f"{name} = {value}" for name, value in said.items())
     theirs = hall(more=f'behaviour = {{ kind = "pedestrians", {words} }}').build().problem
     walk, radii = theirs.wish.wish.wish.wish, theirs.within.radii_at(0.0)
-    mine = theirs.wishing(jo.crowds.Pedestrians(**said)(walk, theirs.plan, radii))
-    np.testing.assert_array_equal(mine.velocity(0.0, mine.q0), theirs.velocity(0.0, mine.q0))
+    mine = jo.crowds.Pedestrians(**said)(walk, theirs.plan, radii)
+    np.testing.assert_array_equal(mine(0.0, theirs.q0), theirs.velocity(0.0, theirs.q0))
 
 
 def test_who_avoids_jams_takes_the_free_exit():
@@ -154,8 +179,8 @@ def test_spectators_of_the_stand_take_both_stairs():
         ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer people or a larger room"),
         ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem.groups.0", "cannot reach their exit"),
         (TWO.replace("0.9", "134.0"), "", "problem.groups.1.speed = 134.0", "at most 10 m/s; divide km/h by 3.6"),
-        (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
-        (TWO, "inhibition = 'yes'", "problem.inhibition", "true, false or a positive time"),
+        (TWO, 'behaviour = { kind = "inhibition", T = -1 }', "problem.behaviour.T", "must be a positive number"),
+        (TWO, "behaviour = 'yes'", "problem.behaviour", "must be a table, such as { kind ="),
         (TWO, "doors = [[[4, 0], [4, 4]]]", "problem.doors.0", "door 0 does not lie between two rooms"),
         (TWO, "rooom = 1", "unknown key 'rooom' in [problem]", "rooms"),
     ],

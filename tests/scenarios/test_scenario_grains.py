@@ -1,12 +1,14 @@
 """Grains: their sizes and masses, where they start, the walls that move, who comes and goes, and when a run ends."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.models.movements import Movement, Shaken, Turning
 from jostle.scenarios import parse
-from jostle.scenarios.movement import Movement, Shaken, Turning
-from jostle.scenarios.radii import Size, Spread, drawn
+from jostle.scenarios.grains import Size, Spread, drawn
 
 PLANE = """
 [problem]
@@ -177,13 +179,13 @@ def test_a_movement_keeps_distances_and_its_centre(d):
     random = np.random.default_rng(d)
     centre = tuple(random.standard_normal(d))
     turning = Turning(frequency=0.3, centre=centre, axis=tuple(random.standard_normal(3)) if d == 3 else None)
-    moves = Movement(d, None, turning)
+    moves = Movement(d, turning=turning)
     x = random.standard_normal((5, d))
     after = moves.placed(x, 0.7)
     np.testing.assert_allclose(np.linalg.norm(after[1:] - after[:-1], axis=1), np.linalg.norm(x[1:] - x[:-1], axis=1))
     np.testing.assert_allclose(moves.placed(np.array(centre), 0.7), centre, atol=1e-14)
     np.testing.assert_allclose(moves.placed(x, 1 / 0.3), x, atol=1e-12)
-    shaken = Movement(d, Shaken(amplitude=2.0, frequency=1.0), turning)
+    shaken = Movement(d, shaken=Shaken(amplitude=2.0, frequency=1.0), turning=turning)
     np.testing.assert_allclose(shaken.placed(x, 0.25) - moves.placed(x, 0.25), np.eye(d)[-1] * 2.0 + 0 * x, atol=1e-12)
 
 
@@ -301,3 +303,32 @@ def test_bouncing_grains_bounce():
     hit = sol.impacts()
     assert hit.t[0] == pytest.approx(np.sqrt(2.0 / 9.81), abs=2e-3)
     assert hit.after[0] / -hit.before[0] == pytest.approx(0.8, abs=0.01)
+
+
+def test_python_has_the_start_the_movement_and_the_ending_of_a_file():
+    run = parse("""
+seed = 4
+[problem]
+kind = "grains"
+dimension = 2
+n = 5
+radii = 0.1
+start = { kind = "lattice", lower = [0.0, 0.2], upper = [1.0, inf], lattice = "square" }
+walls = [{ kind = "plane", normal = [0, 1], shaken = { amplitude = 0.05, frequency = 2.0 } }]
+[run]
+t = 2.0
+h = 0.01
+until = { kind = "at_rest", speed = 0.4, after = 0.2 }
+""").build()
+    floor = jo.models.Movement(2, shaken=jo.models.Shaken(0.05, 2.0))
+    up, radii = np.array([0.0, 1.0]), np.full(5, 0.1)
+    plane = jo.HalfSpace(up, partial(floor.offset, up, np.zeros(2)), radii=radii)
+    box, lattice = ([0.0, 0.2], [1.0, np.inf]), jo.models.square_lattice
+    q0 = jo.models.lattice_places(radii, box=box, lattice=lattice, seed=4)
+    mass = np.full(5, 1000.0 * np.pi * 0.01)
+    falling = jo.Motion(q0=q0, mass=mass, force=np.outer(mass, [0.0, -9.81]), within=jo.Balls(radii) & plane)
+    until = jo.endings.AtRest(0.4, after=0.2)
+    mine = jo.solve(falling, run.scheme, t=2.0, h=0.01, every=run.every, until=until)
+    theirs = run.solve()
+    assert theirs.status == "stopped"
+    np.testing.assert_array_equal(mine.q, theirs.q)

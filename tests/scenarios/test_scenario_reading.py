@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.scenarios import DensityRun, Scenario, ScenarioError, load, names, parse
-from jostle.scenarios.settings import changed
-from jostle.scenarios.writing import document
+from jostle.scenarios import Scenario, ScenarioError, load, names, parse
+from jostle.scenarios.reading import changed
+from jostle.scenarios.toml import document
 
 SMALL = {"hourglass": 20, "silo": 20, "spheres": 20, "jamming": 20, "vibrated_layer": 20}
 
@@ -22,8 +22,8 @@ def few(name):
 def bits(scenario, steps=5):
     """All numbers of the first steps of a run."""
     run = scenario.build()
-    if isinstance(run, DensityRun):
-        sol = jo.macro.solve(**run._replace(t=steps * run.h, every=run.h)._asdict())
+    if run.is_density:
+        sol = run._replace(t=steps * run.h, every=run.h).solve()
         return run._replace(problem=None), sol.density.tobytes() + sol.pressure.tobytes()
     sol = jo.solve(**run._replace(t=steps * run.h, every=run.h)._asdict())
     return run._replace(problem=None, until=None, change=None), sol.q.tobytes() + sol.u.tobytes()

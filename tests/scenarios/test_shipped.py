@@ -268,7 +268,7 @@ def test_a_room_need_not_be_convex():
     exits = [{{ name = "east", ends = [[6, 0.4], [6, 1.6]] }}]
     groups = [{{ n = 8, radius = 0.25, speed = 1.4 }}]
     outlet = 0.5
-    inhibition = false
+    behaviour = {{ kind = "plain" }}
     """
     sol = jo.solve(**parse(text).build()._asdict())
     assert np.isfinite(sol.q[0]).all()

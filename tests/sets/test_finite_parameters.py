@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds.gates import ClosedGates
-from jostle.crowds.lifts import ClosedLifts
+from jostle.crowds.stairs import ClosedLifts
 from jostle.sets.base import ConstraintSet, Free, Intersection
 from jostle.sets.walls import Walls
 

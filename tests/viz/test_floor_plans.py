@@ -24,7 +24,7 @@ def run():
         jo.crowds.Group("children", 8, radius=0.15, speed=1.0, goal="west"),
     ]
     people = jo.crowds.crowd(groups, room=plan)
-    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5, change=plan.changes(people))
+    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5, change=people.changes())
 
 
 @pytest.fixture(autouse=True)
@@ -212,7 +212,7 @@ def test_names_with_dollar_signs_are_drawn_as_they_are(tmp_path):
     room = jo.crowds.Plan(box, exits=exits, labels={odd: (3, 3)})
     groups = [jo.crowds.Group(name, 2, radius=0.2) for name in (odd, "others")]
     people = jo.crowds.crowd(groups, room=room)
-    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5, change=room.changes(people))
+    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5, change=people.changes())
     drawn = [jo.viz.plan(room), jo.viz.plan(people), jo.viz.plan(sol), jo.viz.draw(sol, colour="group")]
     for number, one in enumerate(drawn):
         figure = one if hasattr(one, "savefig") else one.figure

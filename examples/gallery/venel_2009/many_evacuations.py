@@ -15,7 +15,7 @@ import jostle as jo
 room = jo.scenarios.load("evacuation", settings=["problem.groups.0.n=24", "run.h=0.1"])
 study = jo.ensembles.Study(
     room,
-    over=jo.ensembles.grid({"problem.inhibition": [False, True]}),
+    over=jo.ensembles.grid({"problem.behaviour.kind": ["plain", "inhibition"]}),
     repeat=10,
     measures=["evacuation_time", "flow"],
     curves=["leaving_times"],

@@ -122,8 +122,6 @@ RULES = {
         lambda value: callable(getattr(value, "holds", None)), "a stopping rule such as jo.ensembles.PreciseMean(...)"
     ),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
-    "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Plan"),
-    "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Plan"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
     "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),
@@ -149,7 +147,7 @@ CLASSES = {
     "Executor": "an executor of concurrent.futures", "Study": "a jo.ensembles.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
-    "StiffForce": "a jo.StiffForce",
+    "StiffForce": "a jo.StiffForce", "Shaken": "a jo.models.Shaken", "Turning": "a jo.models.Turning",
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
 }  # fmt: skip
 """Classes that signatures name, in words."""

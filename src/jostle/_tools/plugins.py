@@ -68,7 +68,7 @@ class Registry(Generic[Item]):
 
     Examples
     --------
-    >>> shapes = Registry("jostle.sets.shapes", "shape", {"fraction": "fractions:Fraction"})
+    >>> shapes = Registry("jostle.shapes", "shape", {"fraction": "fractions:Fraction"})
     >>> @shapes.register("star")
     ... def star(): ...
     >>> shapes.names(), shapes.get("star") is star

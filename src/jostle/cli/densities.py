@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jostle.io import Checkpoint, Images, Output
-    from jostle.scenarios import DensityRun
+    from jostle.scenarios import Run
 
 
 def summary(images: Images, path: Path) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def in_words(images: Images) -> dict[str, str]:
     return {"t": with_time(f"{images.t[-1]:.4g}", units), "h": f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()}
 
 
-def of_scenario(run: DensityRun) -> dict[str, Any]:
+def of_scenario(run: Run) -> dict[str, Any]:
     """A summary of what a scenario about a density computes."""
     problem = run.problem
     return {
@@ -52,7 +52,7 @@ def of_scenario(run: DensityRun) -> dict[str, Any]:
 
 
 def solved(
-    run: DensityRun,
+    run: Run,
     *,
     device: str,
     output: Output,
@@ -62,9 +62,8 @@ def solved(
 ) -> Images:
     """Run a density with the options of the commands, and read its file."""
     from jostle.io import read_images
-    from jostle.macro import solve
 
     if device != "cpu":
         raise InvalidValue(f"densities are computed on the CPU only, not on {device!r}")
-    solve(**run._asdict(), output=output, checkpoint=checkpoint, resume=resume, progress=progress)
+    run.solve(output=output, checkpoint=checkpoint, resume=resume, progress=progress)
     return read_images(output.path)

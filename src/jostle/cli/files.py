@@ -104,7 +104,7 @@ Found = tuple[dict[str, Any] | str, dict[str, str]]
 
 def _of_scenario(name: str, text: bool) -> Found:
     from jostle.ensembles.study_files import is_study, study_description
-    from jostle.scenarios import Run, load
+    from jostle.scenarios import load
 
     if name.endswith(".toml") and is_study(Path(name)):
         return Path(name).read_text(encoding="utf-8") if text else study_description(Path(name)), {}
@@ -113,7 +113,7 @@ def _of_scenario(name: str, text: bool) -> Found:
         return scenario.text, {}
     run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
     seconds = {"t": f"{run.t:g} s", "h": f"{run.h:g} s", "every": f"{run.every:g} s"}
-    if not isinstance(run, Run):
+    if run.is_density:
         return said | densities.of_scenario(run), seconds
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
@@ -262,10 +262,10 @@ def is_shipped(file: Path) -> bool:
 def people_of(name: str) -> Crowd:
     """The people of a scenario, on their plan."""
     from jostle.crowds.crowd import Crowd
-    from jostle.scenarios import Run, load
+    from jostle.scenarios import load
 
     run = load(name).build()
-    if not isinstance(run, Run) or not isinstance(run.problem, Crowd):
+    if not isinstance(run.problem, Crowd):
         raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
     return run.problem
 

@@ -100,6 +100,7 @@ BROKEN = "broken: "
 
 def _plugins() -> list[str]:
     """The plug-ins of installed packages, and which of them are broken."""
+    from jostle.crowds.behaviours import BEHAVIOURS
     from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.io.exports import EXPORTS
     from jostle.macro.motion.scheme import DENSITY_SCHEMES
@@ -110,7 +111,8 @@ def _plugins() -> list[str]:
     from jostle.viz.quantities import QUANTITIES
 
     found = []
-    for each in (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS, MEASURES, CURVES, EXPORTS, QUANTITIES, OUTLINES):
+    lists = (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS, BEHAVIOURS, MEASURES, CURVES, EXPORTS, QUANTITIES, OUTLINES)
+    for each in lists:
         try:
             names = each.added()
         except BrokenPlugin as error:  # two packages define the same name

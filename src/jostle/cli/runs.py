@@ -119,11 +119,11 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Time the first steps of a scenario without saving them."""
-    from jostle.scenarios import Run, load
+    from jostle.scenarios import load
 
     _use(threads)
     chosen = load(scenario, settings=settings or (), seed=seed).build()
-    if not isinstance(chosen, Run):
+    if chosen.is_density:
         raise InvalidValue(f"{scenario} is about a density: jostle bench measures runs of bodies only")
     watch = Clock()
     end = min(chosen.t, steps * chosen.h)
@@ -197,7 +197,6 @@ def _say_what_was_written(trajectory: Path, checkpoint: Path) -> None:
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Run a scenario with a progress bar, save its trajectory, and print a summary."""
     from jostle.io import SI, Checkpoint, Output
-    from jostle.scenarios import Run
 
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
@@ -219,8 +218,8 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
             how_to: dict[str, Any] = {
                 "device": how.device, "output": output, "checkpoint": keep, "resume": resume, "progress": bar,
             }  # fmt: skip
-            if isinstance(built, Run):
-                sol = solve(**built._asdict(), **how_to)
+            if not built.is_density:
+                sol = built.solve(**how_to)
                 found, told = summary(sol, target) | answers(sol), in_words(sol)
             else:
                 images = densities.solved(built, **how_to)

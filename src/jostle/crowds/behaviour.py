@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.goals import Goal
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
+from jostle.plans.ways import Goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,6 @@ def check_wish(given: object, behaviour: str) -> None:
     """Raise if what a behaviour is to wrap is not a `Wish`."""
     if not isinstance(given, Wish):
         raise InvalidValue(
-            f"{behaviour} needs a wish that knows who is nearer to which exit: plan.walk(...), or for a plain function "
-            f"jo.crowds.FreeWish(function, nearer=...), not {given!r}"
+            f"{behaviour} needs a wish that knows who is nearer to which exit: jo.crowds.walk(plan, ...), or for a "
+            f"plain function jo.crowds.FreeWish(function, nearer=...), not {given!r}"
         )

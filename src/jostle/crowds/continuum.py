@@ -3,11 +3,16 @@
 The plan is covered by square cells. A cell belongs to the room if its centre lies in the plan, and it is joined to a
 neighbour unless the line between their centres meets a wall. So thin walls, slanted walls and columns let nothing
 through, whatever their position in the grid. Cells that are entered through an exit are exit cells.
+
+A wish that does not change in time is evaluated once on the faces of cells, such that a path leads from every cell to
+an exit. Cells approximate slanted walls roughly: people who follow a wish along a wall may enter a cell that all wishes
+lead into, and none out of. From such a cell they wish to go to a neighbour from which a way leads on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,19 +21,97 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.behaviour import Behaviour
-from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.groups import DEFAULT_SPEED
-from jostle.crowds.openings import Opening
-from jostle.crowds.outlines import around, package
-from jostle.crowds.plans import Plan
-from jostle.crowds.stairs import Link, Shaft
-from jostle.crowds.steady import steady
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Wish
+from jostle.crowds.wish import FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
-from jostle.macro.motion.domain import Passage
+from jostle.macro.motion.domain import Domain, Faces, Passage, after, before
 from jostle.macro.motion.problems import Crowd
+from jostle.plans.links import Link, Shaft
+from jostle.plans.openings import Opening
+from jostle.plans.outlines import around, package
+from jostle.plans.plan import Plan
+
+ZERO = 1e-9
+"""Wishes below this fraction of the largest wish are zero."""
+WAYS = ((0, 1), (0, -1), (1, 1), (1, -1))
+"""The four neighbours of a cell: axis and sign of the direction."""
+
+
+def steady(people: Crowd) -> Crowd:
+    """The same crowd, with its wish evaluated once in each cell."""
+    domain, grid = people.domain, people.grid
+    U = np.zeros((*grid.shape, 2))
+    U[domain.zone] = np.asarray(people.velocity(0.0, people.places))  # type: ignore[operator]
+    fastest = float(np.linalg.norm(U, axis=-1).max(initial=0.0))
+    known = np.linalg.norm(U, axis=-1) > ZERO * fastest
+    while True:
+        reached = np.zeros_like(known)
+        for axis, way in WAYS:
+            new = domain.zone & ~known & ~reached & _joined(domain, axis, way) & np.roll(known, -way, axis)
+            U[new, axis] = way * fastest
+            reached |= new
+        if not reached.any():
+            break
+        known |= reached
+    lost = domain.zone & ~known & (np.asarray(people.density) > 0.0)
+    if lost.any():
+        i, j = np.argwhere(lost)[0]
+        place = [float(centre[i, j]) for centre in grid.centres]
+        raise InvalidValue(f"the wish at {place} is zero: no path leads from there to the goal; keep that part empty")
+    there = domain.zone.astype(float)
+    cells = grid.velocity(U[..., 0], U[..., 1])
+    u = _leading_out(domain, U, (cells.faces(0, there).copy(), cells.faces(1, there).copy()), fastest)
+    return replace(people, velocity=grid.velocity(*u))
+
+
+def _leading_out(domain: Domain, U: Array, u: Faces, fastest: float) -> Faces:
+    """The velocities u on faces, changed where no way leads from a cell to an exit or a passage."""
+    least = ZERO * fastest
+    free = _led_out(domain, u, least)
+    while True:
+        best, choice = np.full(free.shape, -np.inf), np.full(free.shape, -1)
+        for k, (axis, way) in enumerate(WAYS):
+            possible = domain.zone & ~free & _joined(domain, axis, way) & np.roll(free, -way, axis)
+            better = possible & (way * U[..., axis] > best)
+            best[better], choice[better] = way * U[better, axis], k
+        if (choice < 0).all():
+            return u
+        for k, (axis, way) in enumerate(WAYS):
+            u[axis][after(axis) if way > 0 else before(axis)][choice == k] = way * fastest
+        free |= choice >= 0
+
+
+def _led_out(domain: Domain, u: Faces, least: float) -> Booleans:
+    """(nx, ny) whether the velocities lead from each cell to an exit, an open side or a passage; True in exits."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    number = np.arange(domain.zone.size).reshape(domain.zone.shape)
+    outside = domain.zone.size
+    where, here = [number[domain.exits]], [np.full(int(domain.exits.sum()), outside)]
+    for axis, way in WAYS:
+        out = way * u[axis][after(axis) if way > 0 else before(axis)] > least
+        out &= domain.zone & _joined(domain, axis, way)
+        where.append(number[out])
+        here.append(np.roll(number, -way, axis)[out])
+    for passage in domain.passages:
+        leaves = passage.start[passage.speeds(u) > least]
+        where.append(number[tuple(leaves.T)])
+        here.append(np.full(len(leaves), outside))
+    i, j = np.concatenate(here), np.concatenate(where)
+    graph = coo_array((np.ones(len(i)), (i, j)), shape=(outside + 1, outside + 1)).tocsr()
+    found = breadth_first_order(graph, outside, return_predecessors=False)
+    led = np.zeros(outside + 1, dtype=bool)
+    led[found] = True
+    return np.asarray(led[:-1].reshape(domain.zone.shape))
+
+
+def _joined(domain: Domain, axis: int, way: int) -> Booleans:
+    """(nx, ny) whether the face of each cell in this direction is open."""
+    return domain.open[axis][after(axis) if way > 0 else before(axis)]
+
 
 MARGIN = 2
 """Number of cells around the plan."""
@@ -300,12 +383,12 @@ def _wish(
     if isinstance(wish, Behaviour):
         raise InvalidValue(
             f"{type(wish).__name__} depends on other people or on the past of each person, which a density does not "
-            f"have: give a plain wish, such as plan.walk(...), or a function of (t, q)"
+            f"have: give a plain wish, such as jo.crowds.walk(plan, ...), or a function of (t, q)"
         )
     widest = 0.0 if isinstance(wish, FreeWish) or not isinstance(wish, Wish) else float(wish.widest(1)[0])
     if widest > h / 2.0:
         raise InvalidValue(
             f"the wish is that of people of radius {widest:g}, who keep further away from walls than cells of side h = "
-            f"{h:g}: make it with plan.walk(radius={CLEARANCE * h:g})"
+            f"{h:g}: make it with jo.crowds.walk(plan, radius={CLEARANCE * h:g})"
         )
     return wish

@@ -8,39 +8,96 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
-from jostle._tools.arrays import Array, Integers, finite
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.behaviour import check_wish
+from jostle.crowds.behaviours import Reaction, behaving, reacting
+from jostle.crowds.blockades import STANDSTILL, STANDSTILL_DISTANCE
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.entries import Entry, regions
-from jostle.crowds.free_wish import FreeWish
-from jostle.crowds.gates import ClosedGates, Gate, GatedWalk, Gates, check_gates, ends_of
+from jostle.crowds.gates import ClosedGates, GatedWalk, Gates, check_gates
 from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Group, groups_of, places_of
-from jostle.crowds.itineraries import Itinerary
-from jostle.crowds.lifts import with_lift_doors
-from jostle.crowds.openings import check_ways
-from jostle.crowds.plan_checks import check_inside
-from jostle.crowds.plans import Plan
-from jostle.crowds.reactions import Reaction, reacting
-from jostle.crowds.stair_paces import StairPaces
-from jostle.crowds.stairs import passages
-from jostle.crowds.stops import AnyStop
-from jostle.crowds.strategies import TIME_GAP
-from jostle.crowds.strategies import inhibition as inhibited
+from jostle.crowds.journeys import AnyStop, Itinerary
+from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Wish
+from jostle.crowds.wish import FreeWish, Wish
 from jostle.errors import InvalidValue
+from jostle.plans.links import passages
+from jostle.plans.openings import Gate, ends_of, openings
+from jostle.plans.plan import Plan, check_inside, check_space_behind
+from jostle.plans.ways import FIT
 from jostle.problems import Sweeping
+from jostle.result.status import BLOCKED
+from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
+
+CHECK_INTERVAL = 1.0
+"""Time (s) between two checks for movement."""
+OUTLET_RADII = 4.0
+"""Default distance behind an exit at which people are removed from a run, in multiples of the largest radius."""
+
+
+class Standing(NamedTuple):
+    """The positions when somebody last moved, that time, and the time of the last check."""
+
+    since: float
+    looked: float
+    q: Array
+    here: Booleans
+
+
+class EmptyOrBlocked:
+    """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
+
+    The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
+
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
+    >>> sol = jo.solve(people, jo.Venel(), t=60.0, h=0.5, until=people.empty_or_blocked())
+    >>> sol.status, sol.message, float(sol.t[-1])
+    ('blocked', 'blocked: nobody has moved for a while', 10.5)
+    """
+
+    remembers: ClassVar[type[Any]] = Standing
+
+    def __init__(
+        self, empty: Callable[[State], bool], radii: Array | float, waits: Callable[[State], bool] | None = None
+    ):
+        self.empty, self.radii, self.waits = empty, radii, waits
+        self.memory: Standing | None = None
+
+    def remind(self, memory: Standing | None) -> None:
+        self.memory = memory
+
+    def __call__(self, state: State) -> bool | str:
+        if self.empty(state):
+            return True
+        known = self.memory
+        if known is not None and state.t < known.looked + CHECK_INTERVAL:
+            return False
+        here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
+        if known is None or self._moved(known, state, here) or (self.waits and self.waits(state)):
+            self.memory = Standing(state.t, state.t, state.q, here)
+            return False
+        self.memory = known._replace(looked=state.t)
+        return BLOCKED if state.t >= known.since + STANDSTILL else False
+
+    def _moved(self, known: Standing, state: State, here: Booleans) -> bool:
+        """Tell whether anyone has come, gone or moved since the positions were stored."""
+        if (here != known.here).any():
+            return True
+        away = np.linalg.norm(state.q - known.q, axis=-1)
+        return bool((away > STANDSTILL_DISTANCE * np.asarray(self.radii))[here].any())
 
 
 class Crowd(Sweeping):
@@ -193,41 +250,60 @@ class Crowd(Sweeping):
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
         return bool((waits & state.presence.here).any() or any(coming))
 
-    def wishing(self, wish: Wish) -> Crowd:
-        """The same people with another wish, such as a behaviour around their own.
-
-        Parameters
-        ----------
-        wish : Wish
-            The new wish, such as a behaviour around ``people.wish``. Stair paces are kept, and a wish without
-            behaviours gets the reaction times.
+    def empty_or_blocked(self) -> EmptyOrBlocked:
+        """The ending of a run of these people, for ``solve(..., until=people.empty_or_blocked())``.
 
         Returns
         -------
-        Crowd
-            The new crowd.
-
-        Raises
-        ------
-        InvalidValue
-            If somebody cannot leave, or does not fit through an opening on the way of the new wish, or if behaviours
-            wrap a wish without the reaction times of these people.
+        callable (state) -> bool or str
+            Ends a run when everyone has left, or when nobody has moved for 10 s although nobody waits on purpose.
 
         Examples
         --------
         >>> import jostle as jo
-        >>> box, exits = [(0, 0), (5, 0), (5, 4), (0, 4)], {"a": ((5, 1), (5, 2)), "b": ((0, 1), (0, 2))}
-        >>> people = jo.crowds.crowd(8, radius=0.25, room=jo.crowds.Plan(box, exits=exits))
-        >>> people.wishing(jo.crowds.AvoidJams(people.wish)).wish.eligible
-        2
+        >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+        >>> people = jo.crowds.crowd(8, radius=0.25, room=room)
+        >>> jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=people.empty_or_blocked()).status
+        'stopped'
         """
-        radii = np.broadcast_to(self.within.radii_at(0.0), (len(self.q0),))
-        check_ways(self.plan, self.q0, radii, wish)
-        present = None if self.presence is None else self.presence.here
-        return Crowd(
-            q0=self.q0, wish=wish, within=self.within, plan=self.plan, groups=self.groups, group=self.group,
-            present=present, reaction=self.reaction, entries=self.entries, gates=self.gates,
-        )  # fmt: skip
+        return EmptyOrBlocked(self.plan.empty, self.within.radii_at(0.0), self.anyone_waits)
+
+    def changes(self, *, beyond: float | None = None) -> list[Callable[[State], State]]:
+        """The functions that a run of these people needs, for ``solve(..., change=people.changes())``.
+
+        They remove people who have left, move people over stairs, let people enter, and open and close doors.
+
+        Parameters
+        ----------
+        beyond : float, optional
+            Distance (m) from the plan at which people are removed. None means four times the largest radius.
+
+        Returns
+        -------
+        list of callable (state) -> State
+            The functions.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
+        >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
+        >>> sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, change=people.changes())
+        >>> bool(np.isfinite(sol.q[-1]).any())
+        False
+        """
+        limit = OUTLET_RADII * self.within.widest() if beyond is None else beyond
+        if not limit > 0.0:
+            raise InvalidValue(f"beyond must be positive, not {beyond}")
+        check_space_behind(self.plan, limit)
+        radii = np.broadcast_to(self.within.radii_at(0.0), len(self.q0))
+        stairs = [
+            Stairs(one, radii, self.within, self.wish if one.link.both else None, k)
+            for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits))
+        ]
+        gates = [] if self.gates is None else [self.gates]
+        leaving = Outlet(partial(self.plan.beyond, limit=limit))
+        return [*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan)]
 
 
 @check_arguments
@@ -240,8 +316,7 @@ def crowd(
     reaction: ArrayLike | Distribution = 0.0,
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
-    inhibition: float | bool = False,
-    behaviour: Callable[[Wish, Plan, Array], Wish] | None = None,
+    behaviour: Callable[..., Wish] | None = None,
     start: Any = None,
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
@@ -269,12 +344,10 @@ def crowd(
         Source of random places and random properties.
     goal : str or sequence of str, optional
         Name of the exit of all people or of each person. None means the nearest exit.
-    inhibition : float or bool, default False
-        Time gap T (s): nobody tries to walk faster than s / T, where s is the free distance ahead. True means
-        TIME_GAP, False no limit.
-    behaviour : callable (wish, plan, radii) -> Wish, optional
-        Changes the wish, in which people stand until their reaction time; ``Pedestrians()`` is the behaviour of people
-        in buildings. It excludes `inhibition`. None means that people walk the shortest way and push.
+    behaviour : callable (wish, plan, radii) -> Wish, or Behaviour class, optional
+        How people react to each other: ``Pedestrians()`` is the behaviour of people in buildings, ``Inhibition`` or
+        ``functools.partial(Inhibition, T=0.5)`` a time gap. It changes the wish, in which people stand until their
+        reaction time. None means that people walk the shortest way and push.
     start : polygon or array_like, shape (k, 2), optional
         Region in which people are placed at random, a `shapely.Polygon` or its corners. None means the whole plan.
     q0 : array_like, shape (n, 2), optional
@@ -290,7 +363,7 @@ def crowd(
     Returns
     -------
     Crowd
-        The first-order problem, for `Venel`. ``solve(..., change=room.changes(people))`` removes people who have left.
+        The first-order problem, for `Venel`. ``solve(..., change=people.changes())`` removes people who have left.
 
     Raises
     ------
@@ -324,7 +397,7 @@ def crowd(
     places = places_of(groups, room, random)
     check_inside(room, places)
     itinerary = Itinerary(groups, stops or {}, room)
-    shutting = Gates(gates, ends_of(gates, room.exits, room.doors), radii, places) if gates else None
+    shutting = Gates(gates, ends_of(gates, room), radii, places) if gates else None
     if shutting is not None:
         within &= ClosedGates(shutting, radii)
     if wish is None:
@@ -342,15 +415,11 @@ def crowd(
         wished = Reaction(wished, late) if late.any() else wished
     else:
         itinerary.check_unused()
-        if inhibition is not False or behaviour is not None:
-            check_wish(wish, "behaviour" if inhibition is False else "inhibition")
+        if behaviour is not None:
+            check_wish(wish, "behaviour")
         wished = reacting(wish if isinstance(wish, Wish) else FreeWish(wish, nearer=None), late)
-    if inhibition is not False:
-        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
     if behaviour is not None:
-        if inhibition is not False:
-            raise InvalidValue("give inhibition or behaviour, not both: both limit the speed by the gap ahead")
-        wished = behaviour(wished, room, radii)
+        wished = behaving(behaviour, wished, room, radii)
     enters = np.concatenate([group.times_of_entry for group in groups])
     here = enters == 0.0
     if here.all():
@@ -385,3 +454,36 @@ def _one(values: Array) -> Array:
 
 def _goal(goals: list[str | None]) -> str | list[str | None] | None:
     return goals[0] if len(set(goals)) == 1 else goals
+
+
+def check_ways(plan: Plan, q: Array, radii: Array, wish: Wish) -> None:
+    """Raise, naming the person and the opening, if somebody cannot leave; wishes without exits are not checked."""
+    if not wish.goals:
+        return
+    lost = np.flatnonzero(~np.isfinite(wish.length(q)))
+    if len(lost):
+        person, others = int(lost[0]), f", nor can {len(lost) - 1} others" if len(lost) > 1 else ""
+        names = [f"{name!r} ({np.linalg.norm(ends[1] - ends[0]):g} wide)" for name, ends in plan.exits.items()]
+        raise InvalidValue(
+            f"person {person} at {q[person].tolist()}, {2.0 * radii[person]:g} wide, cannot reach their exit{others}: "
+            f"every path to it is blocked by a wall, or by a door or an exit that is too narrow. The exits are "
+            f"{', '.join(names)}; widen one, open a door, or use smaller radii"
+        )
+    _check_openings(plan, q, radii, wish.widest(len(q)))
+
+
+def _check_openings(plan: Plan, q: Array, radii: Array, widest: Array) -> None:
+    """Raise if somebody is too wide for an opening that their wish takes for passable."""
+    wide = np.flatnonzero(radii > widest)
+    if len(wide) == 0:
+        return
+    passable, needed = ((1.0 + FIT) * 2.0 * size[wide] for size in (widest, radii))
+    for opening in openings(plan, float(passable.min()), float(needed.max())):
+        stuck = wide[(passable <= opening.width) & (opening.width < needed)]
+        if len(stuck):
+            person = int(stuck[0])
+            raise InvalidValue(
+                f"person {person} at {q[person].tolist()} is {2.0 * radii[person]:g} wide and does not fit through "
+                f"{opening}, but the wish was made for people {2.0 * widest[person]:g} wide: make it with their "
+                f"radius, such as jo.crowds.walk(plan, radius={radii[person]:g}), or widen the opening"
+            )

@@ -28,8 +28,9 @@ from jostle._tools.arguments import Count, Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite, numbers
 from jostle.crowds.leaving import known_plan
 from jostle.errors import InvalidValue
-from jostle.io.areas import floors, needed, present, walkable
 from jostle.io.crowd_runs import planar
+from jostle.plans.areas import floors, present, walkable
+from jostle.plans.outlines import package
 from jostle.result.solution import Solution
 
 CIRCLE_QUARTER = 3
@@ -55,14 +56,14 @@ class Density:
 
     def over(self, measure: Any) -> tuple[float, float]:
         """Voronoi density and Voronoi speed of a measurement area, given as a polygon or its corners."""
-        shapely, M = needed("shapely"), walkable(measure)
+        shapely, M = package("shapely"), walkable(measure)
         shared = shapely.area(shapely.intersection(self.cells, M))
         return float(shared @ self.density / M.area), float(shared @ self.speed / M.area)
 
     def classic(self, measure: Any) -> tuple[float, float]:
         """Classic density, and the mean speed of the people inside: NaN if there is nobody."""
         M = walkable(measure)
-        inside = needed("shapely").contains_xy(M, self.place)
+        inside = package("shapely").contains_xy(M, self.place)
         return float(inside.sum() / M.area), float(self.speed[inside].mean()) if inside.any() else np.nan
 
 
@@ -109,7 +110,7 @@ def voronoi(
 
 
 def density_of(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -> Density:
-    shapely = needed("shapely")
+    shapely = package("shapely")
     if cutoff is not None and not 0.0 < cutoff < np.inf:
         raise InvalidValue(f"a cut-off radius must be positive and finite, not {cutoff}")
     person = np.flatnonzero(present(q, W))
@@ -126,7 +127,7 @@ def density_of(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -
 
 def _cells(place: Array, W: Any, cutoff: float | None, quarter: int) -> NDArray[Any]:
     """(m,) the cells of people on one floor."""
-    shapely = needed("shapely")
+    shapely = package("shapely")
     cells = shapely.get_parts(shapely.voronoi_polygons(shapely.MultiPoint(place), extend_to=W, ordered=True))
     cells = shapely.intersection(shapely.convex_hull(cells), W)  # in hexagonal packings, round-off folds some cells
     points = shapely.points(place)
@@ -243,7 +244,7 @@ class Grid(NamedTuple):
         """Two sparse arrays (s, m): 1 if the person is in the square, and the area that their cell shares with it."""
         from scipy.sparse import csr_array
 
-        shapely = needed("shapely")
+        shapely = package("shapely")
         size = (len(self.squares), len(found.person))
         columns = self.shape[1]
         column, row = (
@@ -257,7 +258,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(W: Any, size: float) -> Grid:
-    shapely = needed("shapely")
+    shapely = package("shapely")
     if not 0.0 < size < np.inf:
         raise InvalidValue(f"the size of the squares must be positive and finite, not {size}")
     low, high = np.reshape(W.bounds, (2, 2))
@@ -469,7 +470,7 @@ def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> Fundam
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 0.5], [2, 0.5], [3, 0.5]], speed=1.2)
-    >>> sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1, change=plan.changes(people))
+    >>> sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1, change=people.changes())
     >>> found = fundamental_diagram(sol, [(2, 0), (4, 0), (4, 1), (2, 1)])
     >>> float(found.speed.min().round(6)), bool((found.density > 0.0).all())
     (1.2, True)

@@ -100,22 +100,10 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
         )
         rate = np.nan_to_num(rate)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
-        free = speed * paces(plan, place, move.after - move.before)
+        free = speed * (1.0 if plan is None else plan.paces(place, move.after - move.before))
         began |= (dt > 0.0) & (rate > WALKING_SPEED * free) & (move.end > late)
         jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * free)
         yield Stretch(move.start, dt, place, rate * dt, free, began.copy(), jammed)
-
-
-def paces(plan: Any, place: Array, way: Array) -> Array:
-    """(n,) desired speeds relative to level ground, at positions (n, 2) of people who walk along `way` (n, 2)."""
-    found = np.ones(len(place))
-    for name, link in getattr(plan, "links", {}).items():
-        start, outward, along = link.start[0], plan.shafts[name].outward, link.start[1] - link.start[0]
-        depth, part = (place - start) @ outward, (place - start) @ along / float(along @ along)
-        on = np.flatnonzero((depth > 0.0) & (depth < link.length) & (part > 0.0) & (part < 1.0))
-        back = way[on] @ outward < 0.0
-        found[on] = np.where(back, link.pace_at(depth[on], back=True), link.pace_at(depth[on], back=False))
-    return found
 
 
 @check_arguments
@@ -146,7 +134,7 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[1.0, 0.5], [7.0, 0.5]], speed=[2.0, 1.0])
-    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.1, change=plan.changes(people)))
+    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.1, change=people.changes()))
     >>> found.time.round(6).tolist(), found.way.round(6).tolist(), found.loss.round(6).tolist()
     ([4.0, 2.0], [8.0, 2.0], [0.0, 0.0])
     """
@@ -223,7 +211,7 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.5), (5, 2.0))})
     >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
-    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, change=plan.changes(people))
+    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, change=people.changes())
     >>> [(jam.opening, jam.people >= 10) for jam in jams(sol)]
     [("exit 'gate'", True)]
     """

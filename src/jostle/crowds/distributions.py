@@ -77,7 +77,7 @@ class Distribution(ABC):
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise InvalidValue(f"low = {self.low:g} must be below high = {self.high:g}")
+            raise InvalidValue(f"high must be above low = {self.low:g}, not {self.high:g}")
 
     def __str__(self) -> str:
         limits = [f"below {self.low:g}"] * (self.low > -np.inf) + [f"above {self.high:g}"] * (self.high < np.inf)

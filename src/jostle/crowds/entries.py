@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
-from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
+from jostle.plans.outlines import package
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import PRESENT

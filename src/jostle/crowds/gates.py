@@ -8,18 +8,17 @@ person without such a way waits in front of a closed gate.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Count, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, dot, finite
-from jostle.crowds.goals import Goal
-from jostle.crowds.outlines import distance_to
+from jostle._tools.arrays import Array, Booleans, Integers, dot
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
+from jostle.plans.openings import Gate
+from jostle.plans.outlines import distance_to
+from jostle.plans.ways import Goal
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
@@ -28,49 +27,6 @@ from jostle.sets.walls import Segments
 
 JUMP_RADII = 4.0
 """Longest displacement in one step, in radii, of people who walk; stairs move people further, past no gate."""
-
-
-@check_arguments
-@dataclass(frozen=True, eq=False)
-class Gate:
-    """An exit or a door that opens at given times, or closes after a number of people have passed.
-
-    Parameters
-    ----------
-    at : str
-        Name of an exit; doors are "door 0", "door 1" and so on.
-    open : array_like, shape (k, 2), optional
-        Intervals (from, to) in which the gate is open (s); the last may end at inf. None means that it is open from the
-        start.
-    most : int, optional
-        Number of people after whom the gate closes for good. People who stand in the gate at that moment may pass, too.
-        None means no limit.
-
-    Raises
-    ------
-    InvalidValue
-        If neither `open` nor `most` is given, or if an interval does not have from < to.
-
-    Examples
-    --------
-    >>> Gate("east", open=[(0.0, 30.0), (60.0, np.inf)], most=200).open.tolist()
-    [[0.0, 30.0], [60.0, inf]]
-    """
-
-    at: str
-    _: KW_ONLY
-    open: ArrayLike | None = None
-    most: Count | None = None
-
-    def __post_init__(self) -> None:
-        if self.open is None and self.most is None:
-            raise InvalidValue(f"gate {self.at!r} would never change: give open=[(from, to), ...] or most=...")
-        times = np.array([[-np.inf, np.inf]] if self.open is None else self.open, dtype=float)
-        if times.ndim != 2 or times.shape[1:] != (2,) or not (times[:, 0] < times[:, 1]).all():
-            raise InvalidValue(
-                f"open of gate {self.at!r} must be intervals (from, to) with from < to, not {self.open!r}"
-            )
-        object.__setattr__(self, "open", times)
 
 
 class GateStates(NamedTuple):
@@ -93,7 +49,7 @@ class Gates:
 
     def __init__(self, gates: Sequence[Gate], ends: Array, radii: Array, q0: Array):
         self.gates, self.ends, self.radii = tuple(gates), ends, radii
-        wanted = np.array([not _open(gate, 0.0) for gate in gates])
+        wanted = np.array([not gate.is_open(0.0) for gate in gates])
         nobody = np.zeros((len(gates), len(radii)), dtype=bool)
         self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0), nobody)
         self.memory: GateStates = self.first
@@ -133,18 +89,13 @@ class Gates:
         inside = here & (distance_to(self.ends, state.q) < self.radii)
         wanted = np.array(
             [
-                not _open(gate, state.t) or (gate.most is not None and number >= gate.most)
+                not gate.is_open(state.t) or (gate.most is not None and number >= gate.most)
                 for gate, number in zip(self.gates, passed, strict=True)
             ]
         )
         through = inside & wanted[:, None] & (before.through | ~before.shut[:, None])
         self.memory = GateStates(wanted, passed, state.q, through)
         return state
-
-
-def _open(gate: Gate, t: float) -> bool:
-    start, end = np.asarray(gate.open).T
-    return bool(((start <= t) & (t < end)).any())
 
 
 def _crossed(ends: Array, old: Array, new: Array) -> Booleans:
@@ -264,14 +215,3 @@ def check_gates(gates: Gates, find: Callable[[Array], Wish], q: Array) -> None:
             f"gate {name!r} never opens, and person {int(lost[0])} at {q[lost[0]].round(3).tolist()} has no other way "
             f"out: open the gate at some time, open=[(from, to), ...], or add another exit"
         )
-
-
-def ends_of(gates: Sequence[Gate], exits: dict[str, Array], doors: Array) -> Array:
-    """(k, 2, 2) ends of the gates; raises if a name is not on the plan."""
-    known = {**exits, **{f"door {k}": ends for k, ends in enumerate(doors)}}
-    for gate in gates:
-        if gate.at not in known:
-            raise InvalidValue(f"there is no exit or door {gate.at!r}; there are {', '.join(map(repr, known))}")
-    if len({gate.at for gate in gates}) < len(gates):
-        raise InvalidValue(f"two gates have the same name: {[gate.at for gate in gates]}")
-    return finite([known[gate.at] for gate in gates], "gates")

@@ -7,19 +7,266 @@ the stages that the journey was made with, and a checkpoint stores those that ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Natural, NotNegative, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import Natural, NotNegative, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.behaviours import ALONE, KnownExits, Together, neighbours
 from jostle.crowds.distributions import Distribution
-from jostle.crowds.stops import AnyStop, Queue, Stop, WaitingArea
+from jostle.crowds.groups import Group
 from jostle.crowds.walk import numbers
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
+from jostle.plans.links import Passage, passages
+from jostle.plans.outlines import own_nearest, package
+from jostle.plans.plan import Plan
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """A point or a segment that people pass, where they may stand for a while.
+
+    Parameters
+    ----------
+    place : array_like, shape (2,) or (2, 2)
+        The point, or the two ends of the segment (m).
+    dwell : float or Distribution, default 0.0
+        Time that each person stands there (s): one for all, or drawn for each.
+    until : float, default -inf
+        Earliest time at which people leave (s).
+    reach : float, optional
+        Distance (m) at which the stop counts as reached. None means the reach of the journey.
+
+    Raises
+    ------
+    InvalidValue
+        If the place is neither a point nor a segment, or if a time is out of range.
+
+    Examples
+    --------
+    >>> Stop((2.0, 1.0), dwell=30.0).target.tolist()
+    [[2.0, 1.0], [2.0, 1.0]]
+    """
+
+    place: ArrayLike
+    _: KW_ONLY
+    dwell: float | Distribution = 0.0
+    until: float = -np.inf
+    reach: Positive | None = None
+
+    def __post_init__(self) -> None:
+        ends = finite(self.place, "place")
+        if ends.shape not in ((2,), (2, 2)):
+            raise InvalidValue(f"place of a stop must be a point or a segment, not of shape {ends.shape}")
+        object.__setattr__(self, "place", np.array(np.broadcast_to(ends, (2, 2))))
+        _check_times(self.dwell, self.until)
+
+    @property
+    def target(self) -> Array:
+        """(2, 2) segment to which people walk."""
+        return np.asarray(self.place)
+
+    def reached(self, q: Array, reach: float) -> Booleans:
+        """Tell who has reached the stop.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, 2)
+            Positions (m).
+        reach : float
+            Distance (m) at which it counts as reached, unless the stop has its own.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for people who have reached it.
+        """
+        away = q - own_nearest(np.broadcast_to(self.target, (len(q), 2, 2)), q)
+        return np.asarray(np.linalg.norm(away, axis=1) <= (reach if self.reach is None else self.reach))
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class WaitingArea:
+    """A polygon in which people wait, each at a point of their own.
+
+    Parameters
+    ----------
+    corners : array_like, shape (k, 2)
+        Corners of the polygon (m), in order around it.
+    dwell : float or Distribution, default 0.0
+        Time that each person waits (s): one for all, or drawn for each.
+    until : float, default -inf
+        Earliest time at which people leave (s).
+
+    Raises
+    ------
+    InvalidValue
+        If the polygon crosses itself, or if a time is out of range.
+
+    Examples
+    --------
+    >>> area = WaitingArea([(0, 0), (4, 0), (4, 2), (0, 2)], until=120.0)
+    >>> area.reached(np.array([[1.0, 1.0], [5.0, 1.0]]), 0.5).tolist()
+    [True, False]
+    """
+
+    corners: ArrayLike
+    _: KW_ONLY
+    dwell: float | Distribution = 0.0
+    until: float = -np.inf
+
+    def __post_init__(self) -> None:
+        corners = shaped(self.corners, "corners", -1, 2)
+        shape = package("shapely").Polygon(corners) if len(corners) > 2 else None
+        if shape is None or not shape.is_valid or not shape.area > 0.0:
+            raise InvalidValue(f"a waiting area must be a polygon that does not cross itself, not {corners.tolist()}")
+        object.__setattr__(self, "corners", corners)
+        _check_times(self.dwell, self.until)
+
+    @property
+    def target(self) -> Array:
+        """(2, 2) a point of the area, as a segment."""
+        point = package("shapely").Polygon(self.corners).representative_point()
+        return np.array([[point.x, point.y]] * 2)
+
+    def reached(self, q: Array, reach: float) -> Booleans:
+        """Tell who is in the area.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, 2)
+            Positions (m).
+        reach : float
+            Not used; a `Stop` has the same parameter.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for people in the area.
+        """
+        return np.asarray(package("shapely").contains_xy(package("shapely").Polygon(self.corners), q), dtype=bool)
+
+    def points(self, n: int, random: np.random.Generator) -> Array:
+        """Random points in the area.
+
+        Parameters
+        ----------
+        n : int
+            Number of points.
+        random : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray, shape (n, 2)
+            The points (m).
+        """
+        corners = np.asarray(self.corners)
+        found = np.empty((0, 2))
+        while len(found) < n:
+            tried = random.uniform(corners.min(axis=0), corners.max(axis=0), (2 * n + 8, 2))
+            found = np.concatenate([found, tried[self.reached(tried, 0.0)]])
+        return found[:n]
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """A line in which people stand one behind the other and are served at its head, in the order in which they came.
+
+    People walk to the tail, then up to the last person in the line. If there are more people than places, the queue
+    continues along its last piece.
+
+    Parameters
+    ----------
+    line : array_like, shape (k, 2)
+        Points of the line from its head to its tail (m).
+    service : float or Distribution
+        Time that each person is served at the head (s): one for all, or drawn for each.
+    spacing : float, default 0.6
+        Distance between neighbours in the queue (m).
+    until : float, default -inf
+        Earliest time at which people leave (s).
+
+    Raises
+    ------
+    InvalidValue
+        If the line has fewer than two different points, or if a time is out of range.
+
+    Examples
+    --------
+    >>> queue = Queue([(2.0, 0.0), (2.0, 4.0)], service=20.0, spacing=0.8)
+    >>> queue.places(np.array([0, 2])).round(6).tolist()
+    [[2.0, 0.0], [2.0, 1.6]]
+    """
+
+    line: ArrayLike
+    _: KW_ONLY
+    service: float | Distribution
+    spacing: Positive = 0.6
+    until: float = -np.inf
+
+    def __post_init__(self) -> None:
+        line = shaped(self.line, "line", -1, 2)
+        if len(line) < 2 or not (np.linalg.norm(np.diff(line, axis=0), axis=1) > 0.0).all():
+            raise InvalidValue(f"the line of a queue must be two or more different points, not {line.tolist()}")
+        object.__setattr__(self, "line", line)
+        _check_times(self.service, self.until)
+
+    @property
+    def dwell(self) -> float | Distribution:
+        """The time that each person stands at the head."""
+        return self.service
+
+    @property
+    def target(self) -> Array:
+        """(2, 2) tail of the queue, to which people walk, as a segment."""
+        return np.array([np.asarray(self.line)[-1]] * 2)
+
+    @property
+    def head(self) -> Array:
+        """(2,) head of the queue, where people are served."""
+        return np.asarray(np.asarray(self.line, dtype=float)[0])
+
+    def places(self, number: Any) -> Array:
+        """The places in the queue.
+
+        Parameters
+        ----------
+        number : array_like of int, shape (k,)
+            Numbers of the places, counted from the head, which is 0.
+
+        Returns
+        -------
+        ndarray, shape (k, 2)
+            The places (m).
+        """
+        line = np.asarray(self.line, dtype=float)
+        pieces = np.diff(line, axis=0)
+        lengths = np.linalg.norm(pieces, axis=1)
+        before = np.concatenate([[0.0], np.cumsum(lengths)])
+        along = self.spacing * np.asarray(number)
+        piece = np.clip(np.searchsorted(before, along, side="right") - 1, 0, len(pieces) - 1)
+        part = (along - before[piece]) / lengths[piece]
+        return np.asarray(line[piece] + part[:, None] * pieces[piece])
+
+
+AnyStop = Stop | WaitingArea | Queue
+
+
+def _check_times(dwell: float | Distribution, until: float) -> None:
+    if not isinstance(dwell, Distribution) and not 0.0 <= dwell < np.inf:
+        raise InvalidValue(f"dwell and service must be 0 or more, in seconds, not {dwell}")
+    if not until < np.inf:
+        raise InvalidValue(f"until must be a time, not {until}: nobody would ever leave")
+
 
 Route = Sequence[str | None]
 NO_TICKET = -1
@@ -295,3 +542,141 @@ def _routes(route: Route | Sequence[Route], people: int) -> list[list[str | None
     if not all(routes):
         raise InvalidValue("a route must have at least one goal; None is the nearest exit")
     return routes
+
+
+ENDS = np.array([0.0, 1.0])
+"""Fractions of the width of stairs at their two sides."""
+REACH_RADII = 2.0
+"""Distance at which a stop counts as reached, in multiples of the largest radius."""
+
+
+@dataclass(frozen=True, eq=False)
+class Itinerary:
+    """The routes, known exits and families of groups on a plan; names that are not on the plan are errors."""
+
+    groups: Sequence[Group]
+    stops: Mapping[str, AnyStop]
+    plan: Plan
+
+    def __post_init__(self) -> None:
+        exits, links = list(self.plan.exits), [one.name for one in self._ways]
+        for group in self.groups:
+            self._check_names(group, "route", group.route, [*self.stops, *links])
+            self._check_names(group, "knows", group.knows or (), [*exits, *links])
+
+    def _check_names(self, group: Group, what: str, names: Sequence[str], known: list[str]) -> None:
+        for name in names:
+            if name not in known:
+                words = ", ".join(map(repr, known)) or "none: give crowd(..., stops={...})"
+                kind = "stops and stairs" if what == "route" else "exits and stairs"
+                raise InvalidValue(f"{what} of group {group.name!r} names {name!r}; the {kind} are {words}")
+
+    def check_unused(self) -> None:
+        """Raise if a group has a route, known exits or families, which wish= would ignore."""
+        for group in self.groups:
+            for what, said in {"route": group.route, "knows": group.knows, "family": group.family > 1}.items():
+                if said:
+                    raise InvalidValue(f"a crowd with wish= takes no {what}: make it part of the wish")
+
+    def around(self, walk: Wish, unhindered: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
+        """The walk of people at q with the routes, known exits and families of their groups.
+
+        It raises if somebody cannot reach a stop. `unhindered` is the walk while all gates are open, because people may
+        have to wait at a gate on their route.
+        """
+        wish = walk
+        if any(group.knows is not None for group in self.groups):
+            wish = KnownExits(wish, self._known(wish))
+        if any(group.family > 1 for group in self.groups):
+            wish = Together(wish, self._families(q))
+        routes = self._complete(unhindered, [[*group.route, goal] for group in self.groups for goal in group.goals], q)
+        if all(len(route) == 1 for route in routes):
+            return wish
+        reach = REACH_RADII * float(radii.max())
+        arrivals = {one.name: Stop(one.places(ENDS, np.full(2, float(radii.max()))), reach=reach) for one in self._ways}
+        used = {name for route in routes for name in route}
+        stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if name in used}}
+        return Journey(wish, routes, people=len(q), reach=reach, stops=stops, seed=random)
+
+    @property
+    def _ways(self) -> list[Passage]:
+        return passages(self.plan.links, self.plan.shafts)
+
+    def _known(self, wish: Wish) -> Booleans:
+        names = [goal.name for goal in wish.goals[: wish.eligible]]
+        rows = [
+            [group.knows is None or name in group.knows for name in names]
+            for group in self.groups
+            for _ in range(group.size)
+        ]
+        return np.array(rows, dtype=bool)
+
+    def _families(self, q: Array) -> Array:
+        family, first, count = np.full(len(q), ALONE), 0, 0
+        for group in self.groups:
+            own = slice(first, first + group.size)
+            if group.family > 1:
+                family[own] = count + neighbours(q[own], group.family)
+                count = int(family.max()) + 1
+            first += group.size
+        return family
+
+    def _complete(self, wish: Wish, routes: list[list[str | None]], q: Array) -> list[list[str | None]]:
+        """The routes with the stairs from floor to floor added; raises if somebody cannot reach a place."""
+        if all(route == [None] or (len(route) == 1 and not self._ways) for route in routes):
+            return routes
+        names, over = [goal.name for goal in wish.goals], Floors(wish, self._ways, len(q))
+        found: list[list[str | None]] = []
+        far = wish.lengths(q)
+        for person, route in enumerate(routes):
+            here, where, legs = far[:, person], "the start", list[str | None]()
+            for name in route:
+                way = [] if name is None else over.stairs(person, here, names.index(name))
+                if way is None or (name is None and not np.isfinite(here[: wish.eligible]).any()):
+                    goal = "an exit" if name is None else repr(name)
+                    raise InvalidValue(
+                        f"person {person} at {q[person].round(3).tolist()} cannot walk from {where} to {goal}: every "
+                        f"path is blocked by a wall or by a narrow opening; open a door, add stairs, or move the goal"
+                    )
+                legs += [*(self._ways[k].name for k in way), name]
+                if name is not None and name in self.stops:
+                    here = over.from_place(self.stops[name].target.mean(axis=0))[:, person]
+                elif name in over.names:
+                    here = over.after[over.names.index(name)][:, person]
+                where = repr(name)
+            found.append(legs)
+        return found
+
+
+class Floors:
+    """Which stairs lead from one place to another, for each of n people."""
+
+    def __init__(self, wish: Wish, ways: Sequence[Passage], n: int):
+        self.wish, self.n, self.names = wish, n, [one.name for one in ways]
+        self.goals = [[goal.name for goal in wish.goals].index(name) for name in self.names]
+        size = float(wish.widest(n).max()) if ways else 0.0
+        landings = [one.places(np.array([0.5]), np.array([2.0 * size]))[0] for one in ways]
+        self.after = [self.from_place(place) for place in landings]
+        """(goals, n) length of the way to each goal from the end of each of the stairs."""
+        ends = [one.goal(size)[0].mean(axis=0) for one in ways]
+        self.behind = [self.from_place(place)[goal] for place, goal in zip(ends, self.goals, strict=True)]
+        """(n,) length behind each of the stairs that is part of the length of the way to them."""
+
+    def from_place(self, place: Array) -> Array:
+        """(goals, n) length of the way from a place to each goal."""
+        return self.wish.lengths(np.tile(place, (self.n, 1)))
+
+    def stairs(self, person: int, here: Array, goal: int) -> list[int] | None:
+        """The numbers of the stairs on the way to a goal: fewest stairs first, then shortest; None without a way."""
+        open_ways: list[tuple[float, list[int], Array]] = [(0.0, [], here)]
+        for _ in range(len(self.goals) + 1):
+            arrived = [(far + there[goal], way) for far, way, there in open_ways if np.isfinite(there[goal])]
+            if arrived:
+                return min(arrived)[1]
+            open_ways = [
+                (far + float(there[number] - self.behind[k][person]), [*way, k], self.after[k][:, person])
+                for far, way, there in open_ways
+                for k, number in enumerate(self.goals)
+                if k not in way and np.isfinite(there[number])
+            ]
+        return None

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.io.areas import floors, present, walkable
-from jostle.io.crowd_runs import HasStairs, plan_of, planar
+from jostle.io.crowd_runs import plan_of, planar
 from jostle.io.moves import known, moves
 from jostle.io.moves import known as known_moves
+from jostle.plans.areas import floors, present, walkable
+from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 
 # Who crossed a line, when, and the flow.
@@ -47,7 +48,7 @@ class Crossings:
 
 
 @check_arguments
-def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) -> Crossings:
+def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Crossings:
     """When, where and in which direction people cross a line segment.
 
     A person has crossed the line once they are beyond it; a person who stops on the line, or turns back there, has not.
@@ -134,7 +135,7 @@ class Flow:
 
 
 @check_arguments
-def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: HasStairs | None = None) -> Flow:
+def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Plan | None = None) -> Flow:
     """The number of people who have passed a line as a function of time, and the flow through it.
 
     Parameters
@@ -379,7 +380,7 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
     >>> exits = {"west": ((0, 1), (0, 2)), "east": ((9, 1), (9, 2.2))}
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits)
     >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 1], [2, 1], [8, 1]])
-    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, change=plan.changes(people))
+    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, change=people.changes())
     >>> [(one.name, one.count, round(one.width, 9)) for one in exit_use(sol).values()]
     [('west', 2, 1.0), ('east', 1, 1.2)]
     """

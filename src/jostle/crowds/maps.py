@@ -15,8 +15,8 @@ from jostle._tools.arrays import Array, Integers
 from jostle.crowds.crowding import CIRCLE_QUARTER, density_of, grid_of
 from jostle.crowds.delays import stretches
 from jostle.crowds.leaving import known_plan, leaving_times
-from jostle.io.areas import present, walkable
 from jostle.io.crowd_runs import planar
+from jostle.plans.areas import present, walkable
 from jostle.result.solution import Solution
 
 SMALLEST_SHARE = 0.3

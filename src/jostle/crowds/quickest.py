@@ -11,26 +11,339 @@ in counterflow they follow those who go the same way.
 People look around at fixed times, the multiples of `every`, and walk by what they saw until the next of these times.
 The positions and goals that they saw are the memory of this wish. A checkpoint stores it, so a resumed run is
 bit-identical to an uninterrupted one.
+
+Gaussians around people make the densities. They solve the heat equation with a point mass at each person at the start,
+at the time at which the Gaussian around a person far from walls has the standard deviation `width`. Walls let nothing
+through: the integral of the density is n in a corridor, too, and nobody affects the other side of a wall. A wall is
+represented by the links between nodes that it cuts, up to half a grid spacing away from its true position.
+
+A potential is found only as far as people need it. Fast marching finds its values in ascending order, so it can end
+once the nodes around all people with this goal are known. It runs on a window of the grid, the rectangle around these
+people and the goal, which is widened if the march comes to its border. What is found at a node depends neither on the
+window nor on where the march ended.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
-from jostle._tools.arrays import Array, Integers, finite
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.behaviour import Behaviour, check_wish, polar
-from jostle.crowds.floor import Density, Floor
-from jostle.crowds.potentials import MARGIN, Frame, Potential, potential
-from jostle.crowds.walk import HasWays, alike
-from jostle.crowds.ways import Ways, people_chunks
+from jostle.crowds.walk import alike
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
-from jostle.kernels.sharing import together
+from jostle.kernels.sharing import cut, together
+from jostle.kernels.threads import threads
+from jostle.plans.outlines import around, package
+from jostle.plans.plan import Plan
+from jostle.plans.ways import LAYERS, Grid, Ways, people_chunks, wider
+
+LARGEST_PART = 0.2
+"""Largest fraction of a difference that two neighbouring nodes exchange in one pass. Close to 1/4, odd and even nodes
+would keep different values; beyond 1/4, values would grow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """A grid on a plan, with the links between neighbouring nodes that no wall cuts.
+
+    >>> from jostle.plans.plan import Plan
+    >>> plan = Plan([(0, 0), (6, 0), (6, 2), (0, 2)], exits={"east": ((6, 0.5), (6, 1.5))})
+    >>> floor = Floor.on(plan, plan.ways(0.2, spacing=0.1).grid)
+    >>> found = floor.density(np.array([[3.0, 0.3], [1.0, 1.0]]), 0.35)
+    >>> round(float(found.sum() * 0.1**2), 9), float(found.max().round(2))     # two people; 1.3 far from walls
+    (2.0, 1.99)
+    """
+
+    grid: Grid
+    east: Booleans
+    """(nx, ny) whether node (i, j) and node (i + 1, j) are on the same side of all walls."""
+    north: Booleans
+    """(nx, ny) whether node (i, j) and node (i, j + 1) are on the same side of all walls."""
+    inside: Booleans
+    """(nodes,) whether each node is in the plan."""
+
+    @staticmethod
+    def on(plan: Plan, grid: Grid) -> Floor:
+        """The links of a grid on a plan."""
+        shapely = package("shapely")
+        outlines = shapely.get_parts(shapely.boundary(around(plan.columns))) if len(plan.columns) else []
+        walls = np.array([*shapely.linestrings(plan.walls), *outlines])
+        points = shapely.get_coordinates(shapely.segmentize(walls, grid.step / 2.0))
+        index = np.floor((points - grid.lower) / grid.step + 0.5).astype(np.int64)
+        around_them = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1], indexing="ij"), axis=-1).reshape(-1, 2)
+        near = np.unique((index[:, None] + around_them).reshape(-1, 2), axis=0)
+        near = near[((near >= 0) & (near < np.array(grid.shape))).all(axis=1)]
+        tree, start = shapely.STRtree(walls), grid.lower + grid.step * near
+        links = []
+        for axis in range(2):
+            end = start + grid.step * np.eye(2)[axis]
+            lines = shapely.linestrings(np.stack([start, end], axis=1))
+            cut = np.unique(tree.query(lines, predicate="intersects")[0])
+            open_ones = np.ones(grid.shape, dtype=bool)
+            open_ones[tuple(near[cut].T)] = False
+            links.append(open_ones)
+        return Floor(grid, links[0], links[1], np.asarray(shapely.contains_xy(plan.area, grid.nodes())))
+
+    def density(self, q: Array, width: float) -> Array:
+        """(nx, ny) people per unit area at the nodes; people outside the grid do not count."""
+        found = np.zeros(self.grid.shape)
+        for window, part in self.densities([q], width):
+            found[window.slices] = part
+        return found
+
+    def densities(self, groups: Sequence[Array], width: float) -> list[tuple[Window, Array]]:
+        """The densities of groups of people, each in the window of the grid outside of which it is zero.
+
+        All threads share the work; the densities do not depend on their number.
+        """
+        grid = self.grid
+        variance = (width / grid.step) ** 2 / 2.0
+        passes = int(np.ceil(variance / LARGEST_PART))
+        amounts = [self._amounts(q, passes) for q in groups]
+        found = [np.zeros(window.shape) for window, _ in amounts]
+        count = -(-threads() // max(len(groups), 1))
+        pieces = [
+            (*one, out, variance / passes, passes, *rows)
+            for one, out in zip(amounts, found, strict=True)
+            if out.size
+            for rows in cut(len(out), max(1, min(count, len(out) // (2 * passes))))
+        ]
+        together(self._spread, pieces)
+        return [(window, out) for (window, _), out in zip(amounts, found, strict=True)]
+
+    def _amounts(self, q: Array, passes: int) -> tuple[Window, Array]:
+        """The window that people at q can affect in some passes, and what each of its nodes has of them at first."""
+        grid, area = self.grid, self.grid.step**2
+        x = (q - grid.lower) / grid.step
+        x = x[((x >= 0.0) & (x < np.array(grid.shape) - 1.0)).all(axis=1)]
+        if len(x) == 0:
+            return Window((0, 0), (0, 0)), np.zeros((0, 0))
+        low = np.floor(x)
+        part, cells = x - low, low.astype(np.int64)
+        window = Window.between(cells.min(axis=0) - passes, cells.max(axis=0) + 2 + passes, grid.shape)
+        i, j = (cells - window.low).T
+        nodes, shares = [], []
+        for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            nodes.append((i + a) * window.shape[1] + j + b)
+            shares.append(np.abs(1 - a - part[:, 0]) * np.abs(1 - b - part[:, 1]) / area)
+        size = window.shape[0] * window.shape[1]
+        amount = np.asarray(np.bincount(np.concatenate(nodes), np.concatenate(shares), size), dtype=float)
+        return window, amount.reshape(window.shape)
+
+    def _spread(
+        self, window: Window, amount: Array, out: Array, part: float, passes: int, first: int, last: int
+    ) -> None:
+        """Fill rows of a density. They depend on as many rows on both sides as there are passes."""
+        rows = slice(max(first - passes, 0), min(last + passes, len(amount)))
+        low, high = window.low[0] + rows.start, window.low[0] + rows.stop
+        east, north = (np.ascontiguousarray(one[low:high, window.slices[1]]) for one in (self.east, self.north))
+        found = kernels_for(amount).spread(amount[rows], east, north, part, passes)
+        out[first:last] = found[first - rows.start : last - rows.start]
+
+
+class Window(NamedTuple):
+    """A rectangle of nodes of a grid: rows low[0] to high[0] - 1, columns low[1] to high[1] - 1."""
+
+    low: tuple[int, int]
+    high: tuple[int, int]
+
+    @staticmethod
+    def between(low: Integers, high: Integers, shape: tuple[int, int]) -> Window:
+        """The part of a rectangle that lies on a grid of the given shape."""
+        a, b = np.clip(low, 0, shape), np.clip(high, 0, shape)
+        return Window((int(a[0]), int(a[1])), (int(b[0]), int(b[1])))
+
+    @staticmethod
+    def around(some: Booleans) -> Window:
+        """The smallest rectangle that contains some nodes (nx, ny)."""
+        rows, columns = (np.flatnonzero(some.any(axis=axis)) for axis in (1, 0))
+        if len(rows) == 0:
+            return Window((0, 0), (0, 0))
+        return Window((int(rows[0]), int(columns[0])), (int(rows[-1]) + 1, int(columns[-1]) + 1))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.high[0] - self.low[0], self.high[1] - self.low[1]
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """The rows and columns of the grid."""
+        return slice(self.low[0], self.high[0]), slice(self.low[1], self.high[1])
+
+
+class Density(NamedTuple):
+    """The density of all people, and of the people of each goal."""
+
+    total: Array
+    """(nx, ny) people per unit area."""
+    groups: dict[int, tuple[Window, Array]]
+    """Densities by goal, each in the window outside of which it is zero."""
+
+    @staticmethod
+    def of(floor: Floor, q: Array, goal: Integers, width: float) -> Density:
+        """The densities of people at q with the given goals."""
+        goals = np.unique(goal)
+        found = floor.densities([q[goal == one] for one in goals], width)
+        total = np.zeros(floor.grid.shape)
+        for window, part in found:
+            total[window.slices] += part
+        return Density(total, dict(zip(goals.tolist(), found, strict=True)))
+
+    def cost(self, goal: int, window: Window, own: float, others: float) -> Array:
+        """(rows, columns) 1 + own rho_own + others rho_others in a window; rho_own is the density of a goal."""
+        cost = 1.0 + others * self.total[window.slices]
+        if goal in self.groups:
+            other, density = self.groups[goal]
+            low, high = np.maximum(window.low, other.low), np.minimum(window.high, other.high)
+            if (low < high).all():
+                here = tuple(slice(a - c, b - c) for a, b, c in zip(low, high, window.low, strict=True))
+                there = tuple(slice(a - c, b - c) for a, b, c in zip(low, high, other.low, strict=True))
+                cost[here] += (own - others) * density[there]
+        return np.maximum(cost, 1.0)
+
+
+SOURCE = 2.5
+"""Distance from a goal, in grid spacings, within which nodes keep the shortest distance and the shortest path."""
+NEEDED = LAYERS
+"""Number of nodes around a cell, in each direction, on which the directions in the cell depend."""
+SLACK = 8.0
+"""Distance, in grid spacings at the highest cost, by which a march goes on after the last node that people need."""
+MARGIN = 64
+"""Number of nodes around people and goal that the window of a goal has at first."""
+SPARE_MARGIN = 16
+"""Number of nodes that the next window of a goal has beyond those that the last march reached."""
+
+
+class Frame(NamedTuple):
+    """The part of the potential of a goal that does not depend on people."""
+
+    nodes: Integers
+    """(k, 2) nodes at the goal, which keep the shortest distance and the shortest path."""
+    values: Array
+    """(k,) their distances."""
+    layers: list[tuple[Integers, Array]]
+    """For each layer of nodes along the walls: nodes (k, 2), and weights (k, 9) of the square of nodes around each."""
+
+    @staticmethod
+    def of(ways: Ways, goal: int, inside: Booleans) -> Frame:
+        """The frame of a goal."""
+        shape, distance = ways.grid.shape, ways.distance[goal].astype(float)
+        free = np.isfinite(distance)
+        least = distance.min(initial=np.inf, where=free)
+        source = np.flatnonzero(free & (distance <= least + SOURCE * ways.grid.step))
+        known, layers = free, []
+        square = np.add.outer(shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
+        for _ in range(LAYERS):
+            wide = wider(ways.grid, known)
+            new = np.flatnonzero(wide & ~known)
+            new = new[inside[new]]
+            weight = known[new[:, None] + square].astype(float)
+            weight /= weight.sum(axis=1, keepdims=True)
+            layers.append((_places(new, shape), weight))
+            known = wide
+        return Frame(_places(source, shape), distance[source] - least, layers)
+
+
+class Potential(NamedTuple):
+    """The directions of the quickest paths to a goal in a window of the grid; NaN where they are not known."""
+
+    window: Window
+    direction: Array
+    """(rows, columns, 2) unit vectors."""
+    margin: int
+    """Number of nodes around people and goal that were needed, with some to spare."""
+
+
+def potential(
+    ways: Ways,
+    goal: int,
+    frame: Frame,
+    density: Density,
+    weights: tuple[float, float],
+    cells: Integers | None,
+    margin: int,
+) -> Potential:
+    """The quickest paths of people in the given cells (n, 2), or on the whole grid if these are None.
+
+    `weights` are those of people with the same goal and of all others. The first window has `margin` nodes around the
+    people and the goal.
+    """
+    shape, step = ways.grid.shape, ways.grid.step
+    needed = frame.nodes if cells is None else np.concatenate([cells - NEEDED, cells + 1 + NEEDED, frame.nodes])
+    least, most = needed.min(axis=0, initial=max(shape)), needed.max(axis=0, initial=0)
+    while True:
+        window = (
+            Window.between(least - margin, most + 1 + margin, shape) if cells is not None else Window((0, 0), shape)
+        )
+        free = np.isfinite(ways.distance[goal].reshape(shape)[window.slices])
+        start = np.full(window.shape, np.inf)
+        goal_nodes = tuple((frame.nodes - window.low).T)
+        start[goal_nodes] = frame.values
+        cost = density.cost(goal, window, *weights)
+        wanted = None if cells is None else _around(cells, window)
+        d = kernels_for(cost).marched(free, start, step, cost, wanted, SLACK * step * float(cost.max()))
+        known = np.isfinite(d)
+        if not _on_border(known, window, shape):
+            break
+        margin *= 2
+    free[goal_nodes] = False
+    if cells is None:
+        free &= known
+    static = ways.direction[(goal, *window.slices)].astype(float)
+    direction = kernels_for(d).descent(d, step, free, static).reshape(*window.shape, 2)
+    _fill_layers(direction, frame, window, shape)
+    reached = Window.around(known)
+    spare = max([0, *(least - window.low - reached.low), *(reached.high - (most + 1 - np.array(window.low)))])
+    return Potential(window, direction, int(spare) + SPARE_MARGIN)
+
+
+def _places(nodes: Integers, shape: tuple[int, int]) -> Integers:
+    """(k, 2) rows and columns of nodes (k,)."""
+    return np.stack(np.divmod(nodes, shape[1]), axis=1)
+
+
+def _around(cells: Integers, window: Window) -> Booleans:
+    """(rows, columns) whether directions in the cells (n, 2) depend on each node of the window."""
+    some = np.zeros(window.shape, dtype=bool)
+    flat, offsets = some.ravel(), np.arange(-NEEDED, NEEDED + 2)
+    rows, columns = (
+        np.clip(one[:, None] + offsets, 0, size - 1)
+        for one, size in zip((cells - window.low).T, window.shape, strict=True)
+    )
+    for row in (rows * window.shape[1]).T:
+        for column in columns.T:
+            flat[row + column] = True
+    return some
+
+
+def _on_border(known: Booleans, window: Window, shape: tuple[int, int]) -> bool:
+    """Whether a known node lies on the border of the window, where the grid goes on."""
+    sides = (known[0], known[:, 0], known[-1], known[:, -1])
+    goes_on = (*(low > 0 for low in window.low), *(high < size for high, size in zip(window.high, shape, strict=True)))
+    return any(bool(side.any()) for side, more in zip(sides, goes_on, strict=True) if more)
+
+
+def _fill_layers(direction: Array, frame: Frame, window: Window, shape: tuple[int, int]) -> None:
+    """Fill the layers along the walls with the means of the nodes around them; NaN at a border of the window."""
+    values = direction.reshape(-1).view(complex)
+    square = np.add.outer(window.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
+    for places, weights in frame.layers:
+        local = places - window.low
+        inner = ((local > 0) & (local < np.array(window.shape) - 1)).all(axis=1)
+        new = local[inner, 0] * window.shape[1] + local[inner, 1]
+        values[new] = np.einsum("nk,nk->n", weights[inner], values[new[:, None] + square])
+        edge = local[~inner & ((local >= 0) & (local < window.shape)).all(axis=1)]
+        direction[tuple(edge.T)] = np.nan
+
 
 OWN_WEIGHT, OTHERS_WEIGHT = 0.8, 4.0
 """Default weights of the densities of people with the same goal and of all others (m2)."""
@@ -61,70 +374,8 @@ NEVER = -(2**53)
 """The number of people who have not looked around yet."""
 
 
-@check_arguments
-def quickest(
-    wish: Wish,
-    plan: HasWays,
-    radii: ArrayLike,
-    *,
-    own: NotNegative = OWN_WEIGHT,
-    others: NotNegative = OTHERS_WEIGHT,
-    width: Positive = DENSITY_WIDTH,
-    every: Positive = LOOK_EVERY,
-) -> Wish:
-    """People walk the quickest way to their goal, which avoids crowded places.
-
-    Their potential has |grad d| = 1 + own rho_own + others rho_others. People who wait on purpose, or have no way
-    through open gates, keep the direction of the wish inside.
-
-    Parameters
-    ----------
-    wish : Wish
-        A wish with exits, such as ``plan.walk(...)``.
-    plan : Plan
-        The floor plan of the wish.
-    radii : float or array_like, shape (n,)
-        Radii of people (m), one for all or one for each.
-    own : float, default 0.8
-        Weight of the density of people with the same goal (m2), 0 or more.
-    others : float, default 4.0
-        Weight of the density of all other people (m2), 0 or more.
-    width : float, default 0.35
-        Standard deviation of the Gaussian around each person that makes the density (m).
-    every : float, default 0.5
-        Time after which people look around again (s).
-
-    Returns
-    -------
-    Wish
-        The wish with the same speeds and the new directions.
-
-    Raises
-    ------
-    InvalidValue
-        If the wish has no exits, or not those of the plan, or if a radius is not positive.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
-    >>> q = np.array([[4.0, 1.4], [5.0, 1.5]])
-    >>> wish = quickest(plan.walk(radius=0.2, speed=[1.0, 0.0]), plan, 0.2)
-    >>> wish(0.0, q).round(1).tolist()                # the second person stands
-    [[0.5, -0.8], [0.0, 0.0]]
-    """
-    check_wish(wish, "quickest")
-    if not wish.goals:
-        raise InvalidValue("quickest needs a wish that knows paths to exits, such as plan.walk(...), not a FreeWish")
-    size = finite(radii, "radii")
-    if not (size > 0.0).all() or size.ndim > 1:
-        raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
-    weights = Weights(float(own), float(others), float(width))
-    return Quickest(wish, plan, size, weights, float(every))
-
-
 class Weights(NamedTuple):
-    """The weights and the width of densities; see `quickest`."""
+    """The weights and the width of densities; see `Quickest`."""
 
     own: float
     others: float
@@ -145,24 +396,78 @@ LAST = 2
 """Number of attempts to find a potential only as far as people need it, before it is found on the whole grid."""
 
 
+@check_arguments
 class Quickest(Behaviour):
-    """See `quickest`."""
+    """People walk the quickest way to their goal, which avoids crowded places.
+
+    Their potential has |grad d| = 1 + own rho_own + others rho_others. People who wait on purpose, or have no way
+    through open gates, keep the direction of the wish inside.
+
+    Parameters
+    ----------
+    wish : Wish
+        A wish with exits, such as ``jo.crowds.walk(plan, ...)``.
+    plan : Plan
+        The floor plan of the wish.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    own : float, default 0.8
+        Weight of the density of people with the same goal (m2), 0 or more.
+    others : float, default 4.0
+        Weight of the density of all other people (m2), 0 or more.
+    width : float, default 0.35
+        Standard deviation of the Gaussian around each person that makes the density (m).
+    every : float, default 0.5
+        Time after which people look around again (s).
+
+    Raises
+    ------
+    InvalidValue
+        If the wish has no exits, or not those of the plan, or if a radius is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
+    >>> q = np.array([[4.0, 1.4], [5.0, 1.5]])
+    >>> wish = Quickest(jo.crowds.walk(plan, radius=0.2, speed=[1.0, 0.0]), plan, 0.2)
+    >>> wish(0.0, q).round(1).tolist()                # the second person stands
+    [[0.5, -0.8], [0.0, 0.0]]
+    """
 
     notes: ClassVar[type[Any]] = Seen
 
-    def __init__(self, wish: Wish, plan: HasWays, radii: Array, weights: Weights, every: float):
+    def __init__(
+        self,
+        wish: Wish,
+        plan: Plan,
+        radii: ArrayLike,
+        *,
+        own: NotNegative = OWN_WEIGHT,
+        others: NotNegative = OTHERS_WEIGHT,
+        width: Positive = DENSITY_WIDTH,
+        every: Positive = LOOK_EVERY,
+    ):
+        check_wish(wish, "Quickest")
+        if not wish.goals:
+            raise InvalidValue(
+                "Quickest needs a wish that knows paths to exits, such as jo.crowds.walk(plan, ...), not a FreeWish"
+            )
+        size = finite(radii, "radii")
+        if not (size > 0.0).all() or size.ndim > 1:
+            raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
         if set(getattr(wish.remembers, "_fields", ())) & set(Seen._fields):
-            raise InvalidValue("quickest cannot wrap a wish that was made with quickest")
+            raise InvalidValue("Quickest cannot wrap a wish that was made with Quickest")
         super().__init__(wish)
-        self.plan, self.weights, self.every = plan, weights, every
-        self.sizes, self.group = alike(radii)
+        self.plan, self.weights, self.every = plan, Weights(float(own), float(others), float(width)), float(every)
+        self.sizes, self.group = alike(size)
         """The radius of each size of people, and the number () or (n,) of the size of each person."""
         self.stops = {goal.name: goal.passable for goal in wish.goals[wish.eligible :]}
         ways = self._ways(0, np.zeros((0, 2, 2)))
         names, known = ([one.name for one in goals] for goals in (wish.goals, ways.goals))
         if names != known:
             raise InvalidValue(
-                f"the goals of the wish are {names}, those of the plan {known}: give quickest the plan of the wish"
+                f"the goals of the wish are {names}, those of the plan {known}: give Quickest the plan of the wish"
             )
         self.floor = Floor.on(plan, ways.grid)
         self._frames: dict[Key, Frame] = {}
@@ -184,7 +489,7 @@ class Quickest(Behaviour):
         if seen is not None and (
             seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals)
         ):
-            raise InvalidValue("the memory of quickest must have a place and a goal for each person")
+            raise InvalidValue("the memory of Quickest must have a place and a goal for each person")
         self._look(None if seen is None or seen.number == NEVER else seen)
 
     def _look(self, seen: Seen | None) -> None:

@@ -1,330 +1,62 @@
-"""Stairs between floors that are drawn side by side in the plane.
+"""People on stairs and in lifts: how fast they walk there, how they come to the other floor, and the doors of lifts.
 
-The stairs are a corridor that leaves one floor through a segment and is as long as the way up or down. People who reach
-its end are moved to the other floor, in front of another segment, as soon as there is room; until then they wait on the
-stairs. Where stairs are used in both directions, people who reach the segment on the other floor are moved to the end
-of the corridor in the same way. A resumed run needs nothing but the positions of people, which checkpoints store.
+People who reach the end of stairs are moved to the other floor, in front of another segment, as soon as there is room;
+until then they wait on the stairs. Where stairs are used in both directions, people who reach the segment on the other
+floor are moved to the end of the corridor in the same way. A resumed run needs nothing but the positions of people,
+which checkpoints store.
+
+The cabin of a lift is the corridor of its `Link`. At the time of a trip the doors close; people whose centre is in the
+cabin ride, and step off when the lift arrives at the other floor. The doors are open again when the lift has come back.
+A closed door is a half-plane for the centre of each person: on the side on which the person was when it closed. It
+therefore closes exactly at its time even if somebody stands in the doorway, and pushes nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import NotNegative, Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, dot
-from jostle.crowds.outlines import a_segment
+from jostle._tools.arrays import Array, Booleans, Integers, squares
+from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
+from jostle.plans.links import Passage, passages
+from jostle.plans.plan import Plan
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.presence import Presence
+from jostle.sets.surfaces import Crossing, Step
+from jostle.sets.walls import HalfSpace
 
-STAIR_PACES = {"up": 0.610 / 1.34, "down": 0.694 / 1.34}
-"""Horizontal walking speed on stairs relative to level ground (Weidmann 1993: 0.610 m/s upwards and 0.694 m/s
-downwards, 1.34 m/s on level ground)."""
-BACK = " (back)"
-"""Suffix of the name of stairs for the way against their direction."""
 ARRIVED = 0.05
 """Distance from the end of the stairs, in radii, at which a person has arrived."""
 CLEAR = 1e-9
 """Gap between people who step off the stairs and the wall behind them, in radii."""
+OPEN = 0
+"""The phase of a lift that people may enter; the other phases are those of `Link.phase`."""
+DEEPEST = 0.05
+"""A person who is pushed farther behind a closed door than this, in radii, has passed it."""
 
 
-LIFT_TIME_TOLERANCE = 1e-9
-"""Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
+@dataclass(frozen=True, eq=False)
+class StairPaces(Behaviour):
+    """People on stairs walk at the pace of these times the speed that they would have on level ground; see `Link`.
 
-
-class Shaft(NamedTuple):
-    """The corridor of a link, with its corners (4, 2) and walls (3, 2, 2)."""
-
-    corners: Array
-    walls: Array
-    outward: Array
-    """(2,) unit vector along the corridor, out of the first floor."""
-    inward: Array
-    """(2,) unit vector into the other floor at its end."""
-
-
-@check_arguments
-@dataclass(frozen=True, eq=False, init=False)
-class Link:
-    """Stairs from a segment of one floor to a segment of another, or a lift.
-
-    A person of radius r and speed v is on the stairs for (length - r) / v if nobody is in the way and the pace is 1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the stairs.
-    start : array_like, shape (2, 2)
-        Ends of the segment on the boundary of the first floor (m).
-    end : array_like, shape (2, 2)
-        Ends of the segment on the boundary of the other floor (m), as wide as `start`.
-    length : float
-        Length of the stairs (m), positive.
-    pace : float or str, default 1.0
-        Walking speed on the flights relative to level ground, from start to end; "up" or "down" for the values of
-        Weidmann 1993, which are exchanged for people who walk back.
-    flights : array_like, shape (k, 2), optional
-        Intervals (from, to) with steps, along the length (m); between them are level landings. None means that the
-        whole length has steps.
-    both : bool, default False
-        True for stairs that people use in both directions.
-    every : float, optional
-        Time between two trips of a lift (s): the corridor is its cabin, and everyone in it is moved to the other floor
-        at once; people for whom there is no room wait for the next trip. None means stairs.
-    travel : float, default 0.0
-        Time that a lift moves from one floor to the other (s), and the same time back.
-    doors : float, default 0.0
-        Time in which the doors of a lift open, and in which they close (s).
-
-    Attributes
-    ----------
-    ride : float
-        Time from the departure of a lift until people step off, travel + 2 doors (s). Nobody enters or leaves the cabin
-        until the lift has come back, 2 ride after the departure.
-
-    Raises
-    ------
-    InvalidValue
-        If the segments differ in width, if a value is out of range, if a lift has a pace or two directions, or if it is
-        to leave again before it has come back.
-
-    Examples
-    --------
-    >>> Link("up", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0).length
-    6.0
-    >>> stairs = Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0, pace="down", flights=[(0, 2), (4, 6)])
-    >>> stairs.pace_at(np.array([1.0, 3.0]), back=False).round(3).tolist()
-    [0.518, 1.0]
-    >>> lift = Link("lift", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=1.5, every=40.0, travel=8.0, doors=2.0)
-    >>> lift.ride, [lift.phase(t) for t in (39.0, 40.0, 52.0, 64.0)]
-    (12.0, [0, 1, 2, 0])
+    This holds for crowds, too: with the same gaps between them people on stairs are slower by the same factor, so the
+    flow over stairs is the smaller, the smaller the pace is. It is near that of Weidmann 1993 (`python
+    benchmarks/validation.py`). A crowd on a plan whose stairs have a pace has this behaviour around its wish.
     """
 
-    name: str
-    start: Array
-    end: Array
-    length: float
-    pace: float | str
-    flights: Array
-    both: bool
-    every: float | None
-    travel: float
-    doors: float
+    plan: Plan
 
-    def __init__(
-        self,
-        name: str,
-        start: Any,
-        end: Any,
-        *,
-        length: float,
-        pace: float | str = 1.0,
-        flights: ArrayLike | None = None,
-        both: bool = False,
-        every: Positive | None = None,
-        travel: NotNegative = 0.0,
-        doors: NotNegative = 0.0,
-    ):
-        first, last = a_segment(start, f"start of link {name!r}"), a_segment(end, f"end of link {name!r}")
-        widths = [float(np.linalg.norm(ends[1] - ends[0])) for ends in (first, last)]
-        if abs(widths[0] - widths[1]) > 1e-6 * widths[0]:
-            raise InvalidValue(f"link {name!r} is {widths[0]:g} wide at its start and {widths[1]:g} at its end")
-        if not 0.0 < length < np.inf:
-            raise InvalidValue(f"length of link {name!r} must be positive, not {length}")
-        if pace not in STAIR_PACES if isinstance(pace, str) else not 0.0 < pace < np.inf:
-            raise InvalidValue(f'pace of link {name!r} must be a positive number, "up" or "down", not {pace!r}')
-        steps = np.array([[0.0, length]] if flights is None else flights, dtype=float)
-        if (
-            steps.ndim != 2
-            or steps.shape[1:] != (2,)
-            or not (steps[:, 0] < steps[:, 1]).all()
-            or not (steps.min(initial=0.0) >= 0.0 and steps.max(initial=0.0) <= length)
-        ):
-            raise InvalidValue(f"flights of link {name!r} must be intervals (from, to) within its length {length:g}")
-        if every is not None and both:
-            raise InvalidValue(
-                f"link {name!r} is a lift (every={every:g}) and goes one way: add another link for the way back"
-            )
-        if every is not None and pace != 1.0:
-            raise InvalidValue(f"link {name!r} is a lift, in which nobody walks: leave out pace")
-        if every is None and (travel or doors):
-            raise InvalidValue(
-                f"link {name!r} has a travel time or doors, but no time between two trips: give a lift every="
-            )
-        values = {"name": name, "start": first, "end": last, "length": float(length), "pace": pace, "flights": steps}
-        values |= {"both": bool(both), "every": every, "travel": float(travel), "doors": float(doors)}
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
-        if every is not None and not 2.0 * self.ride < every:
-            raise InvalidValue(
-                f"the lift {name!r} is to leave every {every:g} s, but with travel={travel:g} and doors={doors:g} it "
-                f"is back only after {2.0 * self.ride:g} s: give every= more than that"
-            )
-
-    @property
-    def ride(self) -> float:
-        """Time from the departure of a lift until people step off (s)."""
-        return self.travel + 2.0 * self.doors
-
-    def phase(self, t: float) -> int:
-        """What a lift does at a time.
-
-        Parameters
-        ----------
-        t : float
-            Time of the run (s).
-
-        Returns
-        -------
-        int
-            0 if people may enter, 1 while they ride, 2 while the lift comes back without letting anybody in.
-        """
-        if self.every is None:
-            return 0
-        left, arrived, back = (_times(t - after, self.every) for after in (0.0, self.ride, 2.0 * self.ride))
-        return 1 if left > arrived else 2 if arrived > back else 0
-
-    def arrives(self, t: float, duration: float) -> bool:
-        """Tell whether a lift arrives at the other floor in a step.
-
-        Parameters
-        ----------
-        t : float
-            Time at the end of the step (s).
-        duration : float
-            Length of the step (s).
-
-        Returns
-        -------
-        bool
-            True if people step off.
-        """
-        since = t - self.ride
-        return self.every is not None and _times(since, self.every) > _times(since - duration, self.every)
-
-    def pace_at(self, depth: Array, *, back: bool) -> Array:
-        """The pace at several depths along the stairs.
-
-        Parameters
-        ----------
-        depth : ndarray, shape (n,)
-            Distances from the start along the stairs (m).
-        back : bool
-            True for people who walk from the end to the start.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Walking speeds relative to level ground.
-        """
-        pace = self.pace
-        if isinstance(pace, str):
-            pace = STAIR_PACES[pace if not back else "down" if pace == "up" else "up"]
-        on_steps = ((depth[:, None] >= self.flights[:, 0]) & (depth[:, None] <= self.flights[:, 1])).any(axis=1)
-        return np.where(on_steps, pace, 1.0)
-
-    def shaft(self, outward: Array, inward: Array) -> Shaft:
-        """The corridor of the stairs.
-
-        Parameters
-        ----------
-        outward : ndarray, shape (2,)
-            Unit vector in which it leaves the first floor.
-        inward : ndarray, shape (2,)
-            Unit vector in which it enters the other floor.
-
-        Returns
-        -------
-        Shaft
-            The corridor with its corners and walls.
-        """
-        a, b = self.start
-        far_a, far_b = a + self.length * outward, b + self.length * outward
-        walls = np.array([[a, far_a], [far_a, far_b], [far_b, b]])
-        return Shaft(np.array([a, far_a, far_b, b]), walls, outward, inward)
-
-    def landing(self, shaft: Shaft, part: Array, depth: Array) -> Array:
-        """The places on the other floor where people step off the stairs.
-
-        Parameters
-        ----------
-        shaft : Shaft
-            The corridor of the stairs.
-        part : ndarray, shape (n,)
-            Positions along `end`, from 0 to 1.
-        depth : ndarray, shape (n,)
-            Distances from `end` into the other floor (m).
-
-        Returns
-        -------
-        ndarray, shape (n, 2)
-            The places (m).
-        """
-        along = self.end[1] - self.end[0]
-        return np.asarray(self.end[0] + part[:, None] * along + depth[:, None] * shaft.inward)
-
-
-class Passage(NamedTuple):
-    """A way over stairs, in one direction."""
-
-    name: str
-    link: Link
-    shaft: Shaft
-    back: bool
-
-    def goal(self, radius: float) -> tuple[Array, Array]:
-        """The segment (2, 2) where people arrive before they are moved to the other side, and their direction."""
-        if self.back:
-            return self.link.end + radius * self.shaft.inward, -self.shaft.inward
-        return self.link.start + (self.link.length - radius) * self.shaft.outward, self.shaft.outward
-
-    def places(self, part: Array, depth: Array) -> Array:
-        """(n, 2) places where people step off, at a part (n,) of the width and a distance (n,) from the wall behind."""
-        if not self.back:
-            return self.link.landing(self.shaft, part, depth)
-        along = self.link.start[1] - self.link.start[0]
-        inside = (self.link.length - depth)[:, None] * self.shaft.outward
-        return np.asarray(self.link.start[0] + part[:, None] * along + inside)
-
-    def where(self, q: Array) -> tuple[Array, Array]:
-        """(n,) part of the width and (n,) distance from the wall at which people arrive."""
-        start, end = self.link.end if self.back else self.link.start
-        along = end - start
-        part = dot(q - start, along) / float(along @ along)
-        if self.back:
-            return part, dot(q - start, self.shaft.inward)
-        return part, self.link.length - dot(q - start, self.shaft.outward)
-
-    def inside(self, q: Array) -> Booleans:
-        """(n,) whether each person is on the stairs, or in front of their end on the way back."""
-        part, left = self.where(q)
-        return np.asarray((part > 0.0) & (part < 1.0) & (left > 0.0) & (left < self.link.length))
-
-
-def passages(links: Mapping[str, Link], shafts: Mapping[str, Shaft]) -> list[Passage]:
-    """All passages over stairs: that of each link, and the way back where people use it in both directions."""
-    found = []
-    for name, link in links.items():
-        found.append(Passage(name, link, shafts[name], False))
-        if link.both:
-            found.append(Passage(name + BACK, link, shafts[name], True))
-    return found
-
-
-class Walks(Protocol):
-    """The part of a wish that stairs need: where people go, and the length of the way."""
-
-    def chosen(self, q: Array) -> Integers:
-        """(n,) number of the goal of each person."""
-
-    def distance(self, q: Array, goal: Integers) -> Array:
-        """(n,) length of the way; infinite where there is none."""
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        pace = self.plan.paces(q, wished)
+        return wished if (pace == 1.0).all() else pace[:, None] * wished
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,7 +70,7 @@ class Stairs:
     passage: Passage
     radii: Array
     within: ConstraintSet
-    wish: Walks | None
+    wish: Wish | None
     """The wish, on stairs that people use in both directions; it tells who wants to go on."""
     number: int
     """The number of the passage among the goals."""
@@ -377,6 +109,131 @@ class Stairs:
         return not (contacts.gap[own] < -contacts.tolerance()[own]).any()
 
 
-def _times(t: float, every: float) -> int:
-    """How often an interval has passed, up to round-off; 0 before it has passed for the first time."""
-    return max(int(np.floor(t / every + LIFT_TIME_TOLERANCE)), 0)
+class LiftStates(NamedTuple):
+    """The memory of the doors of lifts."""
+
+    phase: Integers
+    """(lifts,) phase of each lift, see `Link.phase`."""
+    inside: Booleans
+    """(lifts, n) whether each person was in the cabin when the phase began."""
+
+
+class LiftDoors:
+    """The doors of the lifts of a plan during a run: a change for `solve` that opens and closes them."""
+
+    remembers: ClassVar[type[Any]] = LiftStates
+
+    def __init__(self, lifts: Sequence[Passage], people: int):
+        self.lifts = tuple(lifts)
+        self.first = LiftStates(np.full(len(lifts), OPEN), np.zeros((len(lifts), people), dtype=bool))
+        self.memory: LiftStates = self.first
+
+    def remind(self, memory: LiftStates | None) -> None:
+        if memory is not None and memory.inside.shape != self.first.inside.shape:
+            lifts, people = self.first.inside.shape
+            raise InvalidValue(f"the memory of lifts must have {lifts} lifts and {people} people")
+        self.memory = self.first if memory is None else memory._replace(inside=np.asarray(memory.inside, dtype=bool))
+
+    def __call__(self, state: State) -> State:
+        phase = np.array([lift.link.phase(state.t) for lift in self.lifts])
+        if (phase == self.memory.phase).all():
+            return state
+        inside = self.memory.inside.copy()
+        for k in np.flatnonzero(phase != self.memory.phase):
+            now = self.lifts[k].inside(state.q)
+            inside[k] = now if self.memory.phase[k] == OPEN else now & inside[k]
+        self.memory = LiftStates(phase, inside)
+        return state
+
+
+class ClosedLifts(ConstraintSet):
+    """The positions in which nobody has passed the closed door of a lift."""
+
+    by_body = True
+
+    def __init__(self, doors: LiftDoors, radii: Array):
+        self.doors, self.radii = doors, radii
+        sides: list[ConstraintSet] = []
+        for lift in doors.lifts:
+            outward = lift.shaft.outward
+            level = float(lift.link.start[0] @ outward)
+            sides += [HalfSpace(outward, level, radii=0.0), HalfSpace(-outward, -level, radii=0.0)]
+        self.sides = Intersection(tuple(sides))
+        """The side of the cabin and the other side of each door."""
+        self.convex_gaps, self.moving, self.flat = True, False, False
+
+    def __repr__(self) -> str:
+        return f"doors of {len(self.doors.lifts)} lifts"
+
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        """One row for each person and closed door; the door does not hold people who are elsewhere.
+
+        Without a reach the rows depend on the doors alone and not on q, as searches for the nearest point require: the
+        gap of a person elsewhere is then the distance from the middle of the door.
+        """
+        contacts, memory = self.sides.near(t, q, reach), self.doors.memory
+        person, lift, cabin_side = _doorways(contacts)
+        held = (memory.phase[lift] != OPEN) & (memory.inside[lift, person] == cabin_side)
+        elsewhere = self._elsewhere(contacts, q)
+        if np.ndim(reach) > 0 or reach < np.inf:
+            rows = np.flatnonzero(held & ~elsewhere)
+        else:
+            rows = np.flatnonzero(held)
+            middles = np.array([one.link.start.mean(axis=0) for one in self.doors.lifts])
+            distance = np.sqrt(squares(q[person] - middles[lift]))
+            contacts = replace(contacts, gap=np.where(elsewhere, distance, contacts.gap))
+        return replace(contacts.only(rows), length=self.radii[person[rows]])
+
+    def _elsewhere(self, contacts: Contacts, q: Array) -> Booleans:
+        """(m,) which rows are of people beside the doorway, or farther behind the door than the cabin is deep."""
+        person, lift, _ = _doorways(contacts)
+        beside, depth = np.ones(len(lift), dtype=bool), np.array([one.link.length for one in self.doors.lifts])
+        for k, one in enumerate(self.doors.lifts):
+            part, _ = one.where(q)
+            beside[(lift == k) & ((part > 0.0) & (part < 1.0))[person]] = False
+        return beside | (contacts.gap <= -depth[lift])
+
+    def crossing(self, step: Step) -> Crossing | None:
+        """A person who passed a closed door by more than DEEPEST radii."""
+        if (self.doors.memory.phase == OPEN).all():
+            return None
+        start, end = step.ends
+        moved = np.sqrt(squares(end - start))
+        at_door = self.linearise(step.times[0], start, float(moved.max(initial=0.0)))
+        after, allowed = self.sides.linearise(step.times[1], end), DEEPEST * at_door.length
+        passed = np.flatnonzero(by_pair(after.pairs, after.gap, at_door.pairs) < -allowed)
+        if len(passed) == 0:
+            return None
+        person, lift, _ = (int(each[passed[0]]) for each in _doorways(at_door))
+        door = f"the closed door of the lift {self.doors.lifts[lift].name!r}"
+        return Crossing(person, door, float(moved[person]), float(allowed[passed[0]]))
+
+
+def _doorways(contacts: Contacts) -> tuple[Integers, Integers, Booleans]:
+    """Person and lift of each row, and whether the row holds the person on the side of the cabin."""
+    wall = -1 - contacts.pairs[:, 1]
+    return contacts.pairs[:, 0], wall // 2, wall % 2 == 0
+
+
+def with_lift_doors(within: ConstraintSet, plan: Plan, radii: Array) -> ConstraintSet:
+    """The positions of people, with the doors of lifts that are away for some time."""
+    lifts = _lifts(plan)
+    return within & ClosedLifts(LiftDoors(lifts, len(radii)), radii) if lifts else within
+
+
+def doors_of(within: ConstraintSet, plan: Plan) -> list[LiftDoors]:
+    """The doors that belong to a set; raises if there are none and a lift of the plan needs doors."""
+    sets = within.sets if isinstance(within, Intersection) else (within,)
+    found = [one.doors for one in sets if isinstance(one, ClosedLifts)]
+    lifts = _lifts(plan)
+    if lifts and not found:
+        raise InvalidValue(
+            f"the lift {lifts[0].name!r} has doors, which the admissible set of these people does not contain: make "
+            f"the people with jo.crowds.crowd"
+        )
+    return found
+
+
+def _lifts(plan: Plan) -> list[Passage]:
+    """The lifts of a plan that are away for some time."""
+    return [one for one in passages(plan.links, plan.shafts) if one.link.ride > 0.0]

@@ -29,8 +29,8 @@ from jostle._tools.plugins import Registry, suggestion
 from jostle.ensembles.measures import CURVES, MEASURES, Measure, found
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load, parse
-from jostle.scenarios.writing import path as written_path
-from jostle.scenarios.writing import value as written
+from jostle.scenarios.toml import path as written_path
+from jostle.scenarios.toml import value as written
 
 if TYPE_CHECKING:
     from jostle.scenarios import Scenario
@@ -82,12 +82,7 @@ class ScenarioSubject:
                 self.scenario(case, 0)
 
     def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
-        from jostle.macro import solve as solve_density
-        from jostle.run.solve import solve
-        from jostle.scenarios import Run
-
-        built = self.scenario(parameters, seed).build()
-        return solve(**built._asdict()) if isinstance(built, Run) else solve_density(**built._asdict())
+        return self.scenario(parameters, seed).build().solve()
 
     def identity(self) -> dict[str, str]:
         return {"scenario": self.text}

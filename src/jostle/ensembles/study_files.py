@@ -16,11 +16,10 @@ from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load
 from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, Table, Text, complain
 from jostle.scenarios.fields import Positive as PositiveNumber
-from jostle.scenarios.lines import lines
 from jostle.scenarios.messages import problems
 from jostle.scenarios.source import Source
-from jostle.scenarios.toml_texts import tables, text_of
-from jostle.scenarios.writing import value as written
+from jostle.scenarios.toml import lines, tables, text_of
+from jostle.scenarios.toml import value as written
 
 Names = Annotated[tuple[Text, ...], Field(strict=False)]
 Values = dict[str, Any]

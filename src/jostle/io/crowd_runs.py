@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
-
 import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
+from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 
 
-@runtime_checkable
-class HasPlan(Protocol):
-    """A problem of people on a floor plan, such as `crowds.Crowd`."""
-
-    plan: Any
-
-
-@runtime_checkable
-class HasStairs(Protocol):
-    """A floor plan with stairs: `links` by name, and the `shafts` in which people walk."""
-
-    area: Any
-    links: Any
-    shafts: Any
-
-
-def plan_of(sol: Solution) -> Any:
+def plan_of(sol: Solution) -> Plan | None:
     """The floor plan of a crowd, from the problem or from the file; None if it is unknown.
 
     >>> import jostle as jo
@@ -36,7 +19,8 @@ def plan_of(sol: Solution) -> Any:
     >>> plan_of(sol) is room
     True
     """
-    return sol.problem.plan if isinstance(sol.problem, HasPlan) else sol.facts.plan
+    found: Plan | None = getattr(sol.problem, "plan", None)
+    return sol.facts.plan if found is None else found
 
 
 def radii_in(sol: Solution, k: int) -> Array:

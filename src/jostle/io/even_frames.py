@@ -9,9 +9,9 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.io.areas import present, walkable
 from jostle.io.crowd_runs import planar
 from jostle.io.moves import Move, moves
+from jostle.plans.areas import present, walkable
 from jostle.result.solution import Solution
 
 SPACING_TOLERANCE = 1e-6

@@ -20,8 +20,9 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.io.areas import floors, present
-from jostle.io.crowd_runs import HasStairs, fastest, plan_of, planar, radii_in
+from jostle.io.crowd_runs import fastest, plan_of, planar, radii_in
+from jostle.plans.areas import floors, present
+from jostle.plans.plan import Plan
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 
@@ -114,7 +115,7 @@ def _wished(sol: Solution, t: float, q: Array, gone: Booleans) -> Array:
 class _Stairs(NamedTuple):
     """The data by which jumps are detected."""
 
-    plan: Any
+    plan: Plan | None
     """The floor plan with stairs, or None."""
     floors: tuple[Any, ...]
     """Polygons of the floors of the plan."""
@@ -123,8 +124,8 @@ class _Stairs(NamedTuple):
 
     @staticmethod
     def of(sol: Solution, plan: Any) -> _Stairs:
-        known = plan if isinstance(plan, HasStairs) else plan_of(sol)
-        known = known if isinstance(known, HasStairs) and known.links else None
+        known = plan if isinstance(plan, Plan) else plan_of(sol)
+        known = known if known is not None and known.links else None
         areas = () if known is None else tuple(floors(known.area))
         return _Stairs(known, areas, fastest(sol))
 
@@ -150,7 +151,7 @@ class _Stairs(NamedTuple):
         foot, landing = move.before.copy(), move.after.copy()
         for person in np.flatnonzero(jumped):
             if self.plan is not None:
-                foot[person], landing[person] = self._way(radii[person], move.before[person], move.after[person])
+                foot[person], landing[person] = _way(self.plan, radii[person], move.before[person], move.after[person])
         first, last = (np.linalg.norm(b - a, axis=1) for a, b in ((move.before, foot), (landing, move.after)))
         total = np.where(jumped, first + last, 1.0)
         part = np.where(jumped, np.where(total > 0.0, first / np.where(total > 0.0, total, 1.0), 0.5), 1.0)
@@ -161,16 +162,17 @@ class _Stairs(NamedTuple):
         at = np.where(move.gone[:, None], np.nan, landing)
         yield Move(change, move.end, at, np.where(move.gone[:, None], np.nan, move.after), nobody, jumped)
 
-    def _way(self, size: float, before: Array, after: Array) -> tuple[Array, Array]:
-        """The end of the stairs and the landing on the shortest way over stairs, for a person of this radius."""
-        found = []
-        for name, link in self.plan.links.items():
-            shaft = self.plan.shafts[name]
-            inner, outer = link.start + (link.length - size) * shaft.outward, link.end + size * shaft.inward
-            for first, last in ((inner, outer), (outer, inner)):  # stairs lead in both directions
-                foot, landing = _nearest(first, before, size), _nearest(last, after, size)
-                found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))
-        return min(found, key=lambda one: float(one[0]))[1:]
+
+def _way(plan: Plan, size: float, before: Array, after: Array) -> tuple[Array, Array]:
+    """The end of the stairs and the landing on the shortest way over stairs, for a person of this radius."""
+    found = []
+    for name, link in plan.links.items():
+        shaft = plan.shafts[name]
+        inner, outer = link.start + (link.length - size) * shaft.outward, link.end + size * shaft.inward
+        for first, last in ((inner, outer), (outer, inner)):  # stairs lead in both directions
+            foot, landing = _nearest(first, before, size), _nearest(last, after, size)
+            found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))
+    return min(found, key=lambda one: float(one[0]))[1:]
 
 
 def _nearest(segment: Array, x: Array, margin: float) -> Array:

@@ -26,10 +26,11 @@ import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.areas import needed, walkable
 from jostle.io.crowd_runs import plan_of
 from jostle.io.even_frames import People, frame_rate, frames, usual_rate
 from jostle.io.new_files import whole
+from jostle.plans.areas import walkable
+from jostle.plans.outlines import package
 from jostle.result.solution import Solution
 
 DATABASE_VERSION = 2
@@ -75,7 +76,7 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
     """
     found = frame_rate(sol) if rate is None else rate
     people = list(frames(sol, rate=rate, inside=inside))
-    pandas, pedpy = needed("pandas"), needed("pedpy")
+    pandas, pedpy = package("pandas"), package("pedpy")
     x, y = np.concatenate([one.place for one in people]).T
     if len(x) == 0:
         raise InvalidValue("nobody is present in any frame")

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arrays import Array
-from jostle.errors import BrokenFile, MissingPackage
+from jostle.errors import BrokenFile
 from jostle.io.hdf5 import data_set, inside, of_rows, rows
-from jostle.recorded_plans import RecordedGate, RecordedPlan, Stair
+from jostle.plans.openings import Gate
+from jostle.plans.plan import Plan
 from jostle.result.facts import Facts, Groups, SavedRods, Units
 
 PROBLEM = "jostle/problem"
@@ -70,7 +71,7 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "walls_move": facts.walls_move,
         "groups": None if groups is None else list(groups.names),
         "units": asdict(facts.units),
-        "plan": _plan(facts.plan),
+        "plan": facts.building.stored() if isinstance(facts.building, Plan) else facts.building,
     }
     if facts.weighted:
         said["weighted"] = True
@@ -80,8 +81,7 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         said["reaction"] = _short(facts.reaction)
     if facts.gates:
         said["gates"] = [
-            {"name": gate.name, "ends": gate.ends.tolist(), "open": _finite(gate.open), "most": gate.most}
-            for gate in facts.gates
+            {"at": gate.at, "open": _finite(np.asarray(gate.open)), "most": gate.most} for gate in facts.gates
         ]
     if rods := [rods for rods in facts.rods if rods.at_rest]:
         said["rods"] = [
@@ -111,39 +111,6 @@ def _flat(values: Array | None) -> Array:
     return np.zeros(0) if values is None else np.asarray(values, dtype=float).ravel()
 
 
-def _paces(link: Any) -> tuple[float, float]:
-    """The paces on the steps of stairs, from start to end and back; 1 without steps."""
-    middle = link.flights[:1].mean(axis=1)
-    forward, back = (float(link.pace_at(middle, back=way).sum()) if len(middle) else 1.0 for way in (False, True))
-    return forward, back
-
-
-def _plan(plan: Any) -> dict[str, Any] | None:
-    """The parts of a floor plan that a file stores; None if shapely is not installed."""
-    if plan is None:
-        return None
-    try:
-        wkt = plan.wkt if isinstance(plan, RecordedPlan) else plan.area.wkt
-    except MissingPackage:
-        return None
-    stairs = {
-        name: {
-            "start": link.start.tolist(), "end": link.end.tolist(), "length": float(link.length),
-            "outward": plan.shafts[name].outward.tolist(), "inward": plan.shafts[name].inward.tolist(),
-            "flights": link.flights.tolist(), "paces": _paces(link),
-            **({} if link.every is None else {"every": link.every, "travel": link.travel, "doors": link.doors}),
-        }
-        for name, link in plan.links.items()
-    }  # fmt: skip
-    return {
-        "area": wkt,
-        "exits": {name: np.asarray(ends).tolist() for name, ends in plan.exits.items()},
-        "stairs": stairs,
-        "doors": np.asarray(plan.doors).tolist(),
-        **({"labels": {name: at.tolist() for name, at in plan.labels.items()}} if plan.labels else {}),
-    }
-
-
 def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, walls: int | None) -> Facts:
     said = json.loads(arrays["text"].tobytes().decode())
     d, period = int(said["dimension"]), said["period"]
@@ -168,7 +135,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         force=arrays["force"].reshape(shape) if len(arrays["force"]) else None,
         groups=_groups(arrays["groups"], said["groups"]),
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
-        plan=_recorded(said["plan"]),
+        building=_building(said["plan"]),
         weighted=bool(said.get("weighted", False)),
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
@@ -177,11 +144,9 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
     )
 
 
-def _gate(said: dict[str, Any]) -> RecordedGate:
+def _gate(said: dict[str, Any]) -> Gate:
     times = [[-np.inf if a is None else float(a), np.inf if b is None else float(b)] for a, b in said["open"]]
-    most = None if said["most"] is None else int(said["most"])
-    ends = np.array(said["ends"], dtype=float).reshape(2, 2)
-    return RecordedGate(str(said["name"]), ends, np.array(times).reshape(-1, 2), most)
+    return Gate(str(said["at"]), open=times, most=None if said["most"] is None else int(said["most"]))
 
 
 def _rods(said: dict[str, Any], bodies: int, dimension: int) -> SavedRods:
@@ -212,32 +177,11 @@ def _groups(number: NDArray[Any], names: list[str] | None) -> Groups | None:
     return Groups(tuple(str(name) for name in names), number.astype(np.int64))
 
 
-def _two(paces: Any) -> tuple[float, float]:
-    forward, back = (float(pace) for pace in paces)
-    if not (0.0 < forward < np.inf and 0.0 < back < np.inf):
-        raise ValueError(f"paces of stairs {paces!r}")
-    return forward, back
-
-
-def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
-    if plan is None:
-        return None
-
-    def array(values: Any, *shape: int) -> Array:
-        return np.array(values, dtype=float).reshape(shape)
-
-    stairs = {
-        str(name): Stair(
-            array(one["start"], 2, 2), array(one["end"], 2, 2), float(one["length"]), array(one["outward"], 2),
-            array(one["inward"], 2), _two(one.get("paces", (1.0, 1.0))), array(one.get("flights", []), -1, 2),
-            None if one.get("every") is None else float(one["every"]), float(one.get("travel", 0.0)),
-            float(one.get("doors", 0.0)),
-        )
-        for name, one in plan["stairs"].items()
-    }  # fmt: skip
-    exits = {str(name): array(ends, 2, 2) for name, ends in plan["exits"].items()}
-    labels = {str(name): array(at, 2) for name, at in plan.get("labels", {}).items()}
-    return RecordedPlan(str(plan["area"]), exits, stairs, array(plan.get("doors", []), -1, 2, 2), labels)
+def _building(said: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The arguments of a floor plan; the plan is made when it is asked for."""
+    if said is not None and not {"rooms", "exits"} <= said.keys():
+        raise ValueError("a floor plan without rooms or exits")
+    return said
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> int:

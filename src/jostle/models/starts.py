@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Constant, Natural, check_arguments
+from jostle._tools.arguments import Constant, Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls, body_radii
@@ -238,6 +238,13 @@ def _saturated(space: Cell, radii: Array, left: Integers, tries: int) -> Invalid
 # The last axis is vertical, and the box may be open at the top. Points stay half a spacing away from the walls.
 
 
+DEFAULT_SPACING = 1.02
+"""Distance between neighbouring places of a lattice, in multiples of the largest diameter."""
+MAX_PLACES_IN_LAYER = 4_000_000
+"""Largest number of places in one layer of a lattice."""
+PLACES_PER_BALL = 1000
+"""Largest number of lattice places that are searched for each ball."""
+
 SPACING_TOLERANCE = 1e-9
 """Fraction of a spacing by which a box may be too narrow: a box of width 3 a holds three balls of diameter a."""
 
@@ -369,3 +376,75 @@ def _positive(value: ArrayLike, name: str) -> Array:
     if not (number > 0.0).all():
         raise InvalidValue(f"{name} must be positive, not {value!r}")
     return number
+
+
+@check_arguments
+def lattice_places(
+    radii: ArrayLike,
+    *,
+    box: Ends,
+    lattice: Callable[..., Array] = triangular_lattice,
+    loose: Positive = DEFAULT_SPACING,
+    free: Callable[[Array, float], Booleans] | None = None,
+    seed: Natural | np.random.Generator = 0,
+) -> Array:
+    """Free places of a loose lattice in a box, filled from below, each shifted a little at random.
+
+    Parameters
+    ----------
+    radii : array_like, shape (n,)
+        Radius of each ball, positive.
+    box : pair of array_like, shape (d,)
+        Lower and upper corner of the box that is filled; the top, the last number of the upper corner, may be infinite.
+    lattice : callable, default triangular_lattice
+        `triangular_lattice` or `square_lattice`.
+    loose : float, default 1.02
+        Distance between neighbouring places, in multiples of the largest diameter.
+    free : callable (x, radius) -> array of bool, shape (m,), optional
+        Which of the places x, shape (m, d), balls of this radius may take. None means all of them.
+    seed : int or numpy.random.Generator, default 0
+        Source of the random shifts.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The places.
+
+    Raises
+    ------
+    InvalidValue
+        If the box has too few places, or a layer of it too many.
+
+    Examples
+    --------
+    >>> q = lattice_places([0.5, 0.4, 0.5], box=([0.0, 0.0], [2.5, np.inf]))
+    >>> q.shape, bool((np.abs(q[:2, 1] - 0.51) < 0.02).all())
+    ((3, 2), True)
+    """
+    sizes = finite(radii, "radii")
+    if sizes.ndim != 1 or not len(sizes) or not (sizes > 0.0).all():
+        raise InvalidValue(f"radii must be positive, one for each ball, not {radii!r}")
+    lower, upper = finite(box[0], "box"), np.asarray(box[1], dtype=float)
+    n, largest, d = len(sizes), float(sizes.max()), len(lower)
+    spacing = 2.0 * largest * loose
+    places = np.prod(np.maximum((upper[:-1] - lower[:-1]) / spacing, 1.0))
+    if places > MAX_PLACES_IN_LAYER:
+        raise InvalidValue(f"a layer of the lattice would have {places:.1e} places; take a narrower box")
+    room = spacing / 2.0 - largest
+    looked, most = n, min(PLACES_PER_BALL * (n + PLACES_PER_BALL // 10), MAX_PLACES_IN_LAYER)
+    while True:
+        x = lattice(looked, spacing, box=(lower, np.append(upper[:-1], np.inf)))
+        fits = x[:, -1] + spacing / 2.0 <= upper[-1] * (1.0 + 1e-9)
+        above = not fits[-1]
+        if free is not None:
+            fits &= free(x, largest + room)
+        found = x[fits]
+        if len(found) >= n:
+            shifts = np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
+            return np.asarray(found[:n] + room / np.sqrt(d) * shifts)
+        if above or looked >= most:
+            raise InvalidValue(
+                f"there are places for {len(found)} grains with radii up to {largest:g}, not for {n}; take fewer or "
+                f"smaller grains, or a larger box"
+            )
+        looked = min(2 * looked, most)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at
 from jostle.convex.metric import Metric
-from jostle.errors import InvalidValue
+from jostle.errors import InvalidValue, MissingPackage
+from jostle.plans.openings import Gate
+from jostle.plans.plan import Plan
 from jostle.problems import Motion, Sweeping
-from jostle.recorded_plans import HasFloors, HasGates, HasGroups, HasReactions, HasSpeeds, RecordedGate
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
 from jostle.sets.rods import Rods
@@ -177,15 +179,15 @@ class Facts:
         Groups of the bodies; None if there are none.
     units : Units
         Names of the units.
-    plan : Room, Plan, RecordedPlan or None
-        Floor plan of a crowd; None for other problems.
+    building : Plan, dict or None
+        Floor plan of a crowd, or its arguments as a file stores them; None for other problems. `plan` is the plan.
     weighted : bool
         True for a `Sweeping` with a mass, whose reactions are masses times velocities: M (u - U) = G^T p.
     speeds : array, shape (n,), or None
         Desired speed of each person of a crowd; None if unknown.
     reaction : array, shape (n,), or None
         Time before which each person of a crowd does not walk; None if unknown.
-    gates : tuple of RecordedGate
+    gates : tuple of Gate
         Doors and exits of a crowd that open and close.
     rods : tuple of SavedRods
         Rods between bodies and points. A file stores those whose points do not move.
@@ -210,12 +212,22 @@ class Facts:
     force: Array | None = None
     groups: Groups | None = None
     units: Units = Units()
-    plan: Any = None
+    building: Plan | Mapping[str, Any] | None = None
     weighted: bool = False
     speeds: Array | None = None
     reaction: Array | None = None
-    gates: tuple[RecordedGate, ...] = ()
+    gates: tuple[Gate, ...] = ()
     rods: tuple[SavedRods, ...] = ()
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """Floor plan of a crowd; None for other problems, and if a stored plan needs a package that is missing."""
+        if not isinstance(self.building, Mapping):
+            return self.building
+        try:
+            return Plan.from_stored(self.building)
+        except MissingPackage:
+            return None
 
     @classmethod
     def of(
@@ -252,7 +264,9 @@ class Facts:
         InvalidValue
             If the units of people on a floor plan are not metres and seconds.
         """
-        _check_units(problem, units)
+        crowd: Any = problem if hasattr(problem, "plan") else None  # a `crowds.Crowd`
+        if crowd is not None:
+            _check_units(units)
         within, d = problem.within, dimension_of(problem)
         walls, names = walls_of(within, t, problem.q0 if q is None else q)
         return cls(
@@ -265,20 +279,20 @@ class Facts:
             radii=_radii(problem, d),
             masses=masses_of(problem),
             force=problem.constant_force if isinstance(problem, Motion) else None,
-            groups=groups or (Groups(problem.groups, problem.group) if isinstance(problem, HasGroups) else None),
+            groups=groups or (Groups(crowd.groups, crowd.group) if crowd is not None else None),
             units=units or Units(),
-            plan=problem.plan if isinstance(problem, HasFloors) else None,
+            building=None if crowd is None else crowd.plan,
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
-            speeds=_speeds(problem),
-            reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
-            gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
+            speeds=None if crowd is None else _speeds(crowd),
+            reaction=None if crowd is None else np.array(crowd.reaction),
+            gates=() if crowd is None or crowd.gates is None else crowd.gates.gates,
             rods=rods_of(within),
         )
 
 
-def _check_units(problem: Motion | Sweeping, units: Units | None) -> None:
+def _check_units(units: Units | None) -> None:
     """Refuse other units for people on a floor plan, whose densities, flows and reports are in metres and seconds."""
-    if units is None or not isinstance(problem, HasFloors):
+    if units is None:
         return
     if units.length not in ("", SI.length) or units.time not in ("", SI.time):
         raise InvalidValue(
@@ -351,15 +365,8 @@ def masses_of(problem: Motion | Sweeping) -> Array | None:
     return each[:, 0].copy() if (each == each[:, :1]).all() else None
 
 
-def _speeds(problem: Motion | Sweeping) -> Array | None:
-    if not isinstance(problem, HasSpeeds):
-        return None
+def _speeds(crowd: Any) -> Array | None:
     try:
-        return np.array(problem.wish.speeds(len(problem.q0)), dtype=float)
+        return np.array(crowd.wish.speeds(len(crowd.q0)), dtype=float)
     except InvalidValue:  # a plain function has no known speeds
         return None
-
-
-def _gates(gates: Any) -> tuple[RecordedGate, ...]:
-    pairs = zip(gates.gates, gates.ends, strict=True)
-    return tuple(RecordedGate(gate.at, np.array(ends), np.array(gate.open), gate.most) for gate, ends in pairs)

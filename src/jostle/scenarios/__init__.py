@@ -2,7 +2,7 @@
 
 >>> import jostle as jo
 >>> scenario = jo.scenarios.load("cradle_apart")
->>> sol = jo.solve(**scenario.build()._asdict())
+>>> sol = scenario.build().solve()
 >>> (sol.u[-1].round(6) + 0.0).tolist()                     # the last ball has the velocity of the first
 [0.0, 0.0, 0.0, 0.0, 1.0]
 """
@@ -15,14 +15,12 @@ from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.source import ScenarioError
 
 if _typing.TYPE_CHECKING:
-    from jostle.scenarios.densities import DensityRun
     from jostle.scenarios.problem import Built, ProblemTable
     from jostle.scenarios.scenario import Run, Scenario, schema
 
 __all__ = [
     "KINDS",
     "Built",
-    "DensityRun",
     "ProblemTable",
     "Run",
     "Scenario",
@@ -34,7 +32,7 @@ __all__ = [
     "shipped",
 ]
 _LAZY = {
-    "Built": "problem", "DensityRun": "densities", "ProblemTable": "problem", "Run": "scenario",
+    "Built": "problem", "ProblemTable": "problem", "Run": "scenario",
     "Scenario": "scenario", "schema": "scenario",
 }  # fmt: skip
 """Modules of the names that need pydantic; it is imported when one of these names is first used."""

@@ -2,59 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle._tools.arrays import Booleans
+from jostle._tools.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution
 from jostle.macro.grid import Grid, Velocity
-from jostle.macro.motion.problems import Crowd, Flow, State
-from jostle.macro.motion.scheme import DENSITY_SCHEMES, Scheme
-from jostle.scenarios.density_shapes import FilledBlocks, Moves, MovingBlocks, Shapes
-from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Table, complain
+from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.scheme import DENSITY_SCHEMES
+from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+
+MAX_SHAPES = 10_000
+"""Largest number of blocks, walls or exits."""
+
+
+class Box(Table):
+    """A rectangle."""
+
+    kind: Literal["box"] = Field(description="A rectangle with sides along the axes.")
+    lower: Point = Field(description="Lower left corner of the rectangle, [x, y] (m).")
+    upper: Point = Field(description="Upper right corner of the rectangle, [x, y] (m).")
+
+    def cells(self, grid: Grid) -> Booleans:
+        return np.asarray(grid.block(self.lower, self.upper), dtype=bool)
+
+
+class Disc(Table):
+    """A disc."""
+
+    kind: Literal["disc"] = Field(description="A disc with a centre and a radius.")
+    centre: Point = Field(description="Centre of the disc, [x, y] (m).")
+    radius: Positive = Field(description="Radius of the disc (m).")
+
+    def cells(self, grid: Grid) -> Booleans:
+        return np.asarray(grid.disc(self.centre, self.radius), dtype=bool)
+
+
+class Filled(Table):
+    """A shape that is filled with a density at the start."""
+
+    density: Share = Field(1.0, description="The density at the start, above 0 and at most 1.")
+
+
+class Moves(Table):
+    """A velocity: the same everywhere, or towards a point."""
+
+    velocity: Point | None = Field(None, description="Velocity [x, y] (m/s); zero by default.")
+    towards: Point | None = Field(None, description="Instead of velocity: the point [x, y] (m) to move to.")
+    speed: Positive | None = Field(None, description="Speed (m/s) towards the point; 1 by default.")
+
+    @model_validator(mode="after")
+    def _is_one_velocity(self) -> Self:
+        wrong: list[Complaint] = []
+        if self.velocity is not None and self.towards is not None:
+            wrong.append((("towards",), "must be left out where velocity is given"))
+        if self.speed is not None and self.towards is None:
+            wrong.append((("speed",), "belongs to towards = [x, y]; without it give velocity = [x, y]"))
+        complain(wrong)
+        return self
+
+    def field(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """The components of the velocity at some places; zero at the point to move to."""
+        if self.towards is None:
+            ux, uy = self.velocity or (0.0, 0.0)
+            return np.full_like(x, ux), np.full_like(y, uy)
+        dx, dy = self.towards[0] - x, self.towards[1] - y
+        away, fast = np.hypot(dx, dy), 1.0 if self.speed is None else self.speed
+        scale = np.divide(fast, away, out=np.zeros_like(away), where=away > 0.0)
+        return scale * dx, scale * dy
+
+
+class MovingBox(Box, Filled, Moves):
+    """A rectangle filled with a density that moves."""
+
+
+class MovingDisc(Disc, Filled, Moves):
+    """A disc filled with a density that moves."""
+
+
+class FilledBox(Box, Filled):
+    """A rectangle filled with people."""
+
+
+class FilledDisc(Disc, Filled):
+    """A disc filled with people."""
+
+
+Shapes = Annotated[
+    tuple[Annotated[Box | Disc, Field(discriminator="kind")], ...], Field(max_length=MAX_SHAPES, strict=False)
+]
+MovingBlocks = Annotated[
+    tuple[Annotated[MovingBox | MovingDisc, Field(discriminator="kind")], ...],
+    Field(min_length=1, max_length=MAX_SHAPES, strict=False),
+]
+FilledBlocks = Annotated[
+    tuple[Annotated[FilledBox | FilledDisc, Field(discriminator="kind")], ...],
+    Field(min_length=1, max_length=MAX_SHAPES, strict=False),
+]
+
 
 MAX_CELLS = 4_000_000
 """Largest number of cells of a grid."""
 Side = Literal["left", "right", "bottom", "top"]
-
-
-class DensityRun(NamedTuple):
-    """The arguments of `macro.solve` that `Scenario.build` makes from a scenario file about a density.
-
-    Attributes
-    ----------
-    problem : macro.Crowd or macro.Flow
-        The problem on its grid.
-    scheme : macro.Scheme
-        The scheme for densities.
-    t : float
-        End time of the run (s).
-    h : float
-        Time step (s).
-    every : float
-        Time between two saved frames (s).
-    until : callable (state) -> bool, or None
-        Condition that ends the run before t.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> run = jo.scenarios.load("blocks", settings=["run.t=0.1", "problem.cell=0.25"]).build()
-    >>> jo.macro.solve(**run._asdict()).status
-    'finished'
-    """
-
-    problem: Crowd | Flow
-    scheme: Scheme
-    t: float
-    h: float
-    every: float
-    until: Callable[[State], bool] | None
 
 
 class DensityTable(ProblemTable):
@@ -101,13 +155,6 @@ class DensityTable(ProblemTable):
             left, right, bottom, top = (side in self.closed for side in ("left", "right", "bottom", "top"))
             return Grid(self.lower, self.upper, self.cell, closed=((left, right), (bottom, top)))
 
-    def build(self, seed: int) -> Built:
-        raise NotImplementedError("a density is built by density_problem, for macro.solve")
-
-    def density_problem(self) -> Crowd | Flow:
-        """The problem for `macro.solve`."""
-        raise NotImplementedError
-
     def _shared(self, grid: Grid, blocks: tuple[Any, ...]) -> dict[str, Any]:
         """The arguments that flows and crowds share."""
         density = np.zeros(grid.shape)
@@ -150,7 +197,7 @@ class FlowTable(DensityTable):
             able = [f'"{name}"' for name, scheme in DENSITY_SCHEMES.items() if scheme.bounces]
             yield ("problem", "e"), f'must be 0 with the scheme "{kind}"; use {" or ".join(able)}'
 
-    def density_problem(self) -> Flow:
+    def build(self, seed: int) -> Built:
         grid = self.grid()
         ux, uy = np.zeros(grid.shape), np.zeros(grid.shape)
         for block in self.blocks:
@@ -158,7 +205,8 @@ class FlowTable(DensityTable):
             x, y = (centre[cells] for centre in grid.centres)
             ux[cells], uy[cells] = block.field(x, y)
         shared = self._shared(grid, self.blocks)
-        return Flow(velocity=grid.velocity(ux, uy), force=self.force, law=Restitution(self.e), **shared)
+        problem = Flow(velocity=grid.velocity(ux, uy), force=self.force, law=Restitution(self.e), **shared)
+        return Built(problem, empty=problem.empty)
 
 
 class CrowdDensityTable(DensityTable, Moves):
@@ -171,9 +219,10 @@ class CrowdDensityTable(DensityTable, Moves):
     )
     blocks: FilledBlocks = Field(description="Where people are at the start: boxes and discs, each with its density.")
 
-    def density_problem(self) -> Crowd:
+    def build(self, seed: int) -> Built:
         grid = self.grid()
-        return Crowd(velocity=self._wish(grid), **self._shared(grid, self.blocks))
+        problem = Crowd(velocity=self._wish(grid), **self._shared(grid, self.blocks))
+        return Built(problem, empty=problem.empty)
 
     def _wish(self, grid: Grid) -> Velocity:
         return grid.velocity(lambda x, y: self.field(x, y)[0], lambda x, y: self.field(x, y)[1])

@@ -14,15 +14,15 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.crowds.dxf import read_dxf
-from jostle.crowds.limits import regular_file
-from jostle.crowds.png import read_png
-from jostle.crowds.polygons import polygons, rings
-from jostle.crowds.wkt import read_wkt
 from jostle.errors import JostleError
+from jostle.plans.dxf import read_dxf
+from jostle.plans.limits import regular_file
+from jostle.plans.outlines import polygons, rings
+from jostle.plans.png import read_png
+from jostle.plans.wkt import read_wkt
 from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain
 from jostle.scenarios.source import Path, ScenarioError, Source
-from jostle.scenarios.writing import path as written_path
+from jostle.scenarios.toml import path as written_path
 
 MAX_DRAWINGS = 100
 """Largest number of drawings of a scenario."""

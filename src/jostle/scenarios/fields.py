@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, WrapValidator
 from pydantic_core import PydanticCustomError
@@ -21,6 +21,8 @@ MAX_BODIES = 1_000_000
 """Largest number of bodies in a scenario."""
 MAX_PEOPLE = 100_000
 """Largest number of people in a room or a building."""
+MAX_ENTRIES = 10_000
+"""Largest number of entries in a list."""
 MAX_TEXT_LENGTH = 1000
 """Largest number of characters of a title or a name."""
 
@@ -153,4 +155,31 @@ PositiveOrList = Annotated[
         Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)], Tag("<list>")
     ],
     Discriminator(lambda value: "<list>" if isinstance(value, list | tuple) else "<one>"),
+]
+
+
+def many(least: int = 0, most: int = MAX_ENTRIES) -> Any:
+    """The limits of the length of a list."""
+    return Field(min_length=least, max_length=most, strict=False)
+
+
+Ends = Annotated[tuple[Point, ...], many(2, 2)]
+"""Two points."""
+Points = Annotated[tuple[Point, ...], many(1)]
+Corners = Annotated[tuple[Point, ...], many(3)]
+Line = Annotated[tuple[Point, ...], many(2)]
+Place = Annotated[
+    Annotated[Point, Tag("<one>")] | Annotated[Ends, Tag("<list>")],
+    Discriminator(lambda value: "<list>" if value and isinstance(value[0], list | tuple) else "<one>"),
+]
+"""A point, or the two ends of a segment."""
+Intervals = Annotated[tuple[Annotated[tuple[Coordinate, ...], many(2, 2)], ...], many(1)]
+"""Intervals [from, to] of time."""
+Lengths = Annotated[tuple[Annotated[tuple[NotNegative, ...], many(2, 2)], ...], many(1)]
+"""Intervals [from, to] of lengths."""
+Texts = Annotated[tuple[Text, ...], many()]
+Pace = Annotated[
+    Annotated[Positive, allowed('a positive number, "up" or "down"'), Tag("<one>")]
+    | Annotated[Literal["up", "down"], allowed('a positive number, "up" or "down"'), Tag("<text>")],
+    Discriminator(lambda value: "<text>" if isinstance(value, str) else "<one>"),
 ]

@@ -3,41 +3,492 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import reduce
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
 from operator import and_
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle._tools.arrays import Array
+from jostle._tools.arrays import Array, Booleans, InTime
+from jostle.endings import Empty
 from jostle.laws import ImpactLaw, Restitution
+from jostle.models.movements import Movement, Shaken, Turning
+from jostle.models.starts import DEFAULT_SPACING, lattice_places, random_sequential, square_lattice, triangular_lattice
 from jostle.problems import Motion
-from jostle.scenarios.endings import nobody_left
+from jostle.run.exchange import Outlet, Source
+from jostle.scenarios.derived import Made, made, table_of
 from jostle.scenarios.fields import (
     MAX_BODIES,
     Complaint,
     Corner,
     Count,
     CountOrNone,
+    Multiple,
     Number,
     Part,
     Path,
+    Point,
     Positive,
+    Table,
     Vector,
     allowed,
     complain,
     shape_of,
 )
-from jostle.scenarios.gates import OutletTable, SourceTable
 from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
-from jostle.scenarios.radii import Radii, Swelling, drawn, in_time
-from jostle.scenarios.starts import Points, Start
-from jostle.scenarios.walls import AnyWall
 from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
+from jostle.sets.polygons import Polygons
+from jostle.sets.vessels import Vessel as VesselWall
+from jostle.sets.walls import Box as BoxWall
+from jostle.sets.walls import HalfSpace, Inside, Outside, Segments
+
+MAX_POINTS = 10_000
+"""Largest number of points of a wall."""
+
+
+class ShakenBase(Made):
+    """The vectors of an oscillation."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("direction",)
+
+
+class TurningBase(Made):
+    """The vectors of a rotation."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("centre", "axis")
+
+
+if TYPE_CHECKING:  # type checkers do not know classes that are made here
+    ShakenTable: TypeAlias = Any
+    TurningTable: TypeAlias = Any
+else:
+    ShakenTable = table_of(Shaken, values={"direction": Vector}, base=ShakenBase)
+    TurningTable = table_of(Turning, values={"centre": Vector, "axis": Vector}, base=TurningBase)
+
+
+class Wall(Table):
+    """The keys that all walls have."""
+
+    only: ClassVar[int | None] = None
+    """Dimension in which this kind of wall exists; None means both."""
+    shaken: ShakenTable | None = Field(None, description="Oscillation of the wall along a line.")
+    e: Part | None = Field(
+        None, description="Restitution coefficient of grains on this wall; by default that between grains."
+    )
+
+    def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
+        if self.only not in (None, d):
+            yield (*path, "kind"), f"is available in dimension {self.only} only"
+            return
+        turning = getattr(self, "turning", None)
+        if d == 2 and turning is not None and turning.axis is not None:
+            yield (*path, "turning", "axis"), "must be left out in dimension 2, where walls turn in the plane"
+            return
+        yield from super().of_dimension(d, path)
+        for name in ("shaken", "turning"):
+            table = getattr(self, name, None)
+            for key in ("direction", "axis"):
+                vector = getattr(table, key, None)
+                if vector is not None and not any(vector):
+                    yield (*path, name, key), "must not be zero"
+
+    def movement(self, d: int) -> Movement:
+        return Movement(d, shaken=made(self.shaken), turning=made(getattr(self, "turning", None)))
+
+    @property
+    def moves(self) -> bool:
+        return bool(self.movement(2))
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        """The constraint set of the library for balls with the given radii."""
+        raise NotImplementedError
+
+    def surrounds(self, x: Array) -> Booleans:
+        """(m,) whether points (m, d) are on the side of the grains; only bowls and vessels have sides."""
+        return np.ones(len(x), dtype=bool)
+
+
+class Turns(Wall):
+    """The keys of walls that may also turn."""
+
+    turning: TurningTable | None = Field(None, description="Rotation of the wall around a centre.")
+
+
+class Plane(Turns):
+    """One side of a plane, or of a line in 2-D: normal . q >= offset |normal|."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("normal", "through")
+    kind: Literal["plane"] = Field(description="A plane, or a line in 2-D.")
+    normal: Vector = Field(description="Direction from the wall to the side of the grains.")
+    through: Vector | None = Field(None, description="A point of the wall (m); the origin by default.")
+
+    @model_validator(mode="after")
+    def _has_a_normal(self) -> Self:
+        complain([] if any(self.normal) else [(("normal",), "must not be zero")])
+        return self
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        moves = self.movement(d)
+        normal = np.array(self.normal) / np.linalg.norm(self.normal)
+        through = np.zeros(d) if self.through is None else np.array(self.through)
+        if not moves:
+            return HalfSpace(normal, normal @ through, radii=radii)
+        return HalfSpace(moves.directions(normal), partial(moves.offset, normal, through), radii=radii)
+
+
+class Box(Wall):
+    """The inside of a box."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    kind: Literal["box"] = Field(description="The inside of a box.")
+    lower: Corner = Field(description="Lowest coordinates (m) of the box, one for each axis; -inf where it is open.")
+    upper: Corner = Field(description="Highest coordinates (m) of the box, one for each axis; inf where it is open.")
+
+    @model_validator(mode="after")
+    def _is_not_empty(self) -> Self:
+        pairs = zip(self.lower, self.upper, strict=False)
+        complain([] if all(a < b for a, b in pairs) else [(("upper",), f"must be above lower = {list(self.lower)}")])
+        return self
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        moves = self.movement(d)
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        return BoxWall(moves.points(lower), moves.points(upper), radii=radii)
+
+
+class Path2D(Turns):
+    """Thin straight walls from each point to the next."""
+
+    only: ClassVar[int | None] = 2
+    kind: Literal["segments"] = Field(description="Thin straight walls from each point to the next (2-D).")
+    points: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
+        description="Two points [x, y] or more (m); repeat the first at the end to close the path."
+    )
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        points = np.array(self.points)
+        return Segments(self.movement(d).points(np.stack([points[:-1], points[1:]], axis=1)), radii=radii)
+
+
+class Polygon(Turns):
+    """A convex obstacle with straight sides."""
+
+    only: ClassVar[int | None] = 2
+    kind: Literal["polygon"] = Field(description="A convex obstacle with straight sides (2-D).")
+    corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MAX_POINTS, strict=False)] = Field(
+        description="Three corners [x, y] or more (m), in order around it."
+    )
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        return Polygons(self.movement(d).points(np.array(self.corners)), radii=radii)
+
+
+class Obstacles(Turns):
+    """Round obstacles."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("centres",)
+    kind: Literal["balls"] = Field(description="Round obstacles: discs in 2-D, spheres in 3-D.")
+    centres: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_POINTS, strict=False)] = Field(
+        description="Centres of the obstacles (m), one or more."
+    )
+    radius: Positive = Field(description="Radius of the obstacles (m).")
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        return Outside(self.movement(d).points(np.array(self.centres)), self.radius, radii=radii)
+
+
+class Bowl(Turns):
+    """A round container."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("centre",)
+    kind: Literal["bowl"] = Field(description="The inside of a disc in 2-D, of a sphere in 3-D.")
+    centre: Vector = Field(description="Centre of the bowl (m).")
+    radius: Positive = Field(description="Radius of the bowl (m).")
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        return Inside(self.movement(d).points(np.array(self.centre)), self.radius, radii=radii)
+
+    def surrounds(self, x: Array) -> Booleans:
+        return np.asarray(np.linalg.norm(x - np.array(self.centre), axis=1) < self.radius)
+
+
+class Vessel(Turns):
+    """A surface of revolution: cylinder, funnel, silo, hourglass."""
+
+    only: ClassVar[int | None] = 3
+    vectors: ClassVar[tuple[str, ...]] = ("base", "axis")
+    kind: Literal["vessel"] = Field(description="A surface of revolution around an axis (3-D).")
+    profile: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
+        description="Outline of the vessel: two points [radius, height] or more (m), from one end to the other."
+    )
+    base: Vector = Field((0.0, 0.0, 0.0), description="Point of the axis from which heights are measured (m).")
+    axis: Vector = Field((0.0, 0.0, 1.0), description="Direction of the axis.")
+
+    @model_validator(mode="after")
+    def _can_be_turned(self) -> Self:
+        wrong: list[Complaint] = [
+            (("profile", k), "must be [radius, height] with radius >= 0")
+            for k, (radius, _) in enumerate(self.profile)
+            if radius < 0.0
+        ]
+        complain(wrong + ([] if any(self.axis) else [(("axis",), "must not be zero")]))
+        return self
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        moves = self.movement(d)
+        base, axis = moves.points(np.array(self.base)), moves.directions(np.array(self.axis))
+        return VesselWall(np.array(self.profile), radii=radii, base=base, axis=axis)
+
+    def surrounds(self, x: Array) -> Booleans:
+        """(m,) whether points can be reached from the axis, at their height, without crossing the wall."""
+        from_base, axis = x - np.array(self.base), np.array(self.axis) / np.linalg.norm(self.axis)
+        z = from_base @ axis
+        rho = np.linalg.norm(from_base - z[:, None] * axis, axis=1)
+        inside = np.ones(len(x), dtype=bool)
+        for (r0, z0), (r1, z1) in zip(self.profile[:-1], self.profile[1:], strict=True):
+            if z0 == z1:
+                continue
+            part = (z - z0) / (z1 - z0)
+            inside &= ~((part >= 0.0) & (part <= 1.0) & (r0 + part * (r1 - r0) < rho))
+        return inside
+
+
+AnyWall = Annotated[Plane | Box | Path2D | Polygon | Obstacles | Bowl | Vessel, Field(discriminator="kind")]
+
+
+class Size(Table):
+    """One of the sizes of a mixture."""
+
+    radius: Positive = Field(description="Radius of the grains of this size (m).")
+    share: Positive = Field(1.0, description="Relative number of grains of this size.")
+
+
+class Spread(Table):
+    """Grains of several sizes: give either a range or a mixture."""
+
+    uniform: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=2, strict=False)] | None = Field(
+        None, description="The smallest and the largest radius (m) of a uniform distribution."
+    )
+    mixture: Annotated[tuple[Size, ...], Field(min_length=1, max_length=100, strict=False)] | None = Field(
+        None, description="A few sizes, each with its share of the number of grains."
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        given = [name for name in ("uniform", "mixture") if getattr(self, name) is not None]
+        if len(given) != 1:
+            what = "both are given" if given else "neither is given"
+            complain([((), f"must have either uniform = [smallest, largest] or mixture = [...]; {what}")])
+        if self.uniform is not None and self.uniform[0] > self.uniform[1]:
+            complain([(("uniform",), "must be [smallest, largest], in this order")])
+        return self
+
+
+Radii = Annotated[
+    Annotated[Positive, allowed("a positive number, a list of them, or { uniform = [from, to] }"), Tag("<one>")]
+    | Annotated[
+        Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)], Tag("<list>")
+    ]
+    | Annotated[Spread, Tag("<table>")],
+    Discriminator(shape_of),
+]
+
+
+def drawn(radii: float | tuple[float, ...] | Spread, n: int, random: np.random.Generator) -> Array:
+    """(n,) radii; those of a mixture in random order.
+
+    >>> drawn(0.5, 2, np.random.default_rng(0)).tolist(), drawn((0.5, 0.25), 2, np.random.default_rng(0)).tolist()
+    ([0.5, 0.5], [0.5, 0.25])
+    """
+    if isinstance(radii, float):
+        return np.full(n, radii)
+    if isinstance(radii, tuple):
+        return np.array(radii)
+    if radii.uniform is not None:
+        return random.uniform(radii.uniform[0], radii.uniform[1], n)
+    assert radii.mixture is not None
+    shares = np.array([size.share for size in radii.mixture])
+    ends = np.round(np.cumsum(shares / shares.sum()) * n).astype(int)
+    each = np.diff(ends, prepend=0)
+    return random.permutation(np.repeat([size.radius for size in radii.mixture], each))
+
+
+class Swelling(Table):
+    """All radii grow in proportion: r(t) = (1 + rate t) r(0), up to a limit if there is one."""
+
+    rate: Positive = Field(description="Growth per second, as a fraction of the radius at the start (1/s).")
+    most: Multiple | None = Field(
+        None, description="Largest radius, as a multiple of the radius at the start; unlimited by default."
+    )
+
+    def of(self, radii: Array) -> Callable[[float], Array]:
+        """The radii as a function of time."""
+        most = np.inf if self.most is None else self.most
+        return partial(_swollen, radii, self.rate, most)
+
+
+def _swollen(radii: Array, rate: float, most: float, t: float) -> Array:
+    return radii * min(1.0 + rate * t, most)
+
+
+def in_time(radii: Array, swelling: Swelling | None) -> InTime:
+    """The radii in the form that constraint sets take: fixed, or a function of time."""
+    return radii if swelling is None else swelling.of(radii)
+
+
+def _ordered(lower: Sequence[float] | None, upper: Sequence[float] | None) -> list[Complaint]:
+    if lower is None or upper is None or all(a < b for a, b in zip(lower, upper, strict=False)):
+        return []
+    return [(("upper",), f"must be above lower = {list(lower)}")]
+
+
+class Lattice(Table):
+    """The places of a lattice in a box, filled from below. Places inside a wall or outside a vessel are left out."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    kind: Literal["lattice"] = Field(description="Free places of a loose lattice, filled from below.")
+    lower: Vector = Field(description="Lowest coordinates (m) of the box that is filled.")
+    upper: Corner = Field(description="Highest coordinates (m) of the box that is filled; the last may be inf.")
+    lattice: Literal["triangular", "square"] = Field(
+        "triangular", description='"triangular", the densest (hexagonal layers in 3-D), or "square" (cubic in 3-D).'
+    )
+    loose: Multiple = Field(
+        DEFAULT_SPACING, description="Distance between neighbouring places, in multiples of the largest diameter."
+    )
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        complain(_ordered(self.lower, self.upper))
+        if not np.isfinite(self.upper[:-1]).all():
+            complain([(("upper",), "must be finite; only the top, its last number, may be inf")])
+        return self
+
+    def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
+        """(n, d) places, each shifted a little at random."""
+        lattice = triangular_lattice if self.lattice == "triangular" else square_lattice
+        box, free = (self.lower, self.upper), partial(_free, walls)
+        return lattice_places(radii, box=box, lattice=lattice, loose=self.loose, free=free, seed=random)
+
+
+def _free(walls: Sequence[AnyWall], x: Array, radius: float) -> Booleans:
+    """(m,) whether balls at points (m, d) are on the right side of all walls and overlap none."""
+    free = np.ones(len(x), dtype=bool)
+    for wall in walls:
+        free &= wall.surrounds(x) & _fits(wall.build(radius, x.shape[1]), x)
+    return free
+
+
+PLACES_PER_BLOCK = 10_000
+"""Number of places checked at the same time, which limits the memory: a vessel has about 100 gaps for each place."""
+
+
+def _fits(Q: ConstraintSet, x: Array) -> Booleans:
+    """(m,) whether a ball at each point does not overlap the wall."""
+    blocks = (x[first : first + PLACES_PER_BLOCK] for first in range(0, len(x), PLACES_PER_BLOCK))
+    smallest = [Q.gaps(0.0, block).reshape(len(block), -1).min(axis=1, initial=np.inf) for block in blocks]
+    return np.asarray(np.concatenate(smallest) >= 0.0)
+
+
+class Random(Table):
+    """Random places in a box: one grain after the other is put where there is room."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    kind: Literal["random"] = Field(description="Random places: one grain after the other is put where there is room.")
+    lower: Corner | None = Field(
+        None, description="Lowest coordinates (m) of the box; -inf along periodic axes. Left out if all are periodic."
+    )
+    upper: Corner | None = Field(
+        None, description="Highest coordinates (m) of the box; inf along periodic axes. Left out if all are periodic."
+    )
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        if (self.lower is None) != (self.upper is None):
+            missing = "lower" if self.lower is None else "upper"
+            complain([((), f"must have both lower and upper, or neither in a periodic space; {missing} is missing")])
+        complain(_ordered(self.lower, self.upper))
+        return self
+
+    def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
+        """(n, d)."""
+        box = None if self.lower is None or self.upper is None else (np.array(self.lower), np.array(self.upper))
+        length = None if period is None else np.asarray(period, dtype=float)
+        return random_sequential(radii, box=box, period=length, seed=random)
+
+
+class Points(Table):
+    """Given points."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("points",)
+    kind: Literal["points"] = Field(description="Given points.")
+    points: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] = Field(
+        description="Centres of the grains (m), one for each."
+    )
+
+    def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
+        """(n, d)."""
+        return np.array(self.points)
+
+
+Start = Annotated[Lattice | Random | Points, Field(discriminator="kind")]
+
+
+AXES = "xyz"
+
+
+class OutletTable(Table):
+    """Grains whose centre is beyond a coordinate are removed."""
+
+    below: Number | None = Field(None, description="Grains below this height (m) are removed.")
+    above: Number | None = Field(None, description="Grains above this height (m) are removed.")
+    axis: Literal["x", "y", "z"] | None = Field(
+        None, description="Axis along which heights are measured; by default the vertical, which is the last axis."
+    )
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if self.below is None and self.above is None:
+            complain([((), "must have below = ... or above = ...")])
+        return self
+
+    def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
+        if self.axis == "z" and d == 2:
+            yield (*path, "axis"), 'must be "x" or "y" in dimension 2'
+
+    def build(self, d: int) -> Outlet:
+        axis = d - 1 if self.axis is None else AXES.index(self.axis)
+        below = -np.inf if self.below is None else self.below
+        above = np.inf if self.above is None else self.above
+        return Outlet(partial(_beyond, axis, below, above))
+
+
+def _beyond(axis: int, below: float, above: float, q: Array) -> Booleans:
+    return np.asarray((q[:, axis] < below) | (q[:, axis] > above))
+
+
+class SourceTable(Table):
+    """Waiting grains enter at random places in a box."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper", "velocity")
+    lower: Vector = Field(description="Lowest coordinates (m) of the box in which grains appear.")
+    upper: Vector = Field(description="Highest coordinates (m) of the box in which grains appear.")
+    rate: Positive = Field(description="Number of grains that enter per second (1/s).")
+    velocity: Vector | None = Field(None, description="Velocity with which grains enter (m/s); zero by default.")
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        pairs = zip(self.lower, self.upper, strict=False)
+        complain([] if all(a <= b for a, b in pairs) else [(("upper",), f"must be above lower = {list(self.lower)}")])
+        return self
+
+    def build(self, within: ConstraintSet, seed: int) -> Callable[..., object]:
+        box = (np.array(self.lower), np.array(self.upper))
+        return Source(box, rate=self.rate, within=within, velocity=self.velocity or 0.0, seed=seed)
+
 
 MAX_WALLS = 1000
 """Largest number of walls, outlets or sources."""
@@ -182,7 +633,7 @@ class Grains(ProblemTable):
             q0=q0, v0=self.velocity or 0.0, mass=mass, force=np.outer(mass, self._acceleration()), within=within,
             law=self._law(within), present=here if waiting else None,
         )  # fmt: skip
-        return Built(problem, self._change(within, seed), nobody_left)
+        return Built(problem, self._change(within, seed), Empty())
 
     def _within(self, sizes: Array) -> ConstraintSet:
         radii = in_time(sizes, self.swelling)

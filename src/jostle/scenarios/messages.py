@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from jostle._tools.plugins import nearest, suggestion
-from jostle.scenarios.one_of import NO_TABLE, UNKNOWN_KIND, OneOf
+from jostle.scenarios.derived import NO_TABLE, UNKNOWN_KIND, OneOf
 from jostle.scenarios.source import Path, Source
-from jostle.scenarios.writing import path as written_path
-from jostle.scenarios.writing import value as written
+from jostle.scenarios.toml import path as written_path
+from jostle.scenarios.toml import value as written
 
 MAX_SHOWN_VALUE = 60
 """Largest number of characters of a wrong value that an error shows."""

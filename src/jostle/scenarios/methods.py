@@ -7,32 +7,26 @@ checks the values.
 
 from __future__ import annotations
 
-import dataclasses
-import math
+import inspect
 from collections.abc import Iterator
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import Field
 
 from jostle._tools.plugins import Registry
-from jostle.errors import InvalidValue
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.macro.motion.scheme import Scheme as DensityScheme
+from jostle.scenarios.derived import Made, table_of
 from jostle.scenarios.fields import (
-    CountOrNone,
     Iterations,
-    NotNegative,
     NotPositive,
     Number,
     Positive,
     ProperPart,
     Samples,
     Switch,
-    Table,
-    Text,
     Tolerance,
-    Whole,
     allowed,
 )
 from jostle.schemes import SCHEMES
@@ -73,11 +67,6 @@ OPTIONS: dict[str, tuple[Any, str]] = {
 """Options of the schemes and solvers of jostle: allowed values and meaning."""
 DENSITY_TOLERANCE = "Largest amount by which a density may exceed one; 1e-8 by default."
 """Meaning of the option tol in the schemes for densities."""
-TYPES = {
-    "float": Number, "int": Whole, "bool": Switch, "str": Text,
-    "Finite": Number, "Positive": Positive, "NotNegative": NotNegative, "Count": Iterations, "Natural": CountOrNone,
-}  # fmt: skip
-"""Values allowed for an option of a plug-in, by the annotation of its field."""
 
 
 class AllSchemes:
@@ -98,59 +87,32 @@ class AllSchemes:
         return any(name in each for each in self.lists)
 
 
-class Method(Table):
+class Method(Made):
     """A scheme or a solver with its options."""
 
-    makes: ClassVar[type[Any]]
-    """The class that the table describes."""
     kind: str
-
-    def options(self) -> dict[str, Any]:
-        """The options that the file sets."""
-        return {name: getattr(self, name) for name in self.model_fields_set if name != "kind"}
 
 
 @cache
-def table_of(kind: str, makes: type[Any]) -> type[Method]:
+def method_table(kind: str, makes: type[Any]) -> type[Made]:
     """The table of a scheme or a solver.
 
     >>> import jostle as jo
-    >>> sorted(table_of("maury", jo.Maury).model_fields)
+    >>> sorted(method_table("maury", jo.Maury).model_fields)
     ['kind', 'samples']
     """
-    summary = DESCRIPTIONS.get(kind) or (makes.__doc__ or makes.__name__).strip().splitlines()[0]
-    default = kind if kind == DEFAULT_SOLVER else ...
-    fields: dict[str, Any] = {"kind": (Literal[kind], Field(default, description=summary))}
-    for each in dataclasses.fields(makes):
-        if not each.init or each.name == "solver":
-            continue
-        kinds, description = _allowed(makes, each)
-        if kinds is not None:
-            fields[each.name] = (kinds, Field(_default(each), description=description))
-        elif each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
-            raise InvalidValue(
-                f"{makes.__name__} cannot be used in scenario files: its option {each.name!r} has no default, and "
-                f"its type is none of {', '.join(TYPES)}"
-            )
-    table = cast("type[Method]", create_model(f"{makes.__name__}Table", __base__=Method, __doc__=summary, **fields))
-    table.makes = makes
-    return table
+    known = {name: OPTIONS[name] for name in inspect.signature(makes).parameters if _is_ours(makes, name)}
+    texts = {name: text for name, (_, text) in known.items()}
+    if issubclass(makes, DensityScheme) and "tol" in texts:
+        texts["tol"] = DENSITY_TOLERANCE
+    if kind in DESCRIPTIONS:
+        texts["kind"] = DESCRIPTIONS[kind]
+    own = {"kind": kind} if kind == DEFAULT_SOLVER else {}
+    values = {name: value for name, (value, _) in known.items()}
+    return table_of(makes, kind=kind, leave=("solver",), values=values, own=own, texts=texts, base=Method)
 
 
-def _allowed(makes: type[Any], field: dataclasses.Field[Any]) -> tuple[Any, str]:
-    """The values that a file may give for an option, or None if it cannot set the option, and its meaning."""
-    first = next(each for each in reversed(makes.__mro__) if field.name in vars(each).get("__annotations__", {}))
-    if first.__module__.startswith("jostle.") and field.name in OPTIONS:
-        kind, description = OPTIONS[field.name]
-        return kind, DENSITY_TOLERANCE if issubclass(makes, DensityScheme) and field.name == "tol" else description
-    annotation = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
-    return TYPES.get(annotation.removesuffix(" | None")), field.metadata.get("description", "")
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    """The default, or None if JSON cannot express it; an option without a default must be given."""
-    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-        return ...
-    default = field.default
-    known = isinstance(default, bool | int | str) or (isinstance(default, float) and math.isfinite(default))
-    return default if known else None
+def _is_ours(makes: type[Any], name: str) -> bool:
+    """Whether an option is one of OPTIONS, declared by a class of jostle."""
+    first = next((each for each in reversed(makes.__mro__) if name in vars(each).get("__annotations__", {})), makes)
+    return name in OPTIONS and first.__module__.startswith("jostle.")

@@ -1,65 +1,159 @@
-"""kind = "crowd": groups of people on a floor plan of one or more rooms, with doors, stairs and exits."""
+"""kind = "crowd": groups of people on a floor plan of one or more rooms, with doors, stairs and exits.
+
+The tables of groups, stairs, stops, gates, distributions and behaviours are derived from the classes in `jostle.crowds`
+that they describe.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import Discriminator, Field, Tag, model_validator
+import numpy as np
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array
+from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.behaviours import BEHAVIOURS, AvoidJams, behaving
+from jostle.crowds.crowd import OUTLET_RADII, crowd
 from jostle.crowds.crowd import Crowd as People
-from jostle.crowds.crowd import crowd
+from jostle.crowds.distributions import SPEEDS, LogNormal, Normal, Uniform
+from jostle.crowds.entries import arrivals, timetable
 from jostle.crowds.groups import Group
-from jostle.crowds.interior import OUTLET_RADII
-from jostle.crowds.outlines import package
-from jostle.crowds.plan_checks import stop_on
-from jostle.crowds.plans import Plan
-from jostle.crowds.stairs import BACK, Link
-from jostle.crowds.stops import AnyStop
-from jostle.crowds.strategies import TIME_GAP, AvoidJams
+from jostle.crowds.journeys import AnyStop, Queue, Stop, WaitingArea
 from jostle.crowds.summary import LONGEST_INTERVAL
+from jostle.crowds.walk import FASTEST
 from jostle.crowds.wish import Wish
 from jostle.errors import JostleError
-from jostle.scenarios.behaviours import DEFAULT, Behaviour, InhibitionTable, PlainTable
+from jostle.plans.links import BACK, Link
+from jostle.plans.openings import Gate
+from jostle.plans.outlines import package
+from jostle.plans.plan import Plan, stop_on
+from jostle.scenarios.derived import Checked, Made, OneOf, by_kind, table_of
 from jostle.scenarios.drawings import Drawings
-from jostle.scenarios.endings import EmptyOrBlocked
-from jostle.scenarios.entering import Enters, GateTable, TimetableTable, entering, last_entry
 from jostle.scenarios.fields import (
+    MAX_PEOPLE,
     Complaint,
+    Corners,
+    Ends,
+    Intervals,
+    Lengths,
+    Line,
     NotNegative,
     Number,
+    Pace,
     Path,
+    Place,
     Point,
+    Points,
     Positive,
     Switch,
     Table,
     Text,
+    WalkingSpeed,
     allowed,
     complain,
+    many,
+    shape_of,
 )
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
-from jostle.scenarios.spreads import Radius, Speed, Times, spread
-from jostle.scenarios.waypoints import AnyWaypoint
 from jostle.schemes.base import EXCHANGE
 
-MOST_ENTRIES = 10_000
-"""Largest number of entries in a list."""
 DEFAULT_STEP = 0.05
 """Time step (s) if the file does not set it; `solve` warns of steps above 0.07 s."""
+DEFAULT_BEHAVIOUR = "pedestrians"
+"""The behaviour if the file does not name one."""
 
-Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
-Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
-Column = Annotated[tuple[Number, ...], Field(min_length=3, max_length=3, strict=False)]
-Pace = Annotated[
-    Annotated[Positive, allowed('a positive number, "up" or "down"'), Tag("<one>")]
-    | Annotated[Literal["up", "down"], allowed('a positive number, "up" or "down"'), Tag("<text>")],
+DISTRIBUTIONS = (
+    table_of(Normal, kind="normal"),
+    table_of(LogNormal, kind="log-normal"),
+    table_of(Uniform, kind="uniform"),
+)
+
+
+def _spread(one: Any, words: str, example: str, lists: bool = True) -> Any:
+    """A number, or a list of them, or a table such as a distribution."""
+    phrase = allowed(f"{words}; or {'a list of them, or ' * lists}a distribution such as {{ kind = {example} }}")
+    number, table = Annotated[one, phrase, Tag("<one>")], Annotated[by_kind(*DISTRIBUTIONS), Tag("<table>")]
+    several_of = Annotated[tuple[one, ...], many(1, MAX_PEOPLE), Tag("<list>")]
+    if not lists:
+        return Annotated[number | table, Discriminator(lambda value: shape_of(value).replace("<list>", "<one>"))]
+    return Annotated[number | several_of | table, Discriminator(shape_of)]
+
+
+def _known(name: str) -> str:
+    if name not in SPEEDS:
+        raise ValueError
+    return name
+
+
+LATE = '"log-normal", mean = 60.0, deviation = 30.0'
+Radius = _spread(Positive, "a positive number", '"uniform", low = 0.18, high = 0.22')
+Times = _spread(NotNegative, "a number that is 0 or more", LATE)
+OneTime = _spread(NotNegative, "a number that is 0 or more", LATE, lists=False)
+Speed: Any = Annotated[
+    Annotated[
+        _spread(
+            WalkingSpeed,
+            f"a positive number of at most {FASTEST:g} m/s; divide km/h by 3.6",
+            '"normal", mean = 1.34, deviation = 0.26',
+        ),
+        Tag("<one>"),
+    ]
+    | Annotated[
+        str, AfterValidator(_known), allowed("one of " + ", ".join(f'"{name}"' for name in SPEEDS)), Tag("<text>")
+    ],
     Discriminator(lambda value: "<text>" if isinstance(value, str) else "<one>"),
 ]
-Inhibition = Annotated[
-    Annotated[Switch, Tag("<switch>")] | Annotated[Positive, allowed("true, false or a positive time"), Tag("<time>")],
-    Discriminator(lambda value: "<switch>" if isinstance(value, bool) else "<time>"),
+
+
+class TimetableTable(Table):
+    """A number of people at each of several times."""
+
+    kind: Literal["timetable"] = Field(description="A number of people at each of several times.")
+    rows: Lengths = Field(description="Rows [time (s), number of people].")
+
+    @model_validator(mode="after")
+    def _counts(self) -> Self:
+        complain([(("rows", k), "must be [time, whole number]") for k, (_, n) in enumerate(self.rows) if n != round(n)])
+        return self
+
+    def times(self, n: int) -> Array:
+        """The time of entry of each person."""
+        return timetable(self.rows)
+
+    def last(self, n: int) -> float:
+        """The time of the last row."""
+        return float(max(t for t, _ in self.rows))
+
+
+class SteadyTable(Table):
+    """People who enter one after the other."""
+
+    kind: Literal["steady"] = Field(description="People enter one after the other at a constant rate.")
+    rate: Positive = Field(description="Number of people who enter per second (1/s).")
+    start: NotNegative = Field(0.0, description="Time at which the first person enters (s).")
+
+    def times(self, n: int) -> Array:
+        """The time of entry of each of n people."""
+        return arrivals(n, rate=self.rate, start=self.start)
+
+    def last(self, n: int) -> float:
+        """The time at which the last of n people is due."""
+        return self.start + (n - 1) / self.rate
+
+
+Enters: Any = Annotated[
+    Annotated[
+        NotNegative,
+        allowed('a time, a list of times, or a table such as { kind = "timetable", rows = [[0.0, 10], [60.0, 20]] }'),
+        Tag("<one>"),
+    ]
+    | Annotated[tuple[NotNegative, ...], many(1, MAX_PEOPLE), Tag("<list>")]
+    | Annotated[by_kind(*DISTRIBUTIONS, TimetableTable, SteadyTable), Tag("<table>")],
+    Discriminator(shape_of),
 ]
 
 
@@ -67,7 +161,7 @@ class RoomTable(Table):
     """A room: a polygon, with holes for obstacles such as desks."""
 
     corners: Corners = Field(description="Corners [x, y] (m) of the room, in order around it.")
-    holes: Annotated[tuple[Corners, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+    holes: Annotated[tuple[Corners, ...], many()] = Field(
         (), description="Obstacles such as desks: the corners [x, y] (m) of each."
     )
 
@@ -86,76 +180,25 @@ class ExitTable(Table):
     ends: Ends = Field(description="Two points [x, y] (m) of an outer edge, between which the exit lies.")
 
 
-class StairsTable(Table):
-    """Stairs from one floor to another; floors are drawn side by side."""
+class Waypoint(Checked):
+    """The keys that all stages of a route have."""
 
-    name: Text = Field(description="Name of the stairs, for the routes of groups.")
-    start: Ends = Field(description="Segment (m) of an outer edge where the stairs leave a floor.")
-    end: Ends = Field(description="Segment (m), as wide as start, where people step off the stairs.")
-    length: Positive = Field(description="Length of the stairs (m).")
-    pace: Pace = Field(
-        1.0, description='Speed on stairs relative to level ground; "up" or "down" for the values of Weidmann 1993.'
-    )
-    flights: (
-        Annotated[
-            tuple[Annotated[tuple[NotNegative, ...], Field(min_length=2, max_length=2, strict=False)], ...],
-            Field(min_length=1, max_length=MOST_ENTRIES, strict=False),
-        ]
-        | None
-    ) = Field(None, description="Intervals [from, to] with steps, along the length (m); landings lie between them.")
-    both: Switch = Field(False, description="True if people walk the stairs in both directions.")
-    every: Positive | None = Field(
-        None, description="Time (s) between two trips of a lift, which carries everyone in it to the other floor."
-    )
-    travel: NotNegative = Field(0.0, description="Time (s) that a lift moves from one floor to the other.")
-    doors: NotNegative = Field(0.0, description="Time (s) in which the doors of a lift open, and in which they close.")
-
-    def build(self) -> Link:
-        said: dict[str, Any] = {"pace": self.pace, "flights": self.flights, "both": self.both, "every": self.every}
-        return Link(self.name, self.start, self.end, length=self.length, travel=self.travel, doors=self.doors, **said)
+    name: Text = Field(description="Name of the stage, for the routes of groups.")
 
 
-class GroupTable(Table):
-    """People who start together and have the same goal."""
-
-    name: Text | None = Field(None, description='Name of the group in results; "group 0", "group 1", ... by default.')
-    n: HowMany | None = Field(None, description="Number of people, who start at random places.")
-    region: Corners | None = Field(None, description="Polygon (m) in which they start; the whole plan by default.")
-    places: Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
-        None, description="Instead of n and region: the place [x, y] (m) of each person at the start."
-    )
-    radius: Radius = Field(0.2, description="Radius of a person (m): a number, one for each, or a distribution.")
-    speed: Speed = Field(
-        1.34,
-        description='Desired walking speed (m/s): a number, one for each person, a distribution, or "weidmann".',
-    )
-    reaction: Times = Field(
-        0.0,
-        description="Pre-movement time (s): a number, one for each person, or a distribution.",
-    )
-    goal: Text | None = Field(None, description="Name of the exit that they walk to; the nearest by default.")
-    route: Annotated[tuple[Text, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Names of the stops and stairs that they pass before they leave."
-    )
-    knows: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
-        None, description="Names of the exits and stairs that they know; all by default."
-    )
-    enters: Enters = Field(
-        0.0,
-        description="Times (s) at which they enter, in their region: a time, one for each person, a distribution, a "
-        "timetable, or a steady rate. People with the time 0 are present from the start.",
-    )
-    family: HowMany = Field(1, description="Number of people in a family: neighbours at the start stay together.")
+class GroupBase(Made):
+    """The checks of a group of people."""
 
     @model_validator(mode="after")
-    def _says_where(self) -> Self:
+    def _says_where(self: Any) -> Any:
         if (self.n is None) == (self.places is None):
             complain([((), "must have either n = ... or places = ...")])
-        if self.places is not None and self.region is not None:
-            complain([(("region",), "must not be given together with places")])
-        count = self.n if self.places is None else len(self.places)
-        if isinstance(self.enters, TimetableTable) and self.enters.count() != count:
-            complain([(("enters",), f"must be a timetable of n = {count} people, not of {self.enters.count()}")])
+        if self.places is not None and self.start is not None:
+            complain([(("start",), "must not be given together with places")])
+        count = self.size
+        if isinstance(self.enters, TimetableTable) and len(self.enters.times(count)) != count:
+            found = len(self.enters.times(count))
+            complain([(("enters",), f"must be a timetable of n = {count} people, not of {found}")])
         for key in ("radius", "speed", "reaction", "enters"):
             value = getattr(self, key)
             if isinstance(value, tuple) and len(value) != count:
@@ -163,20 +206,75 @@ class GroupTable(Table):
         return self
 
     @property
-    def size(self) -> int:
+    def size(self: Any) -> int:
         """The number of people."""
         return len(self.places) if self.places is not None else int(self.n or 0)
 
-    def named(self, number: int) -> str:
+    def named(self: Any, number: int) -> str:
         """The name of the group, or the default name of the group with this number."""
-        return f"group {number}" if self.name is None else self.name
+        return f"group {number}" if self.name is None else str(self.name)
 
-    def build(self, number: int) -> Group:
-        said: dict[str, Any] = {"start": self.region, "places": self.places, "goal": self.goal}
-        said |= {"route": self.route, "knows": self.knows, "family": self.family}
-        said["enters"] = entering(self.enters, self.size)
-        each = {name: spread(getattr(self, name)) for name in ("radius", "speed", "reaction")}
-        return Group(self.named(number), self.n, **each, **said)
+    def group(self: Any, number: int) -> Group:
+        """The group with this number."""
+        said = self.options() | {"name": self.named(number)}
+        if isinstance(self.enters, TimetableTable | SteadyTable):
+            said["enters"] = self.enters.times(self.size)
+        if isinstance(self.speed, str):
+            said["speed"] = SPEEDS[self.speed]
+        return Group(**said)
+
+    def last_entry(self: Any) -> float:
+        """The time at which the last person is due; 0 for a distribution, whose times are drawn later."""
+        if isinstance(self.enters, TimetableTable | SteadyTable):
+            return self.enters.last(self.size)
+        return float(np.max(self.enters)) if isinstance(self.enters, tuple | float) else 0.0
+
+
+if TYPE_CHECKING:  # type checkers do not know classes that are made here
+    GroupTable: TypeAlias = Any
+    StairsTable: TypeAlias = Any
+    GateTable: TypeAlias = Any
+    WaypointTable: TypeAlias = Any
+else:
+    GroupTable = table_of(
+        Group,
+        values={
+            "n": HowMany, "radius": Radius, "speed": Speed, "reaction": Times, "goal": Text, "start": Corners,
+            "places": Points, "knows": Annotated[tuple[Text, ...], many(1)], "enters": Enters, "family": HowMany,
+        },
+        own={"name": None, "radius": 0.2, "speed": 1.34},
+        base=GroupBase,
+    )  # fmt: skip
+    StairsTable = table_of(
+        Link, values={"start": Ends, "end": Ends, "length": Positive, "pace": Pace, "flights": Lengths}
+    )
+    GateTable = table_of(Gate, values={"open": Intervals, "most": HowMany})
+    WaypointTable = by_kind(
+        table_of(Stop, kind="stop", values={"place": Place, "dwell": OneTime}, base=Waypoint),
+        table_of(WaitingArea, kind="area", values={"corners": Corners, "dwell": OneTime}, base=Waypoint),
+        table_of(Queue, kind="queue", values={"line": Line, "service": OneTime}, base=Waypoint),
+    )
+
+
+class BehaviourBase(Made):
+    """A behaviour with its options."""
+
+    kind: str
+
+    def build(self) -> Any:
+        """The behaviour as `crowd` takes it."""
+        made_later = isinstance(self.makes, type) and issubclass(self.makes, Behaviour)
+        return partial(self.makes, **self.options()) if made_later else self.makes(**self.options())
+
+
+@cache
+def behaviour_table(kind: str, makes: Any) -> type[Made]:
+    """The table of a behaviour, whose keys are its options.
+
+    >>> sorted(behaviour_table("inhibition", BEHAVIOURS.get("inhibition")).model_fields)
+    ['T', 'kind']
+    """
+    return table_of(makes, kind=kind, leave=("wish", "plan", "radii"), base=BehaviourBase)
 
 
 class Crowd(ProblemTable):
@@ -191,43 +289,32 @@ class Crowd(ProblemTable):
     plan: Drawings | None = Field(
         None, description="Drawing of the floor plan (.dxf, .png or .wkt), or a list with one for each floor."
     )
-    rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
+    rooms: Annotated[tuple[RoomTable, ...], many(1)] = Field(
         (), description="Rooms; doors join those that share an edge. Required without a plan."
     )
-    exits: Annotated[tuple[ExitTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Exits. Required without a plan."
-    )
-    doors: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+    exits: Annotated[tuple[ExitTable, ...], many(1)] = Field((), description="Exits. Required without a plan.")
+    doors: Annotated[tuple[Ends, ...], many()] = Field(
         (), description="Doors between two rooms, each given by two points (m) of their common edge."
     )
-    walls: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+    walls: Annotated[tuple[Ends, ...], many()] = Field(
         (), description="Thin walls inside, each given by its two ends (m)."
     )
-    labels: Annotated[tuple[LabelTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+    labels: Annotated[tuple[LabelTable, ...], many()] = Field(
         (), description="Names of rooms, which pictures and reports show."
     )
-    columns: Annotated[tuple[Column, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+    columns: Annotated[tuple[Annotated[tuple[Number, ...], many(3, 3)], ...], many()] = Field(
         (), description="Round columns, [x, y, radius] each (m)."
     )
-    stairs: Annotated[tuple[StairsTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Stairs between floors."
-    )
-    stops: Annotated[tuple[AnyWaypoint, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+    stairs: Annotated[tuple[StairsTable, ...], many()] = Field((), description="Stairs between floors.")
+    stops: Annotated[tuple[WaypointTable, ...], many()] = Field(
         (), description="Places that the routes of groups pass: stops, waiting areas and queues."
     )
-    gates: Annotated[tuple[GateTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Doors and exits that open and close."
-    )
-    groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        description="Groups of people."
-    )
-    behaviour: Behaviour | None = Field(
-        None, description='How people react to each other; { kind = "pedestrians" } by default.'
-    )
-    inhibition: Inhibition | None = Field(
-        None,
-        description='Instead of behaviour: true or a time T (s) stands for { kind = "inhibition", T = ... }, false for '
-        '{ kind = "plain" }.',
+    gates: Annotated[tuple[GateTable, ...], many()] = Field((), description="Doors and exits that open and close.")
+    groups: Annotated[tuple[GroupTable, ...], many(1)] = Field(description="Groups of people.")
+    behaviour: Annotated[BehaviourBase, OneOf(BEHAVIOURS, behaviour_table)] = Field(
+        {"kind": DEFAULT_BEHAVIOUR},
+        validate_default=True,
+        description=f'How people react to each other; {{ kind = "{DEFAULT_BEHAVIOUR}" }} by default.',
     )
     avoid_jams: Switch = Field(
         False, description="People without a goal choose the exit with the shortest expected time."
@@ -267,22 +354,12 @@ class Crowd(ProblemTable):
                     if name not in known:
                         words = _quoted(known) or "none: add a table [[problem.stops]]"
                         wrong.append((("groups", k, key, j), f"must be one of {words}"))
-        if self.behaviour is not None and self.inhibition is not None:
-            wrong.append((("inhibition",), "must not be given together with behaviour"))
         complain(wrong)
         return self
 
-    def _behaviour(self) -> Behaviour:
-        """The table of the behaviour."""
-        if self.inhibition is None:
-            return DEFAULT if self.behaviour is None else self.behaviour
-        if self.inhibition is False:
-            return PlainTable(kind="plain")
-        return InhibitionTable(kind="inhibition", T=TIME_GAP if self.inhibition is True else self.inhibition)
-
     def _behave(self, wish: Wish, plan: Plan, radii: Array) -> Wish:
         """The wish with the behaviour."""
-        return self._behaviour().build(AvoidJams(wish) if self.avoid_jams else wish, plan, radii)
+        return behaving(self.behaviour.build(), AvoidJams(wish) if self.avoid_jams else wish, plan, radii)
 
     def ending(self) -> str:
         return "empty"
@@ -332,12 +409,12 @@ class Crowd(ProblemTable):
                     f"must let the lift arrive before the end of the run, t = {t:g}",
                 )
         for k, stop in enumerate(self.stops):
-            if stop.leaving() >= t:
+            if stop.until is not None and stop.until >= t:
                 yield ("stops", k, "until"), f"must be before the end of the run, t = {t:g}: nobody would ever go on"
         for k, group in enumerate(self.groups):
             if isinstance(group.reaction, float) and group.reaction >= t:
                 yield ("groups", k, "reaction"), f"must be before the end of the run, t = {t:g}: nobody would ever walk"
-            if last_entry(group.enters, group.size) >= t:
+            if group.last_entry() >= t:
                 yield (
                     ("groups", k, "enters"),
                     f"must end before the end of the run, t = {t:g}: somebody would never come",
@@ -363,7 +440,7 @@ class Crowd(ProblemTable):
         groups: list[Group] = []
         for k, group in enumerate(self.groups):
             with belongs_to(k):
-                groups.append(group.build(k))
+                groups.append(group.group(k))
         try:
             return crowd(groups, **said)
         except JostleError:
@@ -375,8 +452,7 @@ class Crowd(ProblemTable):
     def build(self, seed: int) -> Built:
         plan = self.floor_plan()
         people = self._people(plan, seed)
-        until = EmptyOrBlocked(plan.empty, people.within.radii_at(0.0), people.anyone_waits)
-        return Built(people, tuple(plan.changes(people, beyond=self.outlet)), until)
+        return Built(people, tuple(people.changes(beyond=self.outlet)), people.empty_or_blocked())
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from jostle.errors import JostleError
+from jostle.macro.motion.problems import Crowd, Flow
 from jostle.problems import Motion, Sweeping
-from jostle.scenarios.endings import Ending
 from jostle.scenarios.fields import Complaint, Path, Table
 from jostle.schemes.state import State
 
 Change = Callable[[State], State]
+Ending = Callable[[Any], bool | str]
+"""Ends a run: a function of the state."""
 
 
 class Built(NamedTuple):
@@ -20,8 +22,8 @@ class Built(NamedTuple):
 
     Parameters
     ----------
-    problem : Motion or Sweeping
-        The problem that `solve` takes.
+    problem : Motion, Sweeping, macro.Crowd or macro.Flow
+        The problem that `solve` or, for a density, `macro.solve` takes.
     change : tuple of callable (state) -> State, default ()
         Functions that add or remove bodies, for the argument `change` of `solve`.
     empty : callable (state) -> bool or str, optional
@@ -35,7 +37,7 @@ class Built(NamedTuple):
     ()
     """
 
-    problem: Motion | Sweeping
+    problem: Motion | Sweeping | Crowd | Flow
     change: tuple[Change, ...] = ()
     empty: Ending | None = None
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
-from jostle.macro.motion.scheme import DENSITY_SCHEMES
+from jostle.crowds.blockades import STANDSTILL
+from jostle.endings import AtRest, Below, Empty, Jammed
+from jostle.macro.motion.solve import solve as solve_density
 from jostle.problems import Motion, Sweeping
-from jostle.scenarios.densities import DensityRun, DensityTable, outside_of_densities
-from jostle.scenarios.endings import AtRest, Below, Ending, NoRoom, Until
-from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Switch, Table, Text, complain
+from jostle.run.solve import solve
+from jostle.scenarios.densities import DensityTable, outside_of_densities
+from jostle.scenarios.derived import OneOf, by_kind, made, table_of
+from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Share, Switch, Table, Text, complain
 from jostle.scenarios.kinds import KINDS
-from jostle.scenarios.methods import DEFAULT_SOLVER, AllSchemes, Method, table_of
-from jostle.scenarios.one_of import OneOf
-from jostle.scenarios.problem import Built, Change, Misfit, ProblemTable, belongs_to
+from jostle.scenarios.methods import DEFAULT_SOLVER, AllSchemes, Method, method_table
+from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
 from jostle.scenarios.source import ScenarioError, Source
-from jostle.scenarios.writing import document
-from jostle.scenarios.writing import path as written_path
+from jostle.scenarios.toml import document
+from jostle.scenarios.toml import path as written_path
 from jostle.schemes import SCHEMES
-from jostle.schemes.base import FIRST, SECOND, Scheme, able, in_words, nobody
+from jostle.schemes.base import FIRST, SECOND, able, in_words, nobody
 from jostle.solvers import SOLVERS
 from jostle.solvers.dual_active_set import ActiveSet
 
@@ -31,15 +33,37 @@ DEFAULT_FRAMES = 200
 """Number of saved frames if the file does not set run.every."""
 
 
+class Never(Table):
+    """The run continues to its end time t."""
+
+    kind: Literal["never"] = Field(description="The run continues to its end time t.")
+
+
+if TYPE_CHECKING:  # type checkers do not know classes that are made here
+    Until: TypeAlias = Any
+else:
+    NOTHING_LEFT = (
+        "Nothing is left: no person, no grain, or less than a thousandth of a density. The run of a crowd in which "
+        f"nobody moves for {STANDSTILL:g} s ends as blocked."
+    )
+    Until = by_kind(
+        Never,
+        table_of(Empty, kind="empty", texts={"kind": NOTHING_LEFT}),
+        table_of(Below, kind="below", values={"share": Share}),
+        table_of(Jammed, kind="jammed"),
+        table_of(AtRest, kind="at_rest"),
+    )
+
+
 class Run(NamedTuple):
-    """The arguments of `solve` that `Scenario.build` makes from a scenario file.
+    """A run that `Scenario.build` makes from a scenario file: the arguments of `solve`.
 
     Attributes
     ----------
-    problem : Motion or Sweeping
+    problem : Motion, Sweeping, macro.Crowd or macro.Flow
         The problem.
     scheme : Scheme
-        The scheme, with its solver.
+        The scheme, with its solver, or a scheme for densities.
     t : float
         End time of the run (s).
     h : float
@@ -49,7 +73,7 @@ class Run(NamedTuple):
     until : callable (state) -> bool or str, or None
         Condition that ends the run before t.
     change : tuple of callable (state) -> State, or None
-        Functions that add or remove bodies.
+        Functions that add or remove bodies; densities have none.
     strict : bool
         Whether a step that misses the tolerance of the solver ends the run with an error.
 
@@ -57,18 +81,41 @@ class Run(NamedTuple):
     --------
     >>> import jostle as jo
     >>> run = jo.scenarios.load("cradle_apart").build()
-    >>> jo.solve(**run._asdict()).status
+    >>> run.solve().status
     'finished'
     """
 
-    problem: Motion | Sweeping
-    scheme: Scheme
+    problem: Any
+    scheme: Any
     t: float
     h: float
     every: float
     until: Ending | None
     change: tuple[Change, ...] | None
     strict: bool
+
+    @property
+    def is_density(self) -> bool:
+        """True if the problem is that of a density, for `macro.solve`."""
+        return not isinstance(self.problem, Motion | Sweeping)
+
+    def solve(self, **more: Any) -> Any:
+        """Run it, with `solve` or, for a density, with `macro.solve`.
+
+        Parameters
+        ----------
+        **more
+            Further arguments of the function, such as ``output=`` and ``device=``.
+
+        Returns
+        -------
+        Solution or macro.Evolution
+            The result of the run.
+        """
+        said = self._asdict()
+        if not self.is_density:
+            return solve(**said, **more)
+        return solve_density(**{name: said[name] for name in ("problem", "scheme", "t", "h", "every", "until")}, **more)
 
 
 class RunTable(Table):
@@ -132,10 +179,10 @@ class Scenario(Table):
     title: Text = Field("", description="One line that says what the scenario shows.")
     seed: Seed = Field(0, description="Seed of all random numbers; the same seed gives the same run.")
     problem: Annotated[ProblemTable, OneOf(KINDS)] = Field(description="What moves.")
-    scheme: Annotated[Method, OneOf(AllSchemes(), table_of)] | None = Field(
+    scheme: Annotated[Method, OneOf(AllSchemes(), method_table)] | None = Field(
         None, description="The time-stepping scheme; by default one that fits the problem."
     )
-    solver: Annotated[Method, OneOf(SOLVERS, table_of, default=DEFAULT_SOLVER)] = Field(
+    solver: Annotated[Method, OneOf(SOLVERS, method_table, default=DEFAULT_SOLVER)] = Field(
         {}, validate_default=True, description="The solver of the projection in each step."
     )
     run: RunTable = Field(description="Duration, time step, and what is saved.")
@@ -209,15 +256,15 @@ class Scenario(Table):
         """The name of the file, or of the shipped scenario."""
         return "scenario" if self._source is None else self._source.name
 
-    def build(self) -> Run | DensityRun:
+    def build(self) -> Run:
         """Build the problem and the scheme, and collect the arguments of `solve`.
 
-        ``jo.solve(**scenario.build()._asdict())`` runs the scenario; if it is about a density, `jo.macro.solve` does.
+        ``scenario.build().solve()`` runs the scenario.
 
         Returns
         -------
-        Run or DensityRun
-            The arguments of `solve`, or those of `macro.solve` for a scenario about a density.
+        Run
+            The run: the arguments of `solve`, or those of `macro.solve` for a scenario about a density.
 
         Raises
         ------
@@ -226,7 +273,7 @@ class Scenario(Table):
         """
         with np.errstate(all="ignore"):
             try:
-                return self._build_density() if isinstance(self.problem, DensityTable) else self._build()
+                return self._build()
             except Misfit as error:
                 raise self._error(error.path, str(error)) from error.error
 
@@ -240,49 +287,33 @@ class Scenario(Table):
         scheme = self._scheme()
         with belongs_to("problem"):
             scheme.start(built.problem, 0.0)
-        t, h, until = self.run.t, self.run.h, self._until(built)
-        return Run(built.problem, scheme, t, h, self._every(), until, built.change or None, self.run.strict)
-
-    def _build_density(self) -> DensityRun:
-        assert isinstance(self.problem, DensityTable)
-        with belongs_to("scheme"):
-            kind, options = (
-                (self.problem.scheme(), {}) if self.scheme is None else (self.scheme.kind, self.scheme.options())
-            )
-            scheme = DENSITY_SCHEMES.get(kind)(**options)
-        with belongs_to("problem"):
-            problem = self.problem.density_problem()
-            scheme.start(problem, 0.0)
-        until = problem.empty if self._ending() == "empty" else None
-        return DensityRun(problem, scheme, self.run.t, self.run.h, self._every(), until)
+        kind = self._ending()
+        until = built.empty if kind == "empty" else Jammed() if kind == "jammed" else made(self.run.until)
+        until = None if kind == "never" else until
+        return Run(
+            built.problem, scheme, self.run.t, self.run.h, self._every(), until, built.change or None, self.run.strict
+        )
 
     def _every(self) -> float:
         """The time between two saved frames."""
         usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
         return self.run.every or (usual if longest is None else min(usual, longest))
 
-    def _scheme(self) -> Scheme:
+    def _scheme(self) -> Any:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not set it."""
-        options = self.solver.options()
-        if self.problem.tol is not None and self.solver.makes is not ActiveSet:
-            options.setdefault("tol", self.problem.tol)
-        with belongs_to("solver"):
-            solver = self.solver.makes(**options)
+        makes = AllSchemes().get(self.problem.scheme()) if self.scheme is None else self.scheme.makes
+        options = {} if self.scheme is None else self.scheme.options()
+        if not isinstance(self.problem, DensityTable):
+            said = self.solver.options()
+            if self.problem.tol is not None and self.solver.makes is not ActiveSet:
+                said.setdefault("tol", self.problem.tol)
+            with belongs_to("solver"):
+                options["solver"] = self.solver.makes(**said)
         with belongs_to("scheme"):
-            if self.scheme is None:
-                return SCHEMES.get(self.problem.scheme())(solver=solver)  # type: ignore[no-any-return]
-            return self.scheme.makes(solver=solver, **self.scheme.options())  # type: ignore[no-any-return]
+            return makes(**options)
 
     def _ending(self) -> str:
         return self.problem.ending() if self.run.until is None else self.run.until.kind
-
-    def _until(self, built: Built) -> Ending | None:
-        until: Any = self.run.until
-        if isinstance(until, Below | AtRest):
-            return until.build()
-        if self._ending() == "jammed":
-            return NoRoom()
-        return built.empty if self._ending() == "empty" else None
 
 
 def _validated(data: dict[str, Any], source: Source | None) -> Scenario:

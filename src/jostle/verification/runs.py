@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any
 
 from jostle.result.solution import Solution
-from jostle.run.solve import solve
-from jostle.scenarios import Run, ScenarioError, parse
-from jostle.scenarios.writing import document
+from jostle.scenarios import ScenarioError, parse
+from jostle.scenarios.toml import document
 
 RADIUS, SPEED = 0.2, 1.34
 """Default radius (m) and desired speed (m/s) of the people in the tests."""
@@ -78,5 +77,5 @@ def _solved(text: str, refused: str) -> Solution:
         if wrong:
             raise NotApplicable(f"this version does not have it ({wrong[0]})") from None
         raise
-    assert isinstance(run, Run)
-    return solve(**run._asdict())
+    sol: Solution = run.solve()
+    return sol

@@ -47,9 +47,9 @@ def counterflow() -> Outcome:
     rooms = [rectangle(0, 0, 7, 7), rectangle(7, 2.5, 17, 4.5), rectangle(17, 0, 24, 7)]
     times = []
     for others in (0, 4, 20, 40):
-        groups: list[dict[str, Any]] = [{"n": 40, "region": rectangle(0, 0, 7, 7), "goal": "east"}]
+        groups: list[dict[str, Any]] = [{"n": 40, "start": rectangle(0, 0, 7, 7), "goal": "east"}]
         if others:
-            groups.append({"n": others, "region": rectangle(17, 0, 24, 7), "goal": "west"})
+            groups.append({"n": others, "start": rectangle(17, 0, 24, 7), "goal": "west"})
         sol = solved(
             rooms, {"west": [[0, 2.5], [0, 4.5]], "east": [[24, 2.5], [24, 4.5]]}, groups, t=200.0,
             doors=[[[7, 2.5], [7, 4.5]], [[17, 2.5], [17, 4.5]]],
@@ -106,7 +106,7 @@ def exit_choice() -> Outcome:
     """People on one side of a hall prefer the nearer of two exits; some take the other one because of the queue."""
     sol = solved(
         [rectangle(0, 0, 15, 8)], {"near": [[4, 0], [5, 0]], "far": [[10, 0], [11, 0]]},
-        [{"n": 80, "region": rectangle(0, 0, 6, 8)}], t=200.0, avoid_jams=True,
+        [{"n": 80, "start": rectangle(0, 0, 6, 8)}], t=200.0, avoid_jams=True,
     )  # fmt: skip
     uses = exit_use(sol)
     near, far = uses["near"].count, uses["far"].count
@@ -117,7 +117,7 @@ def bottlenecks() -> Outcome:
     """Two bottlenecks of the same width in a row: a jam only before the first."""
     sol = solved(
         [rectangle(0, 0, 6, 6), rectangle(6, 2.5, 9, 3.5), rectangle(9, 0, 15, 6)], {"second": [[15, 2.5], [15, 3.5]]},
-        [{"n": 60, "region": rectangle(0, 0, 5, 6)}], t=200.0, doors=[[[6, 2.5], [6, 3.5]], [[9, 2.5], [9, 3.5]]],
+        [{"n": 60, "start": rectangle(0, 0, 5, 6)}], t=200.0, doors=[[[6, 2.5], [6, 3.5]], [[9, 2.5], [9, 3.5]]],
     )  # fmt: skip
     found = {jam.opening: jam.people for jam in jams(sol)}
     first, second = found.get("door 0", 0), found.get("exit 'second'", 0)
@@ -130,7 +130,7 @@ def stairs_jam() -> Outcome:
     up = {"name": "stairs", "start": [[17, 3], [17, 5]], "end": [[30, 3], [30, 5]], "length": 3.0, "pace": "up"}
     sol = solved(
         [rectangle(0, 0, 5, 8), rectangle(5, 3, 17, 5), rectangle(30, 3, 31, 5)], {"out": [[31, 3], [31, 5]]},
-        [{"n": 150, "region": rectangle(0, 0, 5, 8)}], t=240.0, h=0.07, doors=[[[5, 3], [5, 5]]], stairs=[up],
+        [{"n": 150, "start": rectangle(0, 0, 5, 8)}], t=240.0, h=0.07, doors=[[[5, 3], [5, 5]]], stairs=[up],
     )  # fmt: skip
     before = {jam.opening: jam.people for jam in jams(sol)}.get("door 0", 0)
     into, onto = (flow(sol, line) for line in ([[5, 3], [5, 5]], [[17, 3], [17, 5]]))
@@ -155,7 +155,7 @@ def crowd_at_corner() -> Outcome:
     ]
     far, end = corner + width, width + behind
     around = [[0.0, 0.0], *turn, [far, end], [corner, end], [corner, width], [0.0, width]]
-    group = [{"n": 500, "region": rectangle(0, 0, depth, width)}]
+    group = [{"n": 500, "start": rectangle(0, 0, depth, width)}]
 
     def last(area: Corners, ends: Corners) -> float:
         return _last(solved([area], {"end": ends}, group, t=200.0, h=0.07, every=0.5))
@@ -192,7 +192,7 @@ def corridor_speeds() -> Outcome:
     for density in DENSITIES:
         sol = solved(
             [rectangle(0, 0, length + 2, width)], {"end": [[length + 2, 0], [length + 2, width]]},
-            [{"n": round(density * length * width), "region": rectangle(0, 0, length, width)}], t=4.0, every=0.5,
+            [{"n": round(density * length * width), "start": rectangle(0, 0, length, width)}], t=4.0, every=0.5,
         )  # fmt: skip
         there = (sol.q[0, :, 0] > 4.0) & (sol.q[0, :, 0] < 10.0)
         walked = sol.q[-1, there, 0] - sol.q[2, there, 0]

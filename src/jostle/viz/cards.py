@@ -10,9 +10,9 @@ import numpy as np
 
 from jostle._tools.arrays import Array, to_host
 from jostle.convex.projection import Projection
-from jostle.crowds.plans import Plan
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
+from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 from jostle.result.status import MESSAGES, iterations_in_words, overlap_in_words
 from jostle.sets.contacts import Contacts

@@ -27,14 +27,15 @@ from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SER
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.crowding import FRUIN, LEVELS
 from jostle.crowds.delays import JAM_SPEED, desired_speeds
-from jostle.crowds.gates import Gate
 from jostle.crowds.leaving import crossings, distance_to_segment, known_plan
-from jostle.crowds.plans import Plan
 from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
 from jostle.crowds.summary import CrowdSummary, crowd_summary
 from jostle.errors import InvalidValue
-from jostle.io.areas import floors, needed, present, walkable
 from jostle.io.crowd_runs import radii_in
+from jostle.plans.areas import floors, present, walkable
+from jostle.plans.openings import Gate, ends_of
+from jostle.plans.outlines import package
+from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
 from jostle.viz.drawing import frames_at
@@ -87,7 +88,7 @@ class Building:
         """The walkable area as a path, with holes."""
         rings, codes = [], []
         for floor in floors(walkable(self.plan)):
-            turned = needed("shapely").orient_polygons(floor)
+            turned = package("shapely").orient_polygons(floor)
             for ring in (turned.exterior, *turned.interiors):
                 rings.append(np.asarray(ring.coords)[:, :2])
                 codes += [Outline.MOVETO, *[Outline.LINETO] * (len(rings[-1]) - 2), Outline.CLOSEPOLY]
@@ -307,12 +308,13 @@ class Shot:
         """Whether each gate is open in frame k, by its times and its number of people; open while somebody is in it."""
         t, q = float(self.sol.t[k]), np.asarray(self.sol.q[k])
         here, found = present(q), {}
-        for gate in self.sol.facts.gates:
-            shut = not ((gate.open[:, 0] <= t) & (t < gate.open[:, 1])).any()
+        gates = self.sol.facts.gates
+        for gate, ends in zip(gates, ends_of(gates, self.plan), strict=True):
+            shut = not gate.is_open(t)
             if gate.most is not None:
-                shut |= int((crossings(self.sol, gate.ends).t <= t).sum()) >= gate.most
-            near = distance_to_segment(q[here], gate.ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
-            found[gate.name] = not shut or bool(near.any())
+                shut |= int((crossings(self.sol, ends).t <= t).sum()) >= gate.most
+            near = distance_to_segment(q[here], ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
+            found[gate.at] = not shut or bool(near.any())
         return found
 
     def people(self, ax: Axes, k: int) -> None:
@@ -433,7 +435,7 @@ def plan(
     >>> import jostle as jo
     >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
     >>> people = jo.crowds.crowd(12, radius=0.2, room=room, speed=1.3)
-    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5, change=room.changes(people))
+    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5, change=people.changes())
     >>> ax = plan(run, 2)
     >>> ax.get_title(loc="left").split()[-4:], [text.get_text() for text in ax.texts if text.get_text()]
     (['inside', '11', 'out', '1'], ['east', '1 m'])
@@ -485,7 +487,7 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     >>> import jostle as jo
     >>> room = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 1), (9, 2.2))})
     >>> people = jo.crowds.crowd(12, radius=0.2, room=room, speed=1.3)
-    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5, change=room.changes(people))
+    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5, change=people.changes())
     >>> figure = plans(run, [0.0, 4.0])
     >>> [ax.get_title(loc="left").split()[2] for ax in figure.axes]
     ['0.0', '4.0']

@@ -1,0 +1,689 @@
+"""How people react to others, each a `Behaviour` around a wish.
+
+No behaviour increases anybody's desired speed, and all of them depend only on the time and on the positions of people.
+
+    Inhibition    v = min(v0, s / T)    the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
+    TimeGap       the same speed        without ranks: it jumps when somebody enters the strip ahead from the side
+    Repulsion     the direction         of the same model, equation (5): people step aside before they touch
+    Following     people slow down behind slower ones     Venel 2010, "Integrating strategies in numerical modelling of
+    AvoidJams     people leave a jam for another exit     crowd motion", names both; the rules here are our own
+    Reaction      people stand until they have noticed the alarm and decided to leave
+    KnownExits    people know only some of the exits
+    Together      families stay together
+    Pedestrians   the behaviour of people in buildings: `TimeGap` around `Repulsion` around `Quickest`
+
+`Repulsion` turns to e = (e0 - sum over the others of strength exp(-gap / decay) n) / |...|, where e0 is the direction
+of the wish inside and n the unit vector to the other. People who touch do not block each other for ever if `TimeGap`
+wraps a `Repulsion` with a strength above 1, which turns both so that neither has the other ahead. Behaviours wrap the
+wish that has the reaction times, so that others walk around people who still stand.
+
+`BEHAVIOURS` holds the behaviours that scenario files can name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle._tools.arguments import NotNegative, Positive, Truths, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.plugins import Registry
+from jostle.crowds.behaviour import Behaviour, polar
+from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
+from jostle.crowds.wish import NEAREST, Wish
+from jostle.errors import InvalidValue
+from jostle.kernels import kernels_for
+from jostle.plans.plan import Plan
+from jostle.plans.ways import people_chunks
+from jostle.sets.balls import Balls
+
+TIME_GAP = 0.6
+"""Default time gap T of the inhibition (s): of 0.30, 0.35, ..., 0.80 it gives the flows through doors that are nearest
+to experiments (`python benchmarks/doors.py --calibrate`)."""
+FLOW = 1.3
+"""Default number of people per second and metre of an exit (Seyfried 2009: 1.6 to 2.0; design guides: 1.3)."""
+ROUNDS = 4
+"""Number of rounds in which the choice of exits is found."""
+
+
+class Ahead(NamedTuple):
+    """Pairs in which the other (m,) is ahead of the walker (m,), and the free distance gap (m,) between them."""
+
+    walker: Integers
+    other: Integers
+    gap: Array
+
+
+def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) -> Ahead:
+    """The pairs within sight in which the other's disc meets the strip of the walker's width ahead of the walker.
+
+    Two people who walk the same way may each be ahead of the other, side by side in front of a door. Then the one who
+    has the other more straight ahead is behind, and neither is if they are symmetric.
+
+    >>> q, east = np.array([[0.0, 0.0], [2.0, 0.3], [2.0, 1.5]]), np.tile([1.0, 0.0], (3, 1))
+    >>> found = ahead(Balls([0.5] * 3), q, east, np.full(3, 0.5), 5.0)
+    >>> found.walker.tolist(), found.other.tolist(), found.gap.round(3).tolist()
+    ([0], [1], [1.022])
+    """
+    contacts = balls.linearise(0.0, q, sight)
+    i, j = contacts.pairs.T
+    (x, y), width = contacts.normals.T, radii[i] + radii[j]
+    a, b = direction[i].T, direction[j].T
+    apart = contacts.gap + width
+    along_i, along_j = x * a[0] + y * a[1], -(x * b[0] + y * b[1])
+    before_i = (along_i > 0.0) & (np.abs(x * a[1] - y * a[0]) * apart < width)
+    before_j = (along_j > 0.0) & (np.abs(x * b[1] - y * b[0]) * apart < width)
+    both = before_i & before_j & (a[0] * b[0] + a[1] * b[1] > 0.0)
+    before_i &= ~both | (along_i > along_j)
+    before_j &= ~both | (along_j > along_i)
+    return Ahead(
+        np.concatenate([i[before_i], j[before_j]]),
+        np.concatenate([j[before_i], i[before_j]]),
+        np.concatenate([contacts.gap[before_i], contacts.gap[before_j]]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Slowing(Behaviour):
+    """A wish in which people slow down for others ahead of them, v = min(v0, limits), and do not turn."""
+
+    radii: ArrayLike
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "radii", finite(self.radii, "radii"))
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        speed, direction = polar(wished)
+        each = np.broadcast_to(self.radii, (len(q),))
+        found = ahead(Balls(self.radii), q, direction, each, self._distance(speed))
+        slowest = speed.copy()
+        np.minimum.at(slowest, *self._limits(found, q, goal, wished, speed))
+        return slowest[:, None] * direction
+
+    @abstractmethod
+    def _distance(self, speed: Array) -> float:
+        """Largest distance of people who count as ahead."""
+
+    @abstractmethod
+    def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
+        """Walkers (k,) and the speeds (k,) to which people ahead limit them."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Inhibition(Slowing):
+    """People keep a time gap T to the person ahead: v = min(v0, s / T), where s is the free distance ahead.
+
+    Among people with the same goal, only those who are nearer to it count (`Wish.order`), so that somebody can always
+    walk on. People who meet head-on stop; they do not step aside.
+
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose speed is v0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    T : float, default 0.6
+        Time gap (s), positive.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`, or if T is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=lambda q: -q[:, 0])
+    >>> wish = Inhibition(east, [0.25, 0.25], T=1.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
+    [[0.7, 0.0], [1.4, 0.0]]
+    """
+
+    _: KW_ONLY
+    T: Positive = TIME_GAP
+
+    def _distance(self, speed: Array) -> float:
+        return float(speed.max(initial=0.0)) * self.T
+
+    def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
+        rank, to = self.wish.order(q, goal)
+        count = (to[found.walker] != to[found.other]) | (rank[found.other] < rank[found.walker])
+        return found.walker[count], np.maximum(found.gap[count], 0.0) / self.T
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Following(Slowing):
+    """People slow down behind slower people, gradually from the distance `sight` on.
+
+    The speed is the minimum over the people ahead of w + (v0 - w) s / sight, where s is the free distance and w the
+    desired speed of the other person in the same direction.
+
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose speed is v0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    sight : float
+        Distance from which people slow down (m), positive.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`, or if `sight` is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [[1.4, 0.0], [0.6, 0.0]], nearer=lambda q: -q[:, 0])
+    >>> wish = Following(east, [0.25, 0.25], sight=2.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.5, 0.0]])).round(12).tolist()
+    [[1.0, 0.0], [0.6, 0.0]]
+    """
+
+    _: KW_ONLY
+    sight: Positive
+
+    def _distance(self, speed: Array) -> float:
+        return self.sight
+
+    def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
+        _, direction = polar(wished[found.walker])
+        own, other = speed[found.walker], np.einsum("md,md->m", wished[found.other], direction)
+        theirs = np.clip(other, 0.0, own)
+        return found.walker, theirs + (own - theirs) * np.clip(found.gap / self.sight, 0.0, 1.0)
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class AvoidJams(Behaviour):
+    """People choose the exit with the shortest expected time: that of the way, or that of the queue if it is longer.
+
+    The queue at an exit are the people who go there and are nearer to it. The choice is found in four rounds, each from
+    the mean of the queues in the rounds before. People with a goal of their own keep it.
+
+    Parameters
+    ----------
+    wish : Wish
+        A wish with exits, such as ``jo.crowds.walk(plan, ...)``.
+    flow : float, default 1.3
+        People per second who pass one metre of an exit, positive.
+
+    Raises
+    ------
+    InvalidValue
+        If the wish has no exits, or if `flow` is not positive.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
+    >>> q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.5, 1.5, 2.5)])
+    >>> wish = jo.crowds.walk(plan, radius=0.25, speed=1.4)
+    >>> wish.chosen(q).tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    >>> AvoidJams(wish).chosen(q).tolist()
+    [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1]
+    """
+
+    flow: Positive = FLOW
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.wish.eligible:
+            raise InvalidValue(
+                "AvoidJams chooses among exits, and the wish has none: give it jo.crowds.walk(plan, ...)"
+            )
+        if not 0.0 < self.flow < np.inf:
+            raise InvalidValue(f"flow must be positive and finite (people per metre and second), not {self.flow}")
+
+    def chosen(self, q: Array) -> Integers:
+        first = self.wish.chosen(q)
+        own = self.wish.own(len(q)) != NEAREST
+        far = self.wish.lengths(q)
+        there = np.isfinite(far).any(axis=0)
+        eligible = self.wish.eligible
+        far = far[:eligible]
+        widths = np.array([goal.width for goal in self.wish.goals[:eligible]])
+        pace = self.wish.speeds(len(q))
+        walking = far / np.where(pace > 0.0, pace, 1.0)
+        queue, goal = np.zeros_like(far), first
+        for number in range(1, ROUNDS + 1):
+            for g, ways in enumerate(far):
+                before = np.sort(ways[there & (goal == g)])
+                queue[g] += (np.searchsorted(before, ways) - queue[g]) / number
+            waiting = queue / (self.flow * widths)[:, None]
+            best = np.maximum(walking, waiting).argmin(axis=0)
+            goal = np.where(there & ~own, best, first)
+        return goal
+
+
+FOLLOWING_TIME = 0.7
+"""Default time gap T (s): a compromise for doors, corners, corridors and single files
+(`python benchmarks/behaviours.py --calibrate`)."""
+LONGEST_STEP = 0.1
+"""Longest time step, as a fraction of T, for which flows through doors are within 5 % of those for short steps
+(`python benchmarks/behaviours.py`)."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class TimeGap(Behaviour):
+    """People keep a time gap T to the person ahead: v = min(v0, gap / T), where gap is the distance to that person.
+
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose speed is v0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    T : float, default 0.7
+        Time gap (s), positive.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=None)
+    >>> wish = TimeGap(east, 0.25, T=1.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
+    [[0.7, 0.0], [1.4, 0.0]]
+    """
+
+    radii: ArrayLike
+    _: KW_ONLY
+    T: Positive = FOLLOWING_TIME
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "radii", finite(self.radii, "radii"))
+
+    @property
+    def longest_step(self) -> float:
+        return min(self.wish.longest_step, LONGEST_STEP * self.T)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        speed, direction = polar(self.wish.towards(t, q, goal))
+        radii = np.array(np.broadcast_to(self.radii, (len(q),)))
+        sight = self.T * float(speed.max(initial=0.0))
+        gap = kernels_for(q).gaps_ahead(q, radii, direction, sight, people_chunks(len(q)))
+        return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)
+
+
+STRENGTH = 2.0
+"""Default repulsion of two people who touch, relative to the wish to walk on."""
+DECAY = 0.1
+"""Default distance over which the repulsion falls by a factor e (m)."""
+SIGHT = 6.0
+"""Largest gap, in decays, of people who repel each other: beyond it the repulsion is below 1/400 of the strength."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Repulsion(Behaviour):
+    """People turn away from others near them: e0 - sum of strength exp(-gap / decay) n, with the same speed.
+
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose direction is e0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    strength : float, default 2.0
+        Repulsion of two people who touch, relative to the wish to walk on; 0 or more.
+    decay : float, default 0.1
+        Distance over which the repulsion falls by a factor e (m).
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [1.0, 0.0], nearer=None)
+    >>> wish = Repulsion(east, 0.2, strength=1.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [0.0, 0.4], [5.0, 0.0]])).round(2).tolist()    # the first two touch
+    [[0.71, -0.71], [0.71, 0.71], [1.0, 0.0]]
+    """
+
+    radii: ArrayLike
+    _: KW_ONLY
+    strength: NotNegative = STRENGTH
+    decay: Positive = DECAY
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "radii", finite(self.radii, "radii"))
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        speed, direction = polar(self.wish.towards(t, q, goal))
+        radii = np.array(np.broadcast_to(self.radii, (len(q),)))
+        sight, chunks = SIGHT * self.decay, people_chunks(len(q))
+        e = kernels_for(q).turned(q, radii, direction, self.strength, self.decay, sight, chunks)
+        return np.asarray(speed[:, None] * e)
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Reaction(Behaviour):
+    """People do not start to walk before their reaction time (the pre-movement time).
+
+    People who stand may be pushed by others. The wish depends on the time alone, so that a resumed run needs no memory.
+
+    Parameters
+    ----------
+    wish : Wish
+        The wish after the reaction time.
+    times : float or array_like, shape (n,)
+        Reaction times, in the time of the run (s): one for all or one for each, 0 or more.
+
+    Raises
+    ------
+    InvalidValue
+        If a time is negative.
+
+    Examples
+    --------
+    >>> from jostle.crowds.wish import FreeWish
+    >>> east = FreeWish(lambda t, q: [1.4, 0.0] + 0.0 * q, nearer=None)
+    >>> wish = Reaction(east, times=[0.0, 20.0])
+    >>> wish(5.0, np.zeros((2, 2))).tolist(), wish(20.0, np.zeros((2, 2))).tolist()
+    ([[1.4, 0.0], [0.0, 0.0]], [[1.4, 0.0], [1.4, 0.0]])
+    """
+
+    times: Array
+
+    def __init__(self, wish: Wish, times: Array) -> None:
+        object.__setattr__(self, "wish", wish)
+        super().__post_init__()
+        found = finite(times, "times")
+        if found.ndim > 1 or (found < 0.0).any():
+            raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {times!r}")
+        object.__setattr__(self, "times", found)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        late = self._late(t, len(q))
+        return np.where(late[:, None], 0.0, wished) if late.any() else wished
+
+    def waits(self, t: float, n: int) -> Booleans:
+        return self._late(t, n) | self.wish.waits(t, n)
+
+    def _late(self, t: float, n: int) -> Booleans:
+        return np.asarray(np.broadcast_to(self.times, (n,)) > t)
+
+
+def reacting(wish: Wish, times: Array) -> Wish:
+    """The wish of people with these reaction times (n,); the same wish if it has reaction times or needs none.
+
+    Raises
+    ------
+    InvalidValue
+        If behaviours wrap a wish without reaction times: in their eyes nobody would stand.
+    """
+    if not times.any():
+        return wish
+    inner = wish
+    while isinstance(inner, Behaviour):
+        if isinstance(inner, Reaction):
+            return wish
+        inner = inner.wish
+    if isinstance(wish, Behaviour):
+        raise InvalidValue(
+            f"{type(wish).__name__} wraps a wish without the reaction times of the people: wrap people.wish, or "
+            f"Reaction(wish, people.reaction), or give crowd() the behaviour as behaviour="
+        )
+    return Reaction(wish, times)
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False, init=False)
+class KnownExits(Behaviour):
+    """People without a goal of their own take the nearest of the exits and stairs that they know.
+
+    Unknown exits are infinitely far for them, also for `AvoidJams` around this wish.
+
+    Parameters
+    ----------
+    wish : Wish
+        A wish with exits.
+    known : array_like of bool, shape (n, exits and stairs)
+        Whether each person knows each exit, in the order of the goals of the wish.
+
+    Raises
+    ------
+    InvalidValue
+        If `known` does not have this shape, or if somebody knows no exit.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
+    >>> wish = KnownExits(jo.crowds.walk(plan, radius=0.25), [[True, True], [False, True]])
+    >>> wish.chosen(np.array([[1.0, 1.0], [1.0, 2.0]])).tolist()
+    [0, 1]
+    """
+
+    known: Booleans
+
+    def __init__(self, wish: Wish, known: Truths) -> None:
+        object.__setattr__(self, "wish", wish)
+        super().__post_init__()
+        found = np.array(known)
+        if found.dtype != bool or found.ndim != 2 or found.shape[1] != wish.eligible:
+            raise InvalidValue(
+                f"known must be True or False for each person and each of {wish.eligible} exits and stairs, not "
+                f"{known!r}"
+            )
+        if not found.any(axis=1).all():
+            raise InvalidValue(f"known must have an exit for person {int(np.argmin(found.any(axis=1)))}")
+        object.__setattr__(self, "known", found)
+
+    def chosen(self, q: Array) -> Integers:
+        first, own = self.wish.chosen(q), self.wish.own(len(q)) != NEAREST
+        if own.all():
+            return first
+        far = self.lengths(q)[: self.eligible]
+        return np.where(own | ~np.isfinite(far).any(axis=0), first, far.argmin(axis=0))
+
+    def lengths(self, q: Array) -> Array:
+        far = np.array(self.wish.lengths(q))
+        far[: self.eligible][~self.known.T] = np.inf
+        return far
+
+
+ALONE = -1
+"""The family of people who are alone."""
+SLOWEST = 0.2
+"""Smallest fraction of their speed to which people slow down for their family: a person who stops in a corridor might
+block the members for whom they wait."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False, init=False)
+class Together(Behaviour):
+    """Families walk to the same exit at the speed of their slowest member, and wait for members who fall behind.
+
+    A person whose way is shorter than that of the last member by more than `apart` slows down, to 20 % of their speed
+    at twice that distance. People without a goal of their own go where the first member who is still present goes.
+
+    Parameters
+    ----------
+    wish : Wish
+        The wish of the people as if they were alone.
+    family : array_like of int, shape (n,)
+        Number of the family of each person; -1 for people who are alone.
+    apart : float, default 1.5
+        Difference in the lengths of their ways (m) from which members ahead slow down.
+
+    Raises
+    ------
+    InvalidValue
+        If `family` is not a whole number of at least -1 for each person.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
+    >>> wish = Together(jo.crowds.walk(plan, radius=0.25, speed=[1.4, 0.8, 1.2]), [0, 0, -1], apart=1.0)
+    >>> wish(0.0, np.array([[4.0, 1.5], [5.0, 1.5], [5.0, 2.0]])).round(1)[:, 0].tolist()
+    [-0.8, -0.8, 1.2]
+    """
+
+    family: Integers
+    apart: float
+
+    def __init__(self, wish: Wish, family: ArrayLike, *, apart: Positive = 1.5) -> None:
+        object.__setattr__(self, "wish", wish)
+        super().__post_init__()
+        found = np.array(family)
+        if found.ndim != 1 or found.dtype.kind not in "iu" or (found < ALONE).any():
+            raise InvalidValue(
+                f"family must be one whole number for each person, -1 for people who are alone: {family!r}"
+            )
+        object.__setattr__(self, "family", found.astype(np.int64))
+        object.__setattr__(self, "apart", float(apart))
+
+    def chosen(self, q: Array) -> Integers:
+        first = self.wish.chosen(q)
+        there = np.isfinite(self.wish.distance(q, first))
+        goal, own = first.copy(), self.wish.own(len(q)) != NEAREST
+        for members in self._families(there):
+            goal[members[~own[members]]] = first[members[0]]
+        return goal
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        far = self.wish.distance(q, goal)
+        speed = np.linalg.norm(wished, axis=1)
+        limit, pace = speed.copy(), self.wish.speeds(len(q))
+        for members in self._families(np.isfinite(far)):
+            ahead = far[members].max() - far[members]
+            part = np.clip(2.0 - ahead / self.apart, SLOWEST, 1.0)
+            limit[members] = part * pace[members].min()
+        return wished * np.where(speed > limit, limit / np.where(speed > 0.0, speed, 1.0), 1.0)[:, None]
+
+    def _families(self, there: Array) -> list[Integers]:
+        """The present members of each family with two or more present members."""
+        here = np.flatnonzero(there & (self.family != ALONE))
+        here = here[np.argsort(self.family[here], kind="stable")]
+        groups = np.split(here, np.flatnonzero(np.diff(self.family[here])) + 1)
+        return [members for members in groups if len(members) > 1]
+
+
+def neighbours(q: Array, size: int) -> Integers:
+    """(n,) family of each person: families of a given size of people who stand close together; the last may be smaller.
+
+    >>> neighbours(np.array([[0.0, 0.0], [5.0, 0.0], [0.5, 0.0], [5.5, 0.0]]), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    family, left = np.full(len(q), ALONE), np.arange(len(q))
+    for number in range(-(-len(q) // size)):
+        order = np.argsort(np.linalg.norm(q[left] - q[left[0]], axis=1), kind="stable")
+        family[left[order[:size]]] = number
+        left = np.sort(left[order[size:]])
+    return family
+
+
+@check_arguments
+@dataclass(frozen=True, kw_only=True)
+class Pedestrians:
+    """The behaviour of people in buildings: `TimeGap` around `Repulsion` around `Quickest`.
+
+    Called with a wish, its plan and the radii of people (n,), it returns the wish with this behaviour.
+
+    Parameters
+    ----------
+    T : float, default 0.7
+        Time gap that people keep to the person ahead (s).
+    own : float, default 0.8
+        Weight of the density of people with the same goal (m2), 0 or more.
+    others : float, default 4.0
+        Weight of the density of people with other goals and of people who stand (m2), 0 or more.
+    strength : float, default 2.0
+        Repulsion of two people who touch, relative to the wish to walk on; 0 or more.
+    decay : float, default 0.1
+        Distance over which the repulsion falls by a factor e (m).
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
+    >>> people = jo.crowds.crowd(
+    ...     2, radius=0.2, speed=1.4, room=plan, q0=[[4.0, 1.5], [4.9, 1.5]], behaviour=Pedestrians(T=0.5)
+    ... )
+    >>> people.wish(0.0, people.q0).round(2).tolist()        # half a metre is free
+    [[1.0, 0.0], [1.4, 0.0]]
+    """
+
+    T: Positive = FOLLOWING_TIME
+    own: NotNegative = OWN_WEIGHT
+    others: NotNegative = OTHERS_WEIGHT
+    strength: NotNegative = STRENGTH
+    decay: Positive = DECAY
+
+    def __call__(self, wish: Wish, plan: Plan, radii: ArrayLike) -> Wish:
+        quick = Quickest(wish, plan, radii, own=self.own, others=self.others)
+        return TimeGap(Repulsion(quick, radii, strength=self.strength, decay=self.decay), radii, T=self.T)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """People walk the shortest way at their own speed, and push: the model of Venel 2009."""
+
+    def __call__(self, wish: Wish, plan: Plan, radii: ArrayLike) -> Wish:
+        return wish
+
+
+def _check(name: str, item: Any) -> None:
+    if not (isinstance(item, type) and dataclasses.is_dataclass(item) and callable(item)):
+        raise InvalidValue(f"the behaviour {name!r} must be a dataclass, such as a Behaviour, not {item!r}")
+
+
+BEHAVIOURS: Registry[Callable[..., Any]] = Registry(
+    "jostle.behaviours",
+    "behaviour",
+    {
+        "pedestrians": "jostle.crowds.behaviours:Pedestrians",
+        "inhibition": "jostle.crowds.behaviours:Inhibition",
+        "following": "jostle.crowds.behaviours:Following",
+        "plain": "jostle.crowds.behaviours:Plain",
+    },
+    _check,
+)
+"""The behaviours that scenario files can name. A package adds one with an entry point of the group "jostle.behaviours",
+a script with ``BEHAVIOURS.register("fatigue", Fatigue)``: a `Behaviour`, whose fields except wish, plan and radii are
+its options, or a dataclass of options that is called with (wish, plan, radii)."""
+
+
+def behaving(make: Callable[..., Wish], wish: Wish, plan: Plan, radii: Array) -> Wish:
+    """The wish with a behaviour: a function of (wish, plan, radii), or a `Behaviour` class, perhaps with options.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> behaving(partial(Inhibition, T=0.5), jo.crowds.walk(plan, radius=0.2), plan, np.full(3, 0.2)).T
+    0.5
+    """
+    inner = make.func if isinstance(make, partial) else make
+    if not (isinstance(inner, type) and issubclass(inner, Behaviour)):
+        return make(wish, plan, radii)
+    known = inspect.signature(inner).parameters
+    return make(**{name: value for name, value in (("wish", wish), ("plan", plan), ("radii", radii)) if name in known})

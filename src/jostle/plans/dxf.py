@@ -1,0 +1,396 @@
+"""Plans as CAD drawings (DXF): walls on one layer, exits on another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jostle._tools.arrays import Array
+from jostle.errors import InvalidValue, JostleWarning, warn
+from jostle.plans.limits import (
+    LARGEST_BUILDING,
+    MAX_CORNERS,
+    MAX_CURVE,
+    MAX_ENTITIES,
+    MAX_NESTING,
+    SMALLEST_BUILDING,
+    check,
+    check_crossings,
+    regular_file,
+)
+from jostle.plans.outlines import package
+
+if TYPE_CHECKING:
+    from jostle.plans.plan import Plan
+
+ROUND = 0.01
+"""Largest distance between an arc and the polyline that replaces it: a centimetre, after scaling to metres. (ezdxf
+turns arcs within polylines into Bezier curves first, which adds 0.03 % of their radius.)"""
+JOINED = 1e-4
+"""Largest gap between lines that is closed: a tenth of a millimetre."""
+CROWDED = 100
+"""Largest mean number of corners within the distance JOINED of a corner."""
+BROKEN = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, RuntimeError)
+"""Errors that ezdxf and shapely raise for invalid drawings."""
+ROOMS = "ROOMS"
+"""Layer of texts that are names of rooms."""
+CURVES = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
+"""Types of entities that are read as lines."""
+FILLED = {"SOLID", "TRACE", "3DFACE", "HATCH", "MPOLYGON"}
+"""Types of entities whose outlines are read."""
+TEXTS = {"TEXT", "MTEXT", "ATTRIB", "ATTDEF", "POINT"}
+"""Types of entities that are no walls, although they may be on the layer of the walls."""
+NOTES = ("DIMENSION", "LEADER")
+"""Parts of the names of types that explain a drawing: dimensions and leaders, which are left out."""
+BY_BLOCK = "0"
+"""Layer of entities in a block that have the layer on which the block is inserted."""
+
+
+def read_dxf(
+    path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
+) -> dict[str, Any]:
+    """The arguments of `Plan`, from the lines, polylines, arcs, circles and splines of two layers, blocks included.
+
+    Lines and exits together must enclose the area from which the exits lead out. Lines that end inside it are thin
+    walls. Filled areas and hatches are walls with the same outline; other entities on the layer `walls`, and polylines
+    with a width, are refused, because walls would be missing. An exit is one straight line on the layer `exits`, or on
+    a layer `exits`-name, which gives it a name. Entities of the layer 0 in a block are on the layer of the block.
+    Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
+    be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
+    millimetres. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
+    area become exact columns; other curves become polylines within the distance ROUND, and gaps up to JOINED are
+    closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of drawings.
+    """
+    name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
+    if scale is not None and not 0.0 < scale < np.inf:
+        raise InvalidValue(f"scale must be positive and finite, not {scale}")
+    try:
+        drawing = ezdxf.readfile(name)
+        check_entities(drawing, name)
+        unit = size_of_unit(drawing, name) if scale is None else float(scale)
+        found = _plan(drawing, name, walls, exits, unit)
+    except InvalidValue:
+        raise
+    except (ezdxf.DXFError, *BROKEN) as error:
+        raise InvalidValue(f"{name} cannot be read as a DXF drawing: {error}") from None
+    if scale is None:
+        corners = package("shapely").get_coordinates(found["area"])
+        check_extent(float(np.ptp(corners, axis=0).max()), unit, name)
+    return found
+
+
+def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict[str, Any]:
+    """The arguments of `Plan`, from the entities of a drawing."""
+    shapely = package("shapely")
+    lines: list[Array] = []
+    circles: list[tuple[Array, Array]] = []
+    named: dict[str, Array] = {}
+    labels: dict[str, Array] = {}
+    layers, outside, corners = set(), set[str](), 0
+    for layer, entity in _entities(drawing.modelspace()):
+        if entity.dxftype() == "INSERT":
+            outside.add(str(entity.block().block.dxf.xref_path))
+            continue
+        layers.add(layer)
+        if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
+            words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
+            labels[" ".join(str(words).split())] = scale * np.array([entity.dxf.insert.x, entity.dxf.insert.y])
+        if layer.upper() == walls.upper():
+            _check_wall(entity, layer, path)
+            found = _lines(entity, scale, path)
+            corners += sum(map(len, found))
+            if entity.dxftype() == "CIRCLE":
+                centre = entity.ocs().to_wcs(entity.dxf.center)
+                circles.append((scale * np.array([centre.x, centre.y, entity.dxf.radius]), found[0]))
+            else:
+                lines += found
+        elif entity.dxftype() in CURVES and (
+            layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-")
+        ):
+            name = layer[len(exits) + 1 :] or f"exit {len(named)}"
+            if name in named:
+                raise InvalidValue(f"layer {layer!r} has two lines: give each exit a layer of its own, {exits}-name")
+            (ends,) = _lines(entity, scale, path)
+            if len(ends) != 2:
+                raise InvalidValue(
+                    f"exit {name!r} on layer {layer!r} must be one straight line, not {len(ends)} points"
+                )
+            named[name] = ends
+        check(corners, MAX_CORNERS, path, "corners", "MAX_CORNERS")
+    if outside:
+        warn(
+            f"{path} refers to other drawings, which are not read: {', '.join(sorted(outside))}; if they have walls or "
+            f"exits, bind them into the drawing (external references, XREF)",
+            JostleWarning,
+        )
+    for kind, some in ((walls, [*lines, *circles]), (exits, named)):
+        if not some:
+            raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
+    _warn_of_unread(layers, walls, exits, path)
+    everything = [*lines, *(line for _, line in circles), *named.values()]
+    check_crossings(np.concatenate([segments_of(line) for line in everything]), path)
+    columns = np.zeros(len(circles), dtype=bool)
+    try:
+        plan = _enclosed(named, lines)
+        area = shapely.union_all(plan["area"])
+        columns = np.array([area.contains_properly(shapely.Polygon(line)) for _, line in circles], dtype=bool)
+    except InvalidValue:
+        if not circles:
+            raise
+    if not columns.all():  # some are part of the outline
+        plan = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
+    return plan | {"columns": [circles[k][0] for k in np.flatnonzero(columns)], "labels": labels}
+
+
+def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
+    """The rooms that lines and exits enclose, and the lines inside them."""
+    shapely = package("shapely")
+    joined = _joined(shapely, [*named.values(), *lines])
+    named = {name: np.array(line.coords)[[0, -1]] for name, line in zip(named, joined, strict=False)}
+    noded = shapely.union_all(joined)
+    faces = list(shapely.get_parts(shapely.polygonize([noded])))
+    size = float(np.ptp(shapely.get_coordinates(noded), axis=0).max())
+    rooms: dict[int, Any] = {}
+    for name, ends in named.items():
+        middle = shapely.Point(ends.mean(axis=0))
+        beside = [k for k, face in enumerate(faces) if shapely.distance(face.boundary, middle) <= 1e-9 * size]
+        if not beside:
+            raise InvalidValue(f"exit {name!r} at {ends.tolist()} borders no closed area: {_gap(shapely, noded)}")
+        if len(beside) > 1:
+            raise InvalidValue(
+                f"exit {name!r} at {ends.tolist()} leads from one closed area into another; remove the area outside"
+            )
+        rooms[beside[0]] = faces[beside[0]]
+    area = shapely.union_all(list(rooms.values()))
+    pieces = [np.array(line.coords) for line in shapely.get_parts(noded)]
+    single = np.concatenate([segments_of(line) for line in pieces])
+    middles = shapely.points(single.mean(axis=1))
+    thin = single[
+        shapely.contains(area, middles) & (shapely.distance(_outlines(shapely, rooms), middles) > 1e-9 * size)
+    ]
+    return {"area": list(rooms.values()), "exits": named, "walls": thin}
+
+
+def segments_of(corners: Array) -> Array:
+    """(k - 1, 2, 2) the segments of a line with k corners.
+
+    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
+    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
+    """
+    return np.stack([corners[:-1], corners[1:]], axis=1)
+
+
+def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
+    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block.
+
+    A block in another drawing, which is not read, is an entity of the type INSERT.
+    """
+    for entity in some:
+        layer = str(entity.dxf.layer)
+        layer = inserted if layer == BY_BLOCK else layer
+        if any(note in entity.dxftype() for note in NOTES):
+            continue
+        if entity.dxftype() == "INSERT" and (block := entity.block()) is not None and block.block.is_xref:
+            yield layer, entity
+        elif entity.dxftype() == "INSERT":
+            for one in entity.multi_insert() if entity.mcount > 1 else [entity]:
+                yield from _entities(one.virtual_entities(), layer)
+        else:
+            for part in package("ezdxf.disassemble").recursive_decompose([entity]):
+                yield layer, part
+
+
+def _warn_of_unread(layers: set[str], walls: str, exits: str, path: str) -> None:
+    """Warn of layers whose names sound like walls or exits, and which are not read."""
+    stems = tuple(name.upper().removesuffix("S") for name in (walls, exits))
+    read = walls.upper(), exits.upper()
+    unread = sorted(
+        layer
+        for layer in layers
+        if layer.upper() not in read
+        and not layer.upper().startswith(exits.upper() + "-")
+        and any(stem in layer.upper() for stem in stems)
+    )
+    if unread:
+        warn(
+            f"layers {', '.join(map(repr, unread))} of {path} are not read: walls are read from the layer {walls!r} "
+            f"alone, and exits from {exits!r} and {exits + '-name'!r}; move lines there that belong to the plan",
+            JostleWarning,
+        )
+
+
+def _check_wall(entity: Any, layer: str, path: str) -> None:
+    """Raise if an entity on the layer of the walls is a wall that is not read as it is drawn."""
+    kind = entity.dxftype()
+    if kind not in CURVES | FILLED | TEXTS:
+        raise InvalidValue(
+            f"layer {layer!r} of {path} has an entity of the type {kind}, which is not read: draw it with lines, or "
+            f"move it to another layer"
+        )
+    if kind in ("LWPOLYLINE", "POLYLINE") and entity.has_width:
+        raise InvalidValue(
+            f"layer {layer!r} of {path} has a polyline with a width: draw both sides of the wall, or set the width to 0"
+        )
+
+
+def _lines(entity: Any, scale: float, path: str) -> list[Array]:
+    """(k, 2) corners of each line of an entity, or of the polyline that replaces it, in metres; none of a text."""
+    if entity.dxftype() in TEXTS:
+        return []
+    if entity.dxftype() in ("HATCH", "MPOLYGON"):
+        return [_points(entity, curve, scale, path) for curve in package("ezdxf.path").from_hatch(entity)]
+    return [_points(entity, None, scale, path)]
+
+
+def _points(entity: Any, curve: Any, scale: float, path: str) -> Array:
+    """(k, 2) corners of an entity, or of one of its curves, in metres."""
+    kind, tolerance = entity.dxftype(), ROUND / scale
+    if kind in ("ARC", "CIRCLE"):
+        curve, extent = entity, scale * float(entity.dxf.radius)
+    else:
+        curve = package("ezdxf.path").make_path(entity) if curve is None else curve
+        around = np.array([(point.x, point.y) for point in curve.control_vertices()]).reshape(-1, 2)
+        extent = scale * float(np.ptp(around, axis=0).max()) if curve.has_curves else 0.0
+    check(extent, MAX_CURVE, f"a curve ({kind}) of {path}, in the unit of the drawing,", "m of extent", "MAX_CURVE")
+    corners = scale * np.array([(point.x, point.y) for point in curve.flattening(tolerance)])
+    different = np.ones(len(corners), dtype=bool)
+    different[1:] = (corners[1:] != corners[:-1]).any(axis=1)
+    return corners[different]
+
+
+def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
+    """The lines, after corners within the distance JOINED of each other or of a line have been merged."""
+    from scipy.spatial import KDTree
+
+    corners = np.unique(np.concatenate(lines), axis=0)
+    tree = KDTree(corners)
+    check(tree.count_neighbors(tree, JOINED), CROWDED * len(corners), "the drawing", "pairs of corners nearer than "
+          f"{JOINED:g} m, most of which are one corner: is scale= right? It", "CROWDED")  # fmt: skip
+    close = tree.query_pairs(JOINED, output_type="ndarray")
+    first = np.arange(len(corners))
+    np.minimum.at(first, close[:, 1], close[:, 0])
+    kept = shapely.multipoints(corners[np.unique(first)])
+    return [shapely.remove_repeated_points(shapely.snap(shapely.LineString(line), kept, JOINED)) for line in lines]
+
+
+def _outlines(shapely: Any, rooms: dict[int, Any]) -> Any:
+    """The outlines of all rooms, those between two rooms included."""
+    return shapely.union_all([room.boundary for room in rooms.values()])
+
+
+def _gap(shapely: Any, noded: Any) -> str:
+    """A message about the gap in the drawing: the two loose ends that are nearest to each other."""
+    from scipy.spatial import KDTree
+
+    ends = np.array([point for line in shapely.get_parts(noded) for point in np.array(line.coords)[[0, -1]]])
+    different, count = np.unique(ends, axis=0, return_counts=True)
+    loose = different[count == 1]
+    if len(loose) < 2:
+        return "it must be part of the outline"
+    apart, nearest = KDTree(loose).query(loose, k=2)
+    i = int(np.argmin(apart[:, 1]))
+    j = int(nearest[i, 1])
+    return (
+        f"the walls have loose ends at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
+    )
+
+
+def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
+    """Write a plan as a CAD drawing (DXF) in metres.
+
+    Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
+
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+    path : str or path
+        The file, which is overwritten.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan has stairs.
+    """
+    ezdxf = package("ezdxf")
+    if plan.links:
+        raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")
+    drawing = ezdxf.new(units=6)
+    space = drawing.modelspace()
+    drawing.layers.add("WALLS", color=7)
+    for a, b in plan.walls:
+        space.add_line(tuple(a), tuple(b), dxfattribs={"layer": "WALLS"})
+    for x, y, radius in plan.columns:
+        space.add_circle((x, y), radius, dxfattribs={"layer": "WALLS"})
+    for name, (a, b) in plan.exits.items():
+        layer = f"EXITS-{name}"
+        drawing.layers.add(layer, color=1)
+        space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
+    for name, (x, y) in plan.labels.items():
+        space.add_text(name, height=0.3, dxfattribs={"layer": ROOMS, "insert": (x, y)})
+    drawing.saveas(fspath(path))
+
+
+METRES = {
+    1: 0.0254, 2: 0.3048, 3: 1609.344, 4: 1e-3, 5: 1e-2, 6: 1.0, 7: 1e3, 8: 2.54e-8, 9: 2.54e-5, 10: 0.9144, 11: 1e-10,
+    12: 1e-9, 13: 1e-6, 14: 0.1, 15: 10.0, 16: 100.0, 17: 1e9, 18: 149_597_870_700.0, 19: 9.4607304725808e15,
+    20: 3.0856775814913673e16, 21: 1200 / 3937, 22: 100 / 3937, 23: 3600 / 3937, 24: 6_336_000 / 3937,
+}  # fmt: skip
+"""Size in metres of the units of `$INSUNITS`: inch, foot, mile, millimetre, centimetre, metre, kilometre,
+microinch, mil, yard, ångström, nanometre, micron, decimetre, decametre, hectometre, gigametre, astronomical unit,
+light year, parsec, and the US survey foot, inch, yard and mile."""
+
+
+def size_of_unit(drawing: Any, name: str) -> float:
+    """The size in metres of the unit in the header of a drawing."""
+    code = drawing.header.get("$INSUNITS", 0)
+    if code not in METRES:
+        raise InvalidValue(
+            f"{name} has no unit in its header ($INSUNITS = {code!r}): give scale=, the size of a unit in metres, such "
+            f"as 0.001 for millimetres"
+        )
+    return METRES[code]
+
+
+def check_extent(extent: float, scale: float, name: str) -> None:
+    """Refuse a building that has an implausible size in the unit of its header."""
+    if not SMALLEST_BUILDING <= extent <= LARGEST_BUILDING:
+        raise InvalidValue(
+            f"{name} would measure {extent:.3g} m, because its header says that a unit is {scale:g} m ($INSUNITS): if "
+            f"that is wrong, give scale=, the size of a unit in metres; if it is right, give scale={scale:g}"
+        )
+
+
+def check_entities(drawing: Any, name: str) -> None:
+    """Refuse a drawing whose blocks expand to too many entities, are nested too deeply, or contain themselves."""
+    known: dict[str, tuple[int, int]] = {}
+
+    def expanded(entities: Any, above: tuple[str, ...]) -> tuple[int, int]:
+        """The number of entities, and the depth of nested blocks."""
+        total = deepest = 0
+        for entity in entities:
+            total += 1
+            block, times = _block(entity)
+            if block not in drawing.blocks:
+                continue
+            if block in above:
+                raise InvalidValue(f"block {block!r} of {name} contains itself")
+            check(len(above) + 1, MAX_NESTING, name, "blocks inside each other", "MAX_NESTING")
+            if block not in known:
+                known[block] = expanded(drawing.blocks[block], (*above, block))
+            count, depth = known[block]
+            check(len(above) + 1 + depth, MAX_NESTING, name, "blocks inside each other", "MAX_NESTING")
+            total, deepest = total + times * count, max(deepest, 1 + depth)
+        return total, deepest
+
+    check(expanded(drawing.modelspace(), ())[0], MAX_ENTITIES, name, "entities, blocks expanded", "MAX_ENTITIES")
+
+
+def _block(entity: Any) -> tuple[str, int]:
+    """The block that an entity inserts, "" if there is none, and the number of times."""
+    if entity.dxftype() == "INSERT":
+        return str(entity.dxf.get("name", "")), max(int(entity.mcount), 1)
+    return (str(entity.dxf.get("geometry", "")) if entity.dxftype() == "DIMENSION" else ""), 1

@@ -1,0 +1,676 @@
+"""Floor plans: where people may walk, and where they leave.
+
+A plan is a polygon with holes, or several rooms that touch and are joined by doors, with named exits on its boundary.
+Its walls are the parts of all edges that exits and doors leave; the polygons are those of shapely. Lengths are in
+metres, or in the unit of the radii.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
+from jostle._tools.displays import html
+from jostle.errors import InvalidValue
+from jostle.plans.dxf import read_dxf, write_dxf
+from jostle.plans.links import BACK, Link, Shaft, passages
+from jostle.plans.outlines import (
+    ON_EDGE,
+    HalfPlanes,
+    a_segment,
+    around,
+    cut,
+    distance_to,
+    package,
+    plain_corners,
+    polygons,
+    ring_edges,
+    rings,
+    without_doubles,
+)
+from jostle.plans.png import read_png, write_png
+from jostle.plans.ways import Ways, usual_spacing
+from jostle.plans.wkt import read_wkt, write_wkt
+
+if TYPE_CHECKING:
+    from jostle.schemes.state import State
+
+CELLS = 128
+"""Number of cells along each side of the rectangle around a plan."""
+MANY = 2000
+"""Number of people from which on the cells of a plan are worth finding."""
+
+
+@check_arguments
+class Plan:
+    """A floor plan: a walkable area with exits, walls and stairs.
+
+    Parameters
+    ----------
+    area : polygon, array_like or sequence
+        A `shapely` polygon, its corners (k, 2), or a list of rooms that doors join. Floors are drawn side by side.
+    exits : dict of str to array_like, shape (2, 2)
+        Exits by name: the two ends of a segment on the boundary.
+    doors : sequence of array_like, shape (2, 2), default ()
+        Doors: the two ends of a segment on the common edge of two rooms.
+    walls : array_like, shape (k, 2, 2), default ()
+        Thin walls inside, each by its two ends; the attribute `walls` holds all walls.
+    columns : array_like, shape (k, 3), default ()
+        Round columns, (x, y, radius) each.
+    links : sequence of Link, default ()
+        Stairs and lifts between floors; the attribute `links` holds them by name.
+    labels : dict of str to array_like, shape (2,), default None
+        Names of rooms, and the points where pictures show them.
+
+    Attributes
+    ----------
+    outward : dict of str to ndarray, shape (2,)
+        Unit normals of the exits that point out of the plan.
+    convex : bool
+        True if the plan is one convex polygon without obstacles; the shortest paths are then known in closed form.
+    size : float
+        Size of the walkable area with the stairs (m2).
+
+    Raises
+    ------
+    InvalidValue
+        If an exit or a door does not lie on an edge, if polygons cross or overlap, or if there is no exit.
+
+    Examples
+    --------
+    >>> area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
+    >>> plan = Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> len(plan.walls), plan.inside(np.array([[1.0, 4.0], [4.0, 4.0]])).tolist()
+    (7, [True, False])
+    >>> plan
+    Plan(18 m², exits 'north', 7 walls)
+    """
+
+    exits: dict[str, Array]
+    outward: dict[str, Array]
+    walls: Array
+    columns: Array
+    doors: Array
+    links: dict[str, Link]
+    labels: dict[str, Array]
+    convex: bool
+    half_planes: HalfPlanes | None
+    """The half-planes of a plan that is one convex polygon without columns and stairs; None for other plans."""
+
+    def __init__(
+        self,
+        area: Any,
+        *,
+        exits: Mapping[str, ArrayLike],
+        doors: Sequence[ArrayLike] = (),
+        walls: ArrayLike = (),
+        columns: ArrayLike = (),
+        links: Sequence[Link] = (),
+        labels: Mapping[str, ArrayLike] | None = None,
+    ):
+        rooms, convex = rooms_of(area)
+        self.columns = columns_of(columns)
+        self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
+        self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
+        self.links = {link.name: link for link in links}
+        self.labels = {name: shaped(at, f"label {name!r}", 2) for name, at in (labels or {}).items()}
+        if not self.exits:
+            raise InvalidValue("a plan needs at least one exit")
+        if len(self.links) < len(links):
+            raise InvalidValue(f"two links have the same name: {[link.name for link in links]}")
+        outlines = [convex.corners] if convex is not None else [ring for room in rooms for ring in rings(room)]
+        edges = np.concatenate([ring_edges(ring) for ring in outlines])
+        openings = np.array([*self.exits.values(), *(link.start for link in links), *self.doors])
+        found = cut(edges, openings)
+        check_openings(self.exits, self.links, edges, (openings, found.covered))
+        self.outward = dict(zip(self.exits, found.outward, strict=False))
+        ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
+        leaving = found.outward[len(self.exits) :]
+        shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
+        self._rooms = rooms
+        check_links(self.links, rooms, shafts, ends.covered)
+        thin = self._thin = shaped(walls, "walls", -1, 2, 2)
+        kept = found.walls if len(rooms) == 1 else without_doubles(found.walls)
+        self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
+        self.walls.setflags(write=False)
+        self.shafts = dict(zip(self.links, shafts, strict=True))
+        self.half_planes = None if len(self.columns) or links else convex
+        self.convex = self.half_planes is not None and len(thin) == 0
+        self._ways: dict[Hashable, Ways] = {}
+
+    def __repr__(self) -> str:
+        counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}
+        more = "".join(f", {count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
+        return f"Plan({self.size:.4g} m², exits {reprlib.repr([*self.exits])[1:-1]}, {len(self.walls)} walls{more})"
+
+    _repr_html_ = html
+
+    @cached_property
+    def area(self) -> Any:
+        """The walkable area as a polygon of shapely, with the stairs; columns are holes with many corners."""
+        shapely = package("shapely")
+        parts = [*self._rooms, *(shaft.corners for shaft in self.shafts.values())]
+        area = shapely.union_all([shapely.Polygon(part) for part in parts])
+        if len(self.columns):
+            area = shapely.difference(area, around(self.columns))
+        shapely.prepare(area)
+        return area
+
+    @property
+    def size(self) -> float:
+        """Size of the walkable area with the stairs (m2)."""
+        if self.half_planes is None:
+            return float(self.area.area)
+        x, y = self.half_planes.corners.T
+        return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
+
+    @property
+    def inner_walls(self) -> Array:
+        """(k, 2, 2) walls that are not on the outline of the area."""
+        if len(self.walls) == 0:
+            return self.walls
+        shapely = package("shapely")
+        size = max(np.ptp(np.array(self.area.bounds).reshape(2, 2), axis=0))
+        inside = shapely.distance(self.area.boundary, shapely.points(self.walls.mean(axis=1))) > 1e-9 * size
+        return np.asarray(self.walls[inside])
+
+    @classmethod
+    def from_wkt(cls, text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None = None) -> Plan:
+        """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
+
+        Parameters
+        ----------
+        text : str
+            The well-known text.
+        exits : dict of str to array_like, or sequence of str, optional
+            The exits, or the names of those in the text. None numbers the exits of the text: "exit 0", "exit 1", ...
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Examples
+        --------
+        >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
+        (5, 2, 2)
+        """
+        return cls(**read_wkt(text, exits))
+
+    to_wkt = write_wkt
+
+    @classmethod
+    def from_dxf(
+        cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
+    ) -> Plan:
+        """A plan from a CAD drawing (DXF): walls on one layer, exits on another; see `dxf.read_dxf`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        walls : str, default "WALLS"
+            Layer of the walls and columns.
+        exits : str, default "EXITS"
+            Layer of the exits; a layer EXITS-name gives its exit a name.
+        scale : float, optional
+            Size of a unit of the drawing (m). None means the unit in its header.
+
+        Returns
+        -------
+        Plan
+            The plan, in metres.
+
+        Raises
+        ------
+        InvalidValue
+            If the file cannot be read, if its unit is unknown or implausible, or if its walls do not close.
+        """
+        return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
+
+    to_dxf = write_dxf
+
+    @classmethod
+    def from_png(
+        cls,
+        path: str | PathLike[str],
+        *,
+        scale: float,
+        walls: ArrayLike = (0, 0, 0),
+        exits: ArrayLike = (255, 0, 0),
+        tolerance: float = 0.0,
+    ) -> Plan:
+        """A plan from a picture: black walls, red exits, everything else is floor; see `png.read_png`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file: PNG, BMP, GIF or JPEG.
+        scale : float
+            Size of a pixel (m).
+        walls : array_like, shape (3,), default (0, 0, 0)
+            Colour of the walls: red, green and blue from 0 to 255.
+        exits : array_like, shape (3,), default (255, 0, 0)
+            Colour of the exits.
+        tolerance : float, default 0.0
+            Largest distance (m) by which oblique walls are straightened.
+
+        Returns
+        -------
+        Plan
+            The plan; its lower left corner is that of the picture.
+
+        Raises
+        ------
+        InvalidValue
+            If the picture cannot be read, or if no straight exit borders the floor.
+        """
+        return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
+
+    to_png = write_png
+
+    def stored(self) -> dict[str, Any]:
+        """The arguments of the plan as lists, numbers and texts, which a file can store.
+
+        Returns
+        -------
+        dict
+            The arguments; `from_stored` makes the same plan from them.
+
+        Examples
+        --------
+        >>> Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}).stored()["exits"]
+        {'east': [[4.0, 1.0], [4.0, 2.0]]}
+        """
+        rooms = [[room.tolist()] if isinstance(room, np.ndarray) else _corners(room) for room in self._rooms]
+        found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in self.exits.items()}}
+        given = {"doors": self.doors, "walls": self._thin, "columns": self.columns}
+        found |= {name: value.tolist() for name, value in given.items() if len(value)}
+        if self.links:
+            found["links"] = [link.stored() for link in self.links.values()]
+        if self.labels:
+            found["labels"] = {name: at.tolist() for name, at in self.labels.items()}
+        return found
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Plan:
+        """The plan whose arguments a file has stored.
+
+        Parameters
+        ----------
+        stored : dict
+            What `stored` returned.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        InvalidValue
+            If the arguments are not those of a plan.
+        """
+        try:
+            rooms = [[finite(ring, "rooms") for ring in room] for room in stored["rooms"]]
+            plain = len(rooms) == 1 and len(rooms[0]) == 1
+            links = [Link(**link) for link in stored.get("links", ())]
+            area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
+            more = {name: stored[name] for name in ("doors", "walls", "columns", "labels") if name in stored}
+            return cls(area, exits=stored["exits"], links=links, **more)
+        except InvalidValue:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+            raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
+
+    def paces(self, q: Array, way: Array) -> Array:
+        """The walking speeds of people on stairs, relative to level ground.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, 2)
+            Positions (m).
+        way : ndarray, shape (n, 2)
+            Directions in which people walk.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The paces of the stairs; 1 off the stairs.
+        """
+        found = np.ones(len(q))
+        for name, link in self.links.items():
+            outward, along = self.shafts[name].outward, link.start[1] - link.start[0]
+            away = q - link.start[0]
+            depth, part = dot(away, outward), dot(away, along) / float(along @ along)
+            on = np.flatnonzero((depth > 0.0) & (depth < link.length) & (part > 0.0) & (part < 1.0))
+            if len(on):
+                back = dot(way[on], outward) < 0.0
+                found[on] = np.where(back, *(link.pace_at(depth[on], back=one) for one in (True, False)))
+        return found
+
+    def inside(self, q: Array) -> Booleans:
+        """Tell which positions are in the plan, or on its stairs.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, 2)
+            Positions (m).
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for positions inside.
+        """
+        x = np.asarray(q, dtype=float)
+        if self.half_planes is not None:
+            return self.half_planes.inside(x)
+        return np.asarray(package("shapely").contains_xy(self.area, x[:, 0], x[:, 1]), dtype=bool)
+
+    def outside(self, q: Array) -> Array:
+        """The distance of positions from the plan.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, 2)
+            Positions (m).
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Distances (m); 0 inside.
+
+        Examples
+        --------
+        >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).outside(np.array([[6.0, 1.5]]))
+        array([2.])
+        """
+        x = np.asarray(q, dtype=float)
+        if self.half_planes is not None:
+            return self.half_planes.outside(x)
+        far = np.zeros(len(x))
+        out = np.flatnonzero(~self.inside(x))
+        far[out] = package("shapely").distance(self.area, package("shapely").points(x[out]))
+        return far
+
+    def empty(self, state: State) -> bool:
+        """Tell whether everyone has left and nobody waits to enter, for ``solve(..., until=plan.empty)``.
+
+        Parameters
+        ----------
+        state : State
+            A state of the run.
+
+        Returns
+        -------
+        bool
+            True if nobody is inside.
+        """
+        presence = state.presence
+        if presence is not None and len(presence.waiting):
+            return False
+        q = state.q if presence is None else state.q[presence.here]
+        return not any(self.inside(some).any() for some in np.array_split(q, 1 + len(q) // MANY))
+
+    def beyond(self, q: Array, limit: float) -> Booleans:
+        """Tell which positions are farther from the plan than a limit.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, 2)
+            Positions (m).
+        limit : float
+            Distance from the plan (m).
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for positions beyond the limit.
+        """
+        if len(q) < MANY or self.half_planes is not None:
+            return np.asarray(self.outside(q) > limit)
+        return self._interior.beyond(q, limit, self)
+
+    @cached_property
+    def _interior(self) -> Interior:
+        return Interior.of(self)
+
+    def ways(
+        self,
+        radius: float,
+        *,
+        spacing: float | None = None,
+        closed: ArrayLike = (),
+        stops: Mapping[str, ArrayLike] | None = None,
+    ) -> Ways:
+        """The shortest paths of a disc to all exits, stairs and stops; they are computed once and kept.
+
+        Parameters
+        ----------
+        radius : float
+            Radius of the disc (m).
+        spacing : float, optional
+            Spacing of the grid (m), at most half the radius. None: a quarter of the radius, more on very large plans.
+        closed : array_like, shape (k, 2, 2), default ()
+            Segments that the disc does not pass.
+        stops : dict of str to array_like, optional
+            Points (2,) or segments (2, 2) that are also goals, by name.
+
+        Returns
+        -------
+        Ways
+            Distances and directions on a grid.
+        """
+        shut = shaped(closed, "closed", -1, 2, 2)
+        goals = len(self.exits) + len(passages(self.links, self.shafts)) + len(stops or {})
+        step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
+        places = {name: stop_on(self, name, place) for name, place in (stops or {}).items()}
+        stopping = tuple((name, place.tobytes()) for name, place in places.items())
+        key = (float(radius), float(step), shut.tobytes(), stopping)
+        if key not in self._ways:
+            self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
+        return self._ways[key]
+
+
+@check_arguments
+def Room(corners: ArrayLike, *, doors: ArrayLike) -> Plan:
+    """The plan of one room: a polygon whose doors are the exits "door 0", "door 1", ...
+
+    Parameters
+    ----------
+    corners : array_like, shape (k, 2)
+        Corners of the room (m), in order around it.
+    doors : array_like, shape (m, 2, 2)
+        The two ends of each door, on an edge of the room.
+
+    Returns
+    -------
+    Plan
+        The floor plan.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no door, if a door does not lie on an edge, or if the outline crosses itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> room = Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
+    >>> room.inside(np.array([[5.0, 4.0], [11.0, 4.0]])).tolist(), list(room.exits)
+    ([True, False], ['door 0'])
+    """
+    ends = shaped(doors, "doors", -1, 2, 2)
+    if len(ends) == 0:
+        raise InvalidValue("a room needs at least one door")
+    return Plan(shaped(corners, "corners", -1, 2), exits={f"door {k}": door for k, door in enumerate(ends)})
+
+
+class Interior(NamedTuple):
+    """The rectangle around a plan, and those of its cells that lie in the plan as a whole.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> Interior.of(plan).contains(np.array([[1.0, 4.0], [4.0, 4.0], [1.0, 7.0]])).tolist()
+    [True, False, False]
+    """
+
+    low: Array
+    high: Array
+    cells: Booleans
+    """(CELLS, CELLS) whether the plan covers each cell."""
+
+    @staticmethod
+    def of(plan: Plan) -> Interior:
+        """The interior of a plan."""
+        shapely = package("shapely")
+        low, high = np.array(plan.area.bounds).reshape(2, 2)
+        x, y = (np.linspace(a, b, CELLS + 1) for a, b in zip(low, high, strict=True))
+        boxes = shapely.box(x[:-1, None], y[None, :-1], x[1:, None], y[None, 1:])
+        return Interior(low, high, np.asarray(shapely.covers(plan.area, boxes)))
+
+    def contains(self, q: Array) -> Booleans:
+        """(n,) whether positions (n, 2) are in cells that the plan covers; False near its outline."""
+        part = (q - self.low) / (self.high - self.low)
+        there = np.asarray((part[:, 0] >= 0.0) & (part[:, 0] < 1.0) & (part[:, 1] >= 0.0) & (part[:, 1] < 1.0))
+        i, j = (CELLS * np.where(there[:, None], part, 0.0)).astype(np.int64).T
+        return np.asarray(there & self.cells[i, j])
+
+    def beyond(self, q: Array, limit: float, plan: Plan) -> Booleans:
+        """(n,) whether positions (n, 2) are further than `limit` from the plan."""
+        found = np.asarray(np.maximum(self.low - q, q - self.high).max(axis=1) > limit)
+        near = np.flatnonzero(~found & ~self.contains(q))
+        found[near] = plan.outside(q[near]) > limit
+        return found
+
+
+def columns_of(columns: ArrayLike) -> Array:
+    """(k, 3) round columns, checked."""
+    found = np.array(columns, dtype=float).reshape(-1, 3) if np.size(columns) % 3 == 0 else np.full((1, 3), np.nan)
+    if not np.isfinite(found).all() or not (found[:, 2] > 0.0).all():
+        raise InvalidValue(f"columns must be (x, y, radius) each, with a positive radius, not {columns!r}")
+    found.setflags(write=False)
+    return found
+
+
+def rooms_of(area: Any) -> tuple[list[Any], HalfPlanes | None]:
+    """The polygons of an area, and its half-planes if it is convex; convex areas do not need shapely."""
+    corners = plain_corners(area)
+    convex = None if corners is None else HalfPlanes.of(corners)
+    if convex is not None:
+        return [convex.corners], convex
+    rooms = polygons(area)
+    outlines = [ring for room in rooms for ring in rings(room)]
+    return rooms, HalfPlanes.of(outlines[0]) if len(outlines) == 1 else None
+
+
+def check_openings(
+    exits: Mapping[str, Array], links: Mapping[str, Link], edges: Array, cuts: tuple[Array, Array]
+) -> None:
+    """Raise, naming the opening, if an exit or a door does not lie on an edge, or if two openings overlap.
+
+    `cuts` are the openings (k, 2, 2), and which part of each is on edges (k,), as in `Cut`.
+    """
+    openings, covered = cuts
+    names = [f"exit {name!r}" for name in exits] + [f"link {name!r}" for name in links]
+    names += [f"door {k}" for k in range(len(covered) - len(names))]
+    ends = [*exits.values(), *(link.start for link in links.values())]
+    for k, (name, part) in enumerate(zip(names, covered, strict=True)):
+        if name.startswith("door"):
+            if part < 2.0:
+                raise InvalidValue(f"{name} does not lie between two rooms: both need an edge along it")
+            continue
+        if part < 1.0:
+            far = distance_to(edges, ends[k]).min(axis=0).max()
+            why = f"an end is {far:.3g} away from the nearest edge" if far > 0.0 else "it crosses the area"
+            raise InvalidValue(
+                f"{name} at {ends[k].tolist()} does not lie on an edge of the plan: {why}; move it onto the outline"
+            )
+        if part > 1.0:
+            raise InvalidValue(f"{name} at {ends[k].tolist()} leads from one room to another; make it a door")
+    for k in range(1, len(openings)):
+        for j in np.flatnonzero([cut(openings[[i]], openings[[k]]).covered[0] > 0.0 for i in range(k)]):
+            raise InvalidValue(
+                f"{names[j]} and {names[k]} overlap, at {openings[j].tolist()} and {openings[k].tolist()}: move one "
+                f"of them, or make them one opening"
+            )
+
+
+def check_links(links: Mapping[str, Link], outlines: list[Any], shafts: list[Shaft], covered: Array) -> None:
+    """Raise, naming the stairs, if they run through the plan or do not end on an edge."""
+    if not shafts:
+        return
+    shapely = package("shapely")
+    rooms = [shapely.Polygon(room) for room in outlines]
+    others: list[tuple[str, Any]] = []
+    for link, shaft, part in zip(links.values(), shafts, covered, strict=True):
+        drawn = shapely.Polygon(shaft.corners)
+        for name, other in others:
+            if drawn.intersection(other).area > ON_EDGE * drawn.area:
+                raise InvalidValue(
+                    f"the stairs of links {name!r} and {link.name!r} would run through each other; move the floors "
+                    f"apart"
+                )
+        others.append((link.name, drawn))
+        if max(drawn.intersection(room).area for room in rooms) > ON_EDGE * drawn.area:
+            raise InvalidValue(
+                f"the stairs of link {link.name!r}, {link.length:g} long, would run through the plan; move the "
+                f"floors apart"
+            )
+        if part < 1.0:
+            raise InvalidValue(f"link {link.name!r} ends at {link.end.tolist()}, which is not on an edge of the plan")
+
+
+def stop_on(plan: Plan, name: str, place: ArrayLike) -> Array:
+    """A point or a segment where people stop, as a segment (2, 2); raises if it is not inside the plan."""
+    ends = np.array(place, dtype=float)
+    if ends.shape not in ((2,), (2, 2)) or not plan.inside(np.atleast_2d(ends)).all():
+        raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
+    if name in plan.exits or name in plan.links or name.removesuffix(BACK) in plan.links:
+        raise InvalidValue(f"stop {name!r} has the name of an exit or of stairs")
+    return np.array(np.broadcast_to(ends, (2, 2)))
+
+
+def check_space_behind(plan: Plan, beyond: float) -> None:
+    """Raise, naming the exit, if people who leave meet another part of the plan before they are removed.
+
+    They are removed at a distance `beyond` from the whole plan, so that the space behind an exit must be twice as deep.
+    """
+    if plan.half_planes is not None:
+        return
+    shapely = package("shapely")
+    for name, ends in plan.exits.items():
+        far = 2.0 * beyond * plan.outward[name]
+        space = shapely.Polygon([ends[0], ends[1], ends[1] + far, ends[0] + far])
+        parts = shapely.get_parts(space.intersection(plan.area))
+        parts = parts[shapely.area(parts) > ON_EDGE * space.area]
+        if len(parts):
+            gap = float(((shapely.get_coordinates(parts) - ends[0]) @ plan.outward[name]).min())
+            raise InvalidValue(
+                f"{gap:.3g} m behind exit {name!r} is another part of the plan, which would hold up people who leave: "
+                f"they are removed {beyond:.3g} m from the plan, and need {2.0 * beyond:.3g} m of free space. Move the "
+                f"floors and stairs apart, or remove people earlier: people.changes(beyond=...), or outlet = ... in a "
+                f"scenario file"
+            )
+
+
+def check_inside(plan: Plan, q: Array) -> None:
+    """Raise, naming the person, if somebody is outside the plan."""
+    out = np.flatnonzero(~plan.inside(q))
+    if len(out):
+        raise InvalidValue(
+            f"person {out[0]} at {q[out[0]].tolist()} is outside the plan ({len(out)} in all); move them inside"
+        )
+
+
+def _corners(room: Any) -> list[Any]:
+    """The corners of the outline and of the holes of a polygon of shapely, as lists."""
+    return [np.array(ring.coords)[:-1, :2].tolist() for ring in (room.exterior, *room.interiors)]
