@@ -1,4 +1,7 @@
-"""Imports between the files of the package never lead back to where they began."""
+"""Imports between the files of the package never lead back to where they began.
+
+Files of one folder may know each other's types: imports for type checkers do not count between them.
+"""
 
 import ast
 from functools import cache
@@ -42,9 +45,18 @@ def imports(source: Path) -> dict[str, set[str]]:
     graph = {}
     for module, path in modules.items():
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
-        names = named(ast.parse(path.read_text(encoding="utf-8")), package)
-        graph[module] = {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        types = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+        tree.body = [node for node in tree.body if node not in types]
+        of_types = {_file(name, modules) for name in named(ast.Module(types, []), package)}
+        beside = {name for name in of_types if name.rpartition(".")[0] == package}
+        found = {_file(name, modules) for name in named(tree, package)}
+        graph[module] = (found | (of_types - beside)) & modules.keys()
     return graph
+
+
+def _file(name: str, modules: dict[str, Path]) -> str:
+    return name if name in modules else name.rpartition(".")[0]
 
 
 @cache

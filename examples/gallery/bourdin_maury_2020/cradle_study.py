@@ -15,9 +15,9 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import BLUE, GREEN, PURPLE, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import BLUE, GREEN, PURPLE, VERMILION
 
 
 def cradle(mass, gaps=(0.0, 0.0, 0.0, 0.0)):

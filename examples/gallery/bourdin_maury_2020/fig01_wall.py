@@ -9,9 +9,9 @@ it slides along the floor, and for :math:`e = 1` it is reflected.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import BLUE, PALE_BLUE, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import BLUE, PALE_BLUE, VERMILION
 
 floor = jo.Cone([[0.0, 1.0]])  # u_y >= 0
 before = np.array([1.0, -0.8])

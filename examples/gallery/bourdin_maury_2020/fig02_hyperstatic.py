@@ -10,9 +10,9 @@ contact forces that balance on each disc. Orange bars push, and purple bars pull
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import PALE_BLUE, PULL, PUSH
 
 import jostle as jo
+from jostle._tools.colours import PALE_BLUE, PULL, PUSH
 
 tall = np.sqrt(0.75)
 q = np.array(

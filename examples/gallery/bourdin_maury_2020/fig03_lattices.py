@@ -10,9 +10,9 @@ impact laws, however small the discs are.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import PALE_BLUE, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import PALE_BLUE, VERMILION
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
 filled = {}

@@ -10,9 +10,9 @@ discs are pushed apart, and the pressure of their contact is zero.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import PALE_BLUE, PULL, PUSH
 
 import jostle as jo
+from jostle._tools.colours import PALE_BLUE, PULL, PUSH
 
 q = np.array([[-np.sqrt(0.75), 0.0], [np.sqrt(0.75), 0.0], [0.0, 0.5], [0.0, -0.5]])
 U = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, -1.0], [0.0, 1.0]])

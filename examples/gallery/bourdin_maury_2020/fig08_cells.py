@@ -10,9 +10,9 @@ microscopic impact (red) define a field :math:`v` that is constant in each cell,
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import GREEN, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import GREEN, VERMILION
 
 
 def U(x, y):

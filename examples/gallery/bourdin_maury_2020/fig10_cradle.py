@@ -9,9 +9,9 @@ last one flies off.
 """
 
 import matplotlib.pyplot as plt
-from jostle.colours import PALE_BLUE, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import PALE_BLUE, VERMILION
 
 figure, axes = plt.subplots(
     2, 2, figsize=(11, 4.6), height_ratios=[1, 2.2], layout="constrained"

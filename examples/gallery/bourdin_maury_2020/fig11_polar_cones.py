@@ -9,9 +9,9 @@ its projections onto the cone :math:`C` of admissible velocities and onto its po
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import BLUE, PALE_BLUE, PALE_ORANGE, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import BLUE, PALE_BLUE, PALE_ORANGE, VERMILION
 
 C = jo.Cone(
     [

@@ -10,9 +10,9 @@ direction from its neighbours: the motion does not depend continuously on the da
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import BLUE, GREEN, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import BLUE, GREEN, VERMILION
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 after = {}

@@ -10,9 +10,9 @@ others slide out.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import VERMILION
 
 import jostle as jo
+from jostle._tools.colours import VERMILION
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
 after = {}

@@ -7,9 +7,8 @@ three directions, one after the other. The ball slides around the holes and alon
 sides and never falls into a hole.
 """
 
-from jostle.colours import VERMILION
-
 import jostle as jo
+from jostle._tools.colours import VERMILION
 
 sol = jo.solve(jo.models.labyrinth(), jo.Venel(), t=12.0, h=0.01)
 

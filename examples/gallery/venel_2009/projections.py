@@ -10,9 +10,9 @@ filled circles).
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jostle.colours import BLUE, VERMILION
 
 import jostle as jo
+from jostle._tools.colours import BLUE, VERMILION
 
 Q = jo.Outside([[-1.3, 0.0], [1.3, 0.1]], [1.2, 1.0])
 q = np.array([0.15, 0.75])

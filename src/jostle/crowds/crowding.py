@@ -101,7 +101,7 @@ def voronoi(
     --------
     >>> import jostle as jo
     >>> four = jo.Sweeping(q0=[[1, 1], [3, 1], [1, 3], [3, 3]], velocity=[0.0, 0.0], within=jo.Balls([0.2] * 4))
-    >>> found = density(jo.solve(four, jo.Venel(), t=0.1, h=0.1), -1, [(0, 0), (4, 0), (4, 4), (0, 4)])
+    >>> found = voronoi(jo.solve(four, jo.Venel(), t=0.1, h=0.1), -1, [(0, 0), (4, 0), (4, 4), (0, 4)])
     >>> found.density.tolist(), found.over([(1, 1), (2, 1), (2, 2), (1, 2)])
     ([0.25, 0.25, 0.25, 0.25], (0.25, 0.0))
     """

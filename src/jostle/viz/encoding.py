@@ -33,7 +33,7 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
-from jostle.viz.fields import VACUUM, ShownDensity, colours, density_in, unit_of, values
+from jostle.viz.field_values import VACUUM, ShownDensity, colours, density_in, unit_of, values
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE_PERCENTILE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene

@@ -412,7 +412,7 @@ def plan(
     layer : str, optional
         Map of the whole run to draw: "density" (mean), "worst density", "level of service" (Fruin 1971, of the worst
         density), "speed", "jam time", or, if contacts were saved, "force" (largest load on a person, see
-        `jostle.crowds.pressing`). None: the people of frame k.
+        `jostle.crowds.crowd_forces`). None: the people of frame k.
     plan : Plan or Room, optional
         The floor plan. None: that of the run, which must then be known.
     ax : matplotlib Axes, optional

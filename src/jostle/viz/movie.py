@@ -26,7 +26,7 @@ from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
-from jostle.viz.fields import ShownDensity, density_in
+from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import FPS, Drawn, Film, film
 from jostle.viz.moving_densities import DensityPicture
 from jostle.viz.scene import Frame, Scene

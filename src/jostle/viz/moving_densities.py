@@ -24,7 +24,7 @@ from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.macro.grid import Grid
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
-from jostle.viz.fields import VACUUM, ShownDensity, images_of, unit_of, values
+from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
 from jostle.viz.sources import with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain

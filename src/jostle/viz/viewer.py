@@ -19,7 +19,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.io.new_files import whole
 from jostle.viz.encoding import SPARE_BYTES, Given, Packed, checked, reel_of, text
-from jostle.viz.fields import ShownDensity
+from jostle.viz.field_values import ShownDensity
 from jostle.viz.films import Drawn
 from jostle.viz.sources import Shown, target_for
 
