@@ -1,15 +1,18 @@
 """Speed of small problems: ``python benchmarks/small.py [--quick]``.
 
-Steps per second of a bouncing ball and a cradle, beside the same scheme written by hand for that one problem (the bound
+Microseconds and Python frames of a step of small runs, beside the same scheme written by hand for one ball (the bound
 of what Python can do); and the cost of one exact projection beside clarabel and osqp, set-up included, in the same run.
+Frames are the calls of Python functions and compiled kernels; unlike times, they do not depend on the machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -41,25 +44,61 @@ def by_hand(steps: int, h: float, e: float) -> np.ndarray:
     return np.array(path)
 
 
-def running(seconds: float) -> dict[str, float]:
-    """Microseconds a step of whole runs."""
-    steps, h = 2000, 1e-3
+def frames(run: Callable[[int], object]) -> float:
+    """Number of Python functions that each step of a run calls; run(steps) makes so many steps."""
+
+    def count(steps: int) -> int:
+        called = 0
+
+        def note(frame: Any, event: str, argument: Any) -> None:
+            nonlocal called
+            called += event == "call"
+
+        sys.setprofile(note)
+        try:
+            run(steps)
+        finally:
+            sys.setprofile(None)
+        return called
+
+    few, many = 50, 150
+    run(many)  # kernels are compiled, and what a set keeps is there
+    return (count(many) - count(few)) / (many - few)
+
+
+def scenes() -> dict[str, tuple[jo.Motion, jo.Scheme, float]]:
+    """The problem, the scheme and the time step of each run."""
     ball = jo.Motion(
         q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]), law=jo.Restitution(0.8)
     )
     resting = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
-    runs = {
-        "ball, Paoli e = 0.8": (ball, jo.Paoli()),
-        "ball at rest, Maury": (resting, jo.Maury()),
-        "cradle of ten, apart, Paoli": (jo.models.cradle(10, gap=0.1), jo.Paoli()),
-        "cradle of ten, touching, Paoli": (jo.models.cradle(10), jo.Paoli()),
-        "column of ten at rest, Maury": (jo.models.chain(10), jo.Maury()),
+    discs = jo.models.spheres(np.full(20, 0.5), box=([0, 0], [6, np.inf]))
+    thrown = np.random.default_rng(0).normal(size=discs.q0.shape)
+    bouncing = jo.Motion(q0=discs.q0, v0=thrown, force=[0.0, -9.81], within=discs.within, law=jo.Restitution(0.5))
+    return {
+        "ball, Paoli e = 0.8": (ball, jo.Paoli(), 1e-3),
+        "ball at rest, Maury": (resting, jo.Maury(), 1e-3),
+        "cradle of ten, apart, Paoli": (jo.models.cradle(10, gap=0.1), jo.Paoli(), 1e-3),
+        "cradle of ten, touching, Paoli": (jo.models.cradle(10), jo.Paoli(), 1e-3),
+        "column of ten at rest, Maury": (jo.models.chain(10), jo.Maury(), 1e-3),
+        "five balls in a box, Maury": (jo.models.spheres(np.full(5, 0.5), box=([0, 0], [6, np.inf])), jo.Maury(), 1e-2),
+        "twenty discs, MoreauJean e = 0.5": (bouncing, jo.MoreauJean(), 1e-2),
     }
-    result = {"ball by hand": best_of(lambda: by_hand(steps, h, 0.8), seconds) / steps * 1e6}
-    for name, (problem, scheme) in runs.items():
-        run = best_of(lambda p=problem, s=scheme: jo.solve(p, s, t=steps * h, h=h), seconds)  # type: ignore[misc]
-        result[name] = run / steps * 1e6
-    return result
+
+
+def running(seconds: float) -> tuple[dict[str, float], dict[str, float]]:
+    """Microseconds a step of whole runs, and their Python frames a step."""
+    steps, h = 2000, 1e-3
+    times, calls = {"ball by hand": best_of(lambda: by_hand(steps, h, 0.8), seconds) / steps * 1e6}, {}
+    for name, (problem, scheme, step) in scenes().items():
+
+        def run(steps: int, p: jo.Motion = problem, s: jo.Scheme = scheme, h: float = step) -> jo.Solution:
+            return jo.solve(p, s, t=steps * h, h=h)
+
+        calls[name] = frames(run)
+        steps = 2000 if step < 1e-2 else 300
+        times[name] = best_of(lambda run=run, steps=steps: run(steps), seconds) / steps * 1e6  # type: ignore[misc]
+    return times, calls
 
 
 def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
@@ -131,11 +170,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter measurements")
     quick = parser.parse_args().quick
-    runs = running(0.5 if quick else 3.0)
+    runs, calls = running(0.5 if quick else 3.0)
     hand = runs["ball by hand"]
-    print(f"{'run':34s}{'us a step':>10s}{'steps/s':>10s}{'/ by hand':>11s}")
+    print(f"{'run':34s}{'us a step':>10s}{'frames':>8s}{'steps/s':>10s}{'/ by hand':>11s}")
     for name, us in runs.items():
-        print(f"{name:34s}{us:10.1f}{1e6 / us:10.0f}{us / hand:11.1f}")
+        print(f"{name:34s}{us:10.1f}{calls.get(name, 0.0):8.1f}{1e6 / us:10.0f}{us / hand:11.1f}")
     print()
     print(" rows active   ours us  clarabel us   osqp us   clarabel/ours   osqp/ours  residual  clarabel, osqp errors")
     projections = projecting(0.3 if quick else 2.0)
@@ -145,4 +184,4 @@ if __name__ == "__main__":
             f"{p['clarabel'] / p['active set']:16.1f}{p['osqp'] / p['active set']:12.1f}{p['residual']:10.0e}"
             f"{p['clarabel error']:16.0e}{p['osqp error']:8.0e}"
         )
-    print(json.dumps({"microseconds_a_step": runs, "projection_microseconds": projections}))
+    print(json.dumps({"microseconds_a_step": runs, "frames_a_step": calls, "projection_microseconds": projections}))

@@ -90,6 +90,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     def item(self):
         return self.inside.item()
 
+    def nonzero(self):
+        return tuple(ndarray(found) for found in self.inside.nonzero())
+
     def ravel(self):
         return ndarray(self.inside.ravel())
 

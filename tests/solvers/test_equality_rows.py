@@ -17,7 +17,7 @@ from jostle.convex.metric import metric
 from jostle.convex.projection import residual
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.automatic import _Guess
-from jostle.solvers.dual_active_set import Rows, incompatible, project_with_equalities
+from jostle.solvers.dual_active_set import UnitRows, incompatible, project_with_equalities
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-9), jo.GaussSeidel(tol=1e-9), jo.Automatic()]
@@ -275,7 +275,7 @@ def test_multipliers_of_either_sign_prove_that_a_set_is_empty():
 
 def test_the_elimination_itself_finds_equalities_that_contradict_each_other():
     A, nothing = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.zeros(3)
-    rows = Rows(A, np.array([0.0, 1.0, 0.5]), nothing, nothing, np.array([True, True, True]))
+    rows = UnitRows(A, np.array([0.0, 1.0, 0.5]), nothing, nothing, np.array([True, True, True]))
     _, y, status, _ = project_with_equalities(rows, 10)
     assert status == EMPTY
     assert A.T @ y == pytest.approx([0.0, 0.0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,7 +139,8 @@ def place_of(array: Any) -> Place:
     >>> place_of(np.zeros(2)) is np
     True
     """
-    return cast(Place, np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]])
+    place: Any = np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]]
+    return place  # type: ignore[no-any-return]
 
 
 def to_device(value: T, place: Any) -> T:
@@ -198,9 +199,9 @@ def floats(value: Any, order: Any = None) -> Array:
     >>> floats([1, 2]).tolist()
     [1.0, 2.0]
     """
-    if on_device(value):
-        return place_of(value).asarray(value, dtype=float, order=order)
-    return np.asarray(value, dtype=float, order=order)
+    if isinstance(value, np.ndarray) or not on_device(value):
+        return np.asarray(value, dtype=float, order=order)
+    return place_of(value).asarray(value, dtype=float, order=order)
 
 
 def contiguous(value: Any, kind: Any = float) -> Any:

@@ -222,4 +222,13 @@ def is_of_jostle(thing: object) -> bool:
     >>> is_of_jostle(3.0)
     False
     """
-    return type(thing).__module__.partition(".")[0] == "jostle"
+    return is_class_of_jostle(type(thing))
+
+
+def is_class_of_jostle(kind: type) -> bool:
+    """Whether a class is one of jostle.
+
+    >>> is_class_of_jostle(Registry)
+    True
+    """
+    return kind.__module__.partition(".")[0] == "jostle"

@@ -12,7 +12,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, dot, highest, to_host
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.rows import Rows
 from jostle.errors import EmptySet
 
 SMALLEST_CONTRADICTION = 1e-6
@@ -35,14 +35,15 @@ class Undecided(Exception):
     """Whether a polyhedron is empty was not found out; the message says why."""
 
 
-def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
+def contradiction(K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
     """y >= 0 (of any sign in equalities) with G^T y = 0 and c . y < 0, or None if there is none.
 
     A contradiction that a violation of tol times the length of K would remove does not count. Raises `Undecided` if the
     linear program is too large, or is not solved within its limit of iterations.
 
     >>> from jostle.convex.metric import metric
-    >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
+    >>> import jostle as jo
+    >>> K = jo.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
     >>> contradiction(K, metric(1.0, (1,))).tolist()
     [0.5, 0.5]
     """
@@ -81,11 +82,12 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     return np.asarray(y / unit)
 
 
-def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
+def proven_by(p: Array, slack: Array, K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
     """The y that multipliers p have grown to, if it proves that K is empty; slack = c + G w at any w.
 
     >>> from jostle.convex.metric import metric
-    >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
+    >>> import jostle as jo
+    >>> K = jo.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
     >>> proven_by(np.array([5.0, 5.0]), K.c, K, metric(1.0, (1,))).tolist()
     [0.5, 0.5]
     >>> proven_by(np.array([5.0, 4.0]), K.c, K, metric(1.0, (1,))) is None
@@ -108,7 +110,7 @@ def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0
     return y if imbalance <= BALANCED and missing > max(SMALLEST_CONTRADICTION * scale, allowed) else None
 
 
-def empty_set(K: Polyhedron, y: Array, iterations: int = 0) -> EmptySet:
+def empty_set(K: Rows, y: Array, iterations: int = 0) -> EmptySet:
     """The error that says why K is empty, which a solver found out after that many iterations."""
     y = to_host(y)
     rows = np.flatnonzero(np.abs(y) > 1e-9 * np.abs(y).max())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,36 +21,12 @@ from jostle.kernels import kernels_for, one_row
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.sharing import chunks_of, concatenated
 
+if TYPE_CHECKING:
+    from jostle.convex.rows import Rows
+
+
 TINY = float(np.finfo(float).tiny)
 NO_ROWS = np.zeros(0, dtype=np.int64)
-
-
-class Contacting(NamedTuple):
-    """Rows that are contacts of bodies: normal . (u_j - u_i), with j < 0 for a wall at rest."""
-
-    i: Integers
-    j: Integers
-    normal: Array
-    """(k, d) unit vectors from i to j, up to a factor."""
-    bodies: int
-    places: Array | None
-    """(bodies, d) positions of the bodies, if known; solvers use them to divide space."""
-
-    @property
-    def dimension(self) -> int:
-        return int(self.normal.shape[1])
-
-
-class Offsets(NamedTuple):
-    """The rows of a polyhedron {u : c + G u >= 0} apart from G."""
-
-    c: Array
-    length: Array
-    """(m,) what a violation is compared with, 0 for the distance moved."""
-    noise: Array
-    """(m,) the round-off of c."""
-    equal: Booleans | None = None
-    """(m,) which rows are equalities; None if all are inequalities."""
 
 
 class LinearMap:
@@ -62,7 +38,7 @@ class LinearMap:
     ----------
     shape : (int, int)
         Number of rows and of coordinates, (m, N).
-    contacts : Contacting or None
+    contacts : Pairs or None
         The rows that are contacts of bodies, in the order of the rows; None if there are none.
     others : array of int
         Numbers of the rows that are not contacts of bodies.
@@ -136,7 +112,7 @@ class LinearMap:
         raise NotImplementedError
 
     @property
-    def contacts(self) -> Contacting | None:
+    def contacts(self) -> Pairs | None:
         """The rows that are contacts of bodies, in the order of the rows; None if there are none."""
         return None
 
@@ -208,13 +184,13 @@ class LinearMap:
         matrix = self.tocsr()
         return np.asarray(np.sqrt(matrix.multiply(matrix) @ M.inverse_diagonal))
 
-    def whitened(self, rows: Offsets, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+    def whitened(self, rows: Rows, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
         """The lengths of the rows, and the slack at w and its round-off in rows of length one.
 
         Parameters
         ----------
-        rows : Offsets
-            c, and the length, round-off and kind of each row.
+        rows : Rows
+            The rows, of which this is G.
         M : Metric
             The metric.
         w : array, shape (N,)
@@ -232,13 +208,13 @@ class LinearMap:
         by = np.where(unit > 0.0, unit, 1.0)
         return unit, slack / by, (rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(w))) / by
 
-    def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
 
         Parameters
         ----------
-        rows : Offsets
-            c, and the length, round-off and kind of each row.
+        rows : Rows
+            The rows, of which this is G.
         M : Metric
             The metric of the projection.
         w : array, shape (N,)
@@ -333,11 +309,11 @@ class Dense(LinearMap):
     def norms(self, M: Metric) -> Array:
         return _dual_norms(self.array, M)
 
-    def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         G, length, noise = self.array, rows.length, rows.noise
-        residual = one_row.residual_dense if one_row.serves(G) else kernels_for(G).residual_dense
+        residual = one_row.residual_dense if len(G) == 1 and one_row.serves(G) else kernels_for(G).residual_dense
         return residual(G, rows.c, w, M.mass, u, p, length, ROUND_OFF, noise)
 
 
@@ -415,8 +391,8 @@ class Pairs(LinearMap):
         Number of rows and of coordinates, (m, bodies d).
     dimension : int
         Dimension d of space.
-    contacts : Contacting
-        All rows, as contacts of bodies.
+    contacts : Pairs
+        The map itself: all rows are contacts of bodies.
     others : array of int
         Numbers of the rows that are not contacts of bodies: none.
 
@@ -440,10 +416,13 @@ class Pairs(LinearMap):
     known: InitVar[bool] = False
 
     def __post_init__(self, known: bool) -> None:
+        on_host, places = known and isinstance(self.normal, np.ndarray), self.places
+        if places is not None and not (on_host and places.flags.c_contiguous):
+            object.__setattr__(self, "places", contiguous(places))
+        if on_host and self.i.flags.c_contiguous and self.j.flags.c_contiguous and self.normal.flags.c_contiguous:
+            return
         for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
             object.__setattr__(self, name, contiguous(getattr(self, name), kind))
-        if self.places is not None:
-            object.__setattr__(self, "places", contiguous(self.places))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
             raise InvalidValue(
@@ -458,11 +437,11 @@ class Pairs(LinearMap):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.i), self.bodies * self.dimension
+        return len(self.i), self.bodies * self.normal.shape[1]
 
     @property
-    def contacts(self) -> Contacting:
-        return Contacting(self.i, self.j, self.normal, self.bodies, self.places)
+    def contacts(self) -> Pairs:
+        return self
 
     @property
     def others(self) -> Integers:
@@ -473,11 +452,14 @@ class Pairs(LinearMap):
         return self.i, self.j, self.normal
 
     def _by_body(self, u: Array) -> Array:
-        by_body: Array = contiguous(u, None).reshape(self.bodies, self.dimension)
-        return by_body
+        by_body: Array = u.reshape(self.bodies, self.normal.shape[1])
+        if isinstance(by_body, np.ndarray) and by_body.flags.c_contiguous:
+            return by_body
+        return contiguous(by_body, None)  # type: ignore[no-any-return]
 
     def __matmul__(self, u: Array) -> Array:
-        return kernels_for(self.normal).rates(*self._rows, self._by_body(u), chunks_of(len(self.i)))
+        u = self._by_body(u)
+        return kernels_for(self.normal).rates(self.i, self.j, self.normal, u, chunks_of(len(self.i)))
 
     def adjoint(self, p: Array) -> Array:
         """G^T p, the impulse on each coordinate.
@@ -508,7 +490,8 @@ class Pairs(LinearMap):
         array, shape (m,)
             One number for each row.
         """
-        return kernels_for(self.normal).magnitude(*self._rows, self._by_body(u), chunks_of(len(self.i)))
+        u = self._by_body(u)
+        return kernels_for(self.normal).magnitude(self.i, self.j, self.normal, u, chunks_of(len(self.i)))
 
     def norms(self, M: Metric) -> Array:
         """The length of each row in the dual norm of a metric.
@@ -527,13 +510,13 @@ class Pairs(LinearMap):
             return super().norms(M)
         return kernels_for(self.normal).norms(*self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
 
-    def whitened(self, rows: Offsets, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+    def whitened(self, rows: Rows, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
         """The lengths of the rows, and the slack at w and its round-off in rows of length one.
 
         Parameters
         ----------
-        rows : Offsets
-            c, and the length, round-off and kind of each row.
+        rows : Rows
+            The rows, of which this is G.
         M : Metric
             The metric.
         w : array
@@ -553,6 +536,9 @@ class Pairs(LinearMap):
         return kernels_for(self.normal).whitened(
             *self._rows, inverse, w, rows.c, rows.noise, slack, ROUND_OFF, chunks_of(len(self.i))
         )
+
+    def dense(self) -> Dense:
+        return Dense(kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies))
 
     def toarray(self) -> Array:
         """G as a dense array.
@@ -607,13 +593,13 @@ class Pairs(LinearMap):
         """
         return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
-    def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
 
         Parameters
         ----------
-        rows : Offsets
-            c, and the length, round-off and kind of each row.
+        rows : Rows
+            The rows, of which this is G.
         M : Metric
             The metric of the projection.
         w : array
@@ -702,8 +688,8 @@ class Mixed(LinearMap):
         return len(self.of_contacts), self.pairs.shape[1]
 
     @property
-    def contacts(self) -> Contacting:
-        return self.pairs.contacts
+    def contacts(self) -> Pairs:
+        return self.pairs
 
     @cached_property
     def others(self) -> Integers:
@@ -755,13 +741,17 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None, known: bool = Fal
     `pairs` (2, m) are the numbers of the contacts, if those of the blocks are not to be kept; `known` if they are
     certain to be those of bodies.
     """
-    sizes = [block.shape[0] for block in blocks]
-    there = [block for block, size in zip(blocks, sizes, strict=True) if size] or list(blocks[:1])
+    there = blocks if len(blocks) == 1 else [block for block in blocks if block.shape[0]] or blocks[:1]
     if len(there) == 1:
-        return there[0] if pairs is None else _renumbered(there[0], pairs)
-    contacts = [block.contacts for block in there]
-    found = [contact for contact in contacts if contact is not None]
-    others = [_general(block) for block in there if len(block.others)]
+        return there[0] if pairs is None else _renumbered(there[0], pairs, known)
+    found: list[Pairs] = []
+    others: list[LinearMap] = []
+    for block in there:
+        contacts = block.contacts
+        if contacts is not None:
+            found.append(contacts)
+        if contacts is not block and len(block.others):
+            others.append(block if contacts is None else block.rows(block.others))
     general = _put_together(others) if others else None
     if not found:
         assert general is not None
@@ -789,17 +779,12 @@ def _of_contacts(block: LinearMap) -> Booleans:
     return of_contacts
 
 
-def _general(block: LinearMap) -> LinearMap:
-    """The rows of a map that are not contacts."""
-    return block if block.contacts is None else block.rows(block.others)
-
-
-def _renumbered(block: LinearMap, pairs: Integers) -> LinearMap:
+def _renumbered(block: LinearMap, pairs: Integers, known: bool) -> LinearMap:
     """The map with other numbers of its contacts."""
     contacts = block.contacts
     if contacts is None or len(block.others):
         return block
-    return Pairs(pairs[0], pairs[1], contacts.normal, contacts.bodies, contacts.places)
+    return Pairs(pairs[0], pairs[1], contacts.normal, contacts.bodies, contacts.places, known)
 
 
 def _put_together(blocks: list[LinearMap]) -> LinearMap:

@@ -49,13 +49,12 @@ class Metric:
 
     mass: Array
     root: Array
+    diagonal: bool = field(init=False, repr=False)
     _inverse: dict[int, Array | None] = field(default_factory=dict, init=False, repr=False)
     """What `of_bodies` returned, for each number of bodies; and `inverse_diagonal`, for the number 0."""
 
-    @property
-    def diagonal(self) -> bool:
-        """True if the mass is a diagonal."""
-        return self.mass.ndim < 2
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "diagonal", self.mass.ndim < 2)
 
     @property
     def lightest(self) -> float:

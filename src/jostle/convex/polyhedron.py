@@ -1,10 +1,4 @@
-"""Polyhedra {u : c + G u >= 0}, cones {u : G u >= 0}, and their polars.
-
-House convention: gaps g >= 0, G = dg/dq, admissible velocities G u >= 0, multipliers p >= 0, impulse
-+ G^T p. (Bourdin & Maury 2020 write B = -G.)
-
-A row may be an equality, c_i + G_i u = 0: its slack is zero at every point of the set, and its multiplier has no sign.
-"""
+"""Polyhedra {u : c + G u >= 0}, cones {u : G u >= 0} and their polars, as users write them: `Rows` that are checked."""
 
 from __future__ import annotations
 
@@ -16,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, place_of
+from jostle._tools.arrays import contiguous, floats, place_of
 from jostle.convex.linear_map import LinearMap, as_map
+from jostle.convex.rows import Rows, kinds, lengths
 from jostle.errors import InvalidValue
 
 
@@ -33,8 +28,7 @@ def _check(
     """Refuse arguments of a wrong type; `check_arguments` raises."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class Polyhedron:
+class Polyhedron(Rows):
     """The polyhedron K = {u : c + G u >= 0}, where some rows may hold with equality.
 
     Parameters
@@ -71,13 +65,6 @@ class Polyhedron:
     ([0.0, 2.0], [-5.0, 6.0])
     """
 
-    G: LinearMap
-    c: Array
-    length: Array
-    describe: Callable[[int], str]
-    noise: Array
-    equal: Booleans | None
-
     def __init__(
         self,
         G: ArrayLike | LinearMap,
@@ -88,140 +75,15 @@ class Polyhedron:
         noise: ArrayLike = 0.0,
         equal: Truths | None = None,
     ):
-        if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
+        if not isinstance(G, LinearMap):
             _check(G, c, length, describe, noise, equal)
             c, length, noise, equal = deepcopy((c, length, noise, equal))  # the caller may change its arrays
         rows, offset = as_map(G), floats(c, order="C")
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
-        object.__setattr__(self, "G", rows)
-        object.__setattr__(self, "c", offset)
-        own = getattr(length, "shape", None) == offset.shape and rows is G
-        each = length if own else lengths(length, len(offset), offset)
-        object.__setattr__(self, "length", contiguous(each))
-        object.__setattr__(self, "describe", describe)
-        known = noise if isinstance(noise, float) else floats(noise)
-        same = np.shape(known) == offset.shape
-        each = contiguous(known) if same else place_of(offset).zeros(len(offset)) + known
-        object.__setattr__(self, "noise", each)
-        object.__setattr__(self, "equal", kinds(equal, len(offset)))
-
-    def dense(self) -> Polyhedron:
-        """The same polyhedron with G in dense form.
-
-        Returns
-        -------
-        Polyhedron
-            This polyhedron itself if G is dense already.
-        """
-        G = self.G.dense()
-        if G is self.G:
-            return self
-        return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal)
-
-    def only(self, rows: Integers) -> Polyhedron:
-        """The polyhedron of some of the rows.
-
-        Parameters
-        ----------
-        rows : array of int
-            Numbers of the rows.
-
-        Returns
-        -------
-        Polyhedron
-            The polyhedron with these rows.
-        """
-        return Polyhedron(
-            self.G.rows(rows),
-            self.c[rows],
-            length=self.length[rows],
-            describe=lambda row: self.describe(int(rows[row])),
-            noise=self.noise[rows],
-            equal=None if self.equal is None else self.equal[rows],
-        )
-
-    def slack(self, u: ArrayLike) -> Array:
-        """How far inside each half-space a point is, c + G u.
-
-        Parameters
-        ----------
-        u : array_like
-            The point, N numbers in any shape.
-
-        Returns
-        -------
-        array, shape (m,)
-            The slack of each row.
-        """
-        return self.c + (self.G @ floats(u).ravel())
-
-    def margin(self, slack: Array) -> Array:
-        """How far a slack is from violating each row.
-
-        Parameters
-        ----------
-        slack : array, shape (m,)
-            The slack of a point.
-
-        Returns
-        -------
-        array, shape (m,)
-            The slack of an inequality, -|s_i| of an equality: negative where the row is violated.
-
-        Examples
-        --------
-        >>> K = Polyhedron([[1.0], [1.0]], [0.0, 0.0], equal=[False, True])
-        >>> K.margin(K.slack([3.0])).tolist()
-        [3.0, -3.0]
-        """
-        return margins(slack, self.equal)
-
-
-def kinds(equal: Truths | None, rows: int) -> Booleans | None:
-    """(m,) which of the rows are equalities, checked; None if none is.
-
-    >>> kinds([True, False], 2).tolist(), kinds([False, False], 2)
-    ([True, False], None)
-    """
-    if equal is None:
-        return None
-    given = np.asarray(equal)
-    if given.shape != (rows,) or given.dtype != bool:
-        raise InvalidValue(
-            f"equal must be one True or False for each of the {rows} rows; it has shape {given.shape} and type "
-            f"{given.dtype}"
-        )
-    return given if given.any() else None
-
-
-def margins(slack: Array, equal: Booleans | None) -> Array:
-    """The slack of inequalities, -|slack| of equalities: negative where a row is violated."""
-    return slack if equal is None else np.where(equal, -np.abs(slack), slack)
-
-
-def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> Array:
-    """(m,) the length of each row, 0 where there is none; one number given is that of all rows.
-
-    The array lives where `other` does, if that is given.
-
-    >>> lengths(0.5, 2).tolist(), lengths(None, 1).tolist()
-    ([0.5, 0.5], [0.0])
-    """
-    place = np if other is None else place_of(other)
-    if length is None:
-        return place.zeros(rows)
-    given = floats(length)
-    if given.ndim == 0:
-        if not given > 0.0:
-            raise InvalidValue(f"length must be positive, not {length}; None stands for no length")
-        return place.full(rows, float(given))
-    if given.shape != (rows,):
-        raise InvalidValue(f"length must be one number, or one for each of the {rows} rows; it has shape {given.shape}")
-    if not (given >= 0.0).all():
-        row = int(np.argmin(given >= 0.0))
-        raise InvalidValue(f"the length of row {row} is {given[row]}; it must be positive, or 0 for none")
-    return given
+        each = contiguous(lengths(length, len(offset), offset))
+        round_off = contiguous(place_of(offset).zeros(len(offset)) + floats(noise))
+        super().__init__(rows, offset, each, round_off, kinds(equal, len(offset)), describe)
 
 
 class Cone(Polyhedron):

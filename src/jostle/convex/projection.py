@@ -24,9 +24,8 @@ import numpy as np
 
 from jostle._tools.arrays import Array, to_host
 from jostle._tools.displays import html
-from jostle.convex.linear_map import Offsets
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.rows import Rows
 
 MAX_NUMBERS = 12
 """Largest number of coordinates that the text of a projection shows."""
@@ -142,6 +141,6 @@ class Projection:
     _repr_html_ = html
 
 
-def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:
+def residual(w: Array, K: Rows, M: Metric, u: Array, p: Array) -> Residual:
     """The residuals of (u, p) as the projection of w on K in the metric M (flat vectors)."""
-    return Residual(*K.G.residuals(Offsets(K.c, K.length, K.noise, K.equal), M, w, u, p))
+    return Residual(*K.G.residuals(K, M, w, u, p))

@@ -53,6 +53,8 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
     >>> together(pow, [(2, 3), (3, 2), (5, 1)])
     [8, 9, 5]
     """
+    if len(pieces) == 1:
+        return [work(*pieces[0])]
     helpers = min(threads(), len(pieces)) - 1
     if helpers < 1:
         return [work(*piece) for piece in pieces]
@@ -91,9 +93,11 @@ def all_finite(array: Any) -> bool:
     >>> all_finite(np.ones((2, 3))), all_finite(np.array([1.0, np.nan]))
     (True, False)
     """
-    chunks = chunks_of(array.size, NUMBERS_A_CHUNK) if isinstance(array, np.ndarray) else 1
-    if chunks == 1:
+    if not isinstance(array, np.ndarray):
         return bool(np.isfinite(array).all())
+    if array.size < 2 * NUMBERS_A_CHUNK:
+        return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
+    chunks = chunks_of(array.size, NUMBERS_A_CHUNK)
     flat = array.reshape(-1)
     return all(together(_finite, [(flat[first:last],) for first, last in cut(len(flat), chunks)]))
 
@@ -129,7 +133,10 @@ def concatenated(arrays: Sequence[Any]) -> Any:
     """
     if len(arrays) == 1:
         return arrays[0]
-    if not isinstance(arrays[0], np.ndarray) or sum(array.size for array in arrays) < 2 * NUMBERS_A_CHUNK:
+    size = 0
+    for array in arrays:
+        size += array.size
+    if not isinstance(arrays[0], np.ndarray) or size < 2 * NUMBERS_A_CHUNK:
         return np.concatenate(arrays)
     ends = np.cumsum([len(array) for array in arrays]).tolist()
     out = np.empty((ends[-1], *arrays[0].shape[1:]), np.result_type(*arrays))

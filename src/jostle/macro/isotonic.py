@@ -17,8 +17,8 @@ import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
+from jostle.convex.rows import Rows
 from jostle.macro.lattice import Lattice
 from jostle.solvers.base import Solver
 from jostle.solvers.interior_point import InteriorPoint
@@ -44,7 +44,7 @@ class Isotonic(Solver):
     tol: float = 1e-8
     max_iterations: int = 2000
 
-    def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
+    def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         if len(self.lattice.e) == 2:
             yield self
             return
@@ -52,7 +52,7 @@ class Isotonic(Solver):
         yield replace(self, max_iterations=max(1, self.max_iterations - second.max_iterations))
         yield second
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         U, e, runs = w.reshape(-1, 2), self.lattice.e, self.lattice.runs
         if len(e) == 2:
             return self._lines(U, M)

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from jostle._tools.arrays import Array, Booleans, finite
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import truths
@@ -211,6 +212,6 @@ class Regression(Solver):
 
     runs: Runs
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         u = self.runs.isotonic(w)
         return u, self.runs.pressure(w - u)[self.runs.closed], 1

@@ -18,7 +18,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.rows import Rows
 from jostle.kernels import kernels_for
 from jostle.solvers.base import Solver
 
@@ -124,7 +124,7 @@ class PrimalDualActiveSet(Solver):
     tol: float = 1e-8
     max_iterations: int = 200
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         b = np.zeros(self.zone.shape)
         b[self.zone] = -slack
         start = None

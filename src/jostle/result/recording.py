@@ -45,11 +45,7 @@ class ImpactTimes:
     def __init__(self, acceleration: Array | None):
         self.acceleration = acceleration
         self.steps: list[tuple[Any, float]] = []
-        """Start q and length h of the last two steps."""
-
-    def begin(self, before: State, h: float) -> None:
-        """Note the step of length h that begins here."""
-        self.steps = [*self.steps[-1:], (before.q, h)]
+        """Start q and length h of the last two steps; the log notes each step when it begins."""
 
     def find(self, before: State, contacts: Contacts, rate: Array) -> Array:
         """The times at which contacts closed in the step from `before`, which approached at these rates."""
@@ -104,22 +100,19 @@ class ImpactLog:
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
         self.fresh: Contacts | None = None
-        self.same: tuple[Any, Any] = None, None
-        """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
 
     def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
-        self.times.begin(before, h)
-        active = p != 0.0 if contacts.equal is None else (p != 0.0) & ~contacts.equal  # equalities do not close
-        unchanged = contacts.pairs is self.same[1] and active.tobytes() == self.same[0].tobytes()
-        self.same = active, contacts.pairs
-        if unchanged and self.fresh is None:
+        self.times.steps = [*self.times.steps[-1:], (before.q, h)]
+        rows = (p if contacts.equal is None else np.where(contacts.equal, 0.0, p)).nonzero()[
+            0
+        ]  # equalities do not close
+        pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
+        if self.fresh is not None:
+            self._second_step(before, after, h, pairs, p[rows])
+        elif len(pairs) == len(touching) and (pairs == touching).all():
             return
-        rows = np.flatnonzero(active)
-        pairs = contacts.pairs[rows]
-        self._second_step(before, after, h, pairs, p[rows])
-        touching = moved_to(self.touching, pairs)
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
             chosen = self.within.in_motion(contacts, before.q).only(new)
@@ -135,9 +128,8 @@ class ImpactLog:
 
     def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
         """Continue the impact of the step before in this step."""
-        if self.fresh is None:
-            return
         chosen = self.fresh
+        assert chosen is not None
         _, _, _, rate_after, impulse, _ = self.events[-1]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
         rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
@@ -173,7 +165,7 @@ def works(within: ConstraintSet, linearised: bool, before: State, after: State, 
     """
     contacts, p = after.contacts, after.multipliers
     assert contacts is not None
-    rows = np.flatnonzero(p)
+    rows = p.nonzero()[0]
     if len(rows) == 0:
         return 0.0, 0.0
     mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
@@ -242,7 +234,7 @@ def record_of(problem: Any, linearised: bool, before: State, state: State, h: fl
     energy = works(problem.within, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
     r, p = P.residual, state.multipliers
     return (
-        state.t, h, len(p), int(np.count_nonzero(p)), P.iterations, r.primal, r.dual, r.complementarity,
+        state.t, h, len(p), len(p.nonzero()[0]), P.iterations, r.primal, r.dual, r.complementarity,
         state.overshoot, P.converged, P.solver, *energy,
     )  # fmt: skip
 
@@ -300,6 +292,8 @@ class MemorySaver:
         self.problem, self.scheme = problem, scheme
         self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
+        self.last: tuple[Any, Any, Any] = None, None, None
+        """G, the pairs and the normals of the last saved state; a set whose G does not change returns the same ones."""
         self.log = ImpactLog(problem.within, start, scheme.linearises) if isinstance(problem, Motion) else None
         if self.log is not None:
             self.log.times = ImpactTimes(constant_acceleration(problem))
@@ -311,9 +305,17 @@ class MemorySaver:
         return self.frames[-1].t
 
     def save(self, state: State) -> None:
-        pairs, multipliers, normals = contacts_of(state)
+        contacts = state.contacts
+        G = getattr(contacts, "G", None)  # a checkpoint does not have it
+        if contacts is None:
+            pairs, _, normals = contacts_of(state)
+        elif G is not None and G is self.last[0] and contacts.pairs is self.last[1]:
+            _, pairs, normals = self.last
+        else:
+            self.last = _, pairs, normals = G, contacts.pairs, contacts.normals
         z = getattr(state.memory, "z", None)
-        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z, state.duration))
+        q = state.q if state.presence is None else shown(state)
+        self.frames.append(Frame(state.t, q, state.u, state.multipliers, pairs, normals, z, state.duration))
 
     def commit(self) -> None:
         """Nothing is in a file."""
@@ -324,22 +326,22 @@ class MemorySaver:
             self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
-        frames = self.frames
-        paoli = [frame.z for frame in frames[1:] if frame.z is not None]
+        t, q, u, multipliers, pairs, normals, z, durations = zip(*self.frames, strict=True)
+        paoli = [one for one in z[1:] if one is not None]
         return Solution(
             self.problem,
             self.scheme,
-            _frozen(np.array([frame.t for frame in frames])),
-            _frozen(np.stack([frame.q for frame in frames])),
-            _frozen(np.stack([frame.u for frame in frames])),
-            tuple(frame.multipliers for frame in frames),
-            tuple(frame.pairs for frame in frames),
-            tuple(frame.normals for frame in frames),
+            _frozen(np.array(t)),
+            _frozen(np.stack(q)),
+            _frozen(np.stack(u)),
+            multipliers,
+            pairs,
+            normals,
             np.array(self.stats, dtype=STATISTICS),
             status,
-            _frozen(np.stack([frames[0].q, *paoli])) if paoli else None,
+            _frozen(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
-            durations=_frozen(np.array([frame.duration for frame in frames])),
+            durations=_frozen(np.array(durations)),
         )
 
 

@@ -28,7 +28,7 @@ from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme, check_convexity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
-from jostle.solvers.project import require
+from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
@@ -269,6 +269,7 @@ def solve(
     watched = made or until or progress or checkpoint or output or device != "cpu"
     drawn = getattr(checkpoint, "random", None) is not None  # the watch would draw from the generator of the run
     watch = None if drawn else ForceWatch.of(where.problem, scheme)
+    recalls, on_host = problem.within.recalls, where.place is np
     flight, flown, look = None if watched else FreeFlight.of(problem, scheme, grid), done, done + 1
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
@@ -279,10 +280,16 @@ def solve(
                 present = None if before.presence is None else before.presence.here
                 if number >= look:  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
                     where.problem.within.check_declaration((grid.start, t_next), before.q, present)
-                problem.within.memory = remembered  # undo what other calls of the set did since the last step
+                if recalls:  # undo what other calls of the set did since the last step
+                    problem.within.memory = remembered
                 state = scheme.advance(where.problem, before, step, t_next)
-                remembered = problem.within.memory
-                _check(state, scheme, strict)
+                if recalls:
+                    remembered = problem.within.memory
+                P = state.projection
+                assert P is not None
+                if strict and scheme.solver.promises and not P.converged:
+                    why = not_converged(P, scheme.solver)
+                    raise NotConverged(f"{why}; strict=False records it and continues", P)
                 if scheme.linearises and (number >= look or number == grid.count):
                     check_convexity(scheme.solver.tol, where.problem.within, before, state)
                 look = 2 * number if number >= look else look
@@ -292,14 +299,15 @@ def solve(
                 ended = FINISHED if until is None else _ended(until, where.host(after))
                 saver.add(before, state, step)
                 state, last = after, ended != FINISHED or number == grid.count
-                if state.projection is not None and not state.projection.converged:
+                if not P.converged:
                     quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
-                if due(number, before.t, t_next):
-                    saver.save(where.host(state))
-                here = keeping.position(saver, state, number, quality, remembered)
+                if every is None or due(number, before.t, t_next):
+                    saver.save(state if on_host else where.host(state))
+                if keeping.checkpoint is not None:
+                    here = keeping.position(saver, state, number, quality, remembered)
                 if last and saver.saved_at < state.t:
                     saver.save(where.host(state))
-                if keeping.due() or last:
+                if keeping.checkpoint is not None and (keeping.due() or last):
                     keeping.save(saver, here if shared and ended == FINISHED else there)
                 if progress is not None:
                     now = where.host(state)
@@ -418,12 +426,3 @@ def interrupted(saver: Saver, state: Any, number: int, keeping: Checkpoints) -> 
     error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
     error.solution = saver.solution(INTERRUPTED)
     return error
-
-
-def _check(state: State, scheme: Scheme, strict: bool) -> None:
-    P = state.projection
-    if strict and scheme.solver.promises and P is not None and not P.converged:
-        try:
-            require(P, scheme.solver)
-        except NotConverged as error:
-            raise NotConverged(f"{error}; strict=False records it and continues", P) from None

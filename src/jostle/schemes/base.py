@@ -10,7 +10,7 @@ import numpy as np
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import Array, Integers, lowest, read_only, to_host
 from jostle._tools.citations import cite
-from jostle._tools.plugins import is_of_jostle
+from jostle._tools.plugins import is_class_of_jostle, is_of_jostle
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
 from jostle.kernels.sharing import all_finite
@@ -160,8 +160,6 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
 
     `name` is that of the scheme, `tol` the tolerance of its solver.
     """
-    if problem.within.convex_gaps is True:
-        return
     t, q, within = after.t, after.q, problem.within.part(lambda Q: Q.convex_gaps is None)
     if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
@@ -363,8 +361,12 @@ class Scheme:
     theta: ClassVar[float] = 0.0
     balances: ClassVar[bool] = False
     on_devices: ClassVar[bool] = False
+    _of_jostle: ClassVar[bool] = True
 
     solver: Solver = field(default_factory=Automatic)
+
+    def __init_subclass__(cls) -> None:
+        cls._of_jostle = is_class_of_jostle(cls)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -510,7 +512,12 @@ class Scheme:
             If the step left the admissible set, or the centre of a body went through a wall.
         """
         there = problem if state.presence is None else problem.of_those_present(state.presence)
-        self._check_state(problem, state, h)
+        if state.presence is not None and EXCHANGE not in self.abilities:
+            raise refusal(type(self).__name__, EXCHANGE, problem)
+        if MOVING in self.abilities:
+            problem.within.check_rest((state.t, state.t + h), state.q)
+        elif problem.within.moves((state.t, state.t + h), state.q) and problem.within.moving is None:
+            raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
         if after.projection is None or after.contacts is None:
             raise InvalidValue(
@@ -520,23 +527,30 @@ class Scheme:
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
-        after = after._replace(
-            t=after.t if t_next is None else t_next,
-            presence=state.presence,
-            duration=after.duration if told else h,
-            overshoot=self._overshoot(there, after, t_next),
+        after = State(
+            after.t if t_next is None else t_next,
+            read_only(after.q),
+            read_only(after.u),
+            after.projection,
+            after.contacts,
+            after.multipliers,
+            after.memory,
+            self._overshoot(there, after, t_next),
+            state.presence,
+            after.duration if told else h,
         )
-        check_finite(read_only(after.q), "position")
-        read_only(after.u)
-        if not is_of_jostle(self):  # in schemes of jostle q would not be finite either
+        check_finite(after.q, "position")
+        if not self._of_jostle:  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
-        if self.linearises:
+        within = there.within
+        if not self.linearises:
+            check_depth(within, state, after)
+        elif within.convex_gaps is not True:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
-        else:
-            check_depth(there.within, state, after)
-        if there.within.equalities:
+        if within.equalities:
             check_equalities(type(self).__name__, self.solver.tol, there, state, after)
-        check_crossings(self.linearises, there.within, state, after)
+        if within.crossable:
+            check_crossings(self.linearises, within, state, after)
         return after
 
     def _aside(self, after: State, presence: Presence) -> State:
@@ -555,13 +569,3 @@ class Scheme:
         if not self.projects_positions(problem):
             return float(within.overlap(t, after.q)) if all_finite(after.q) else np.inf
         return float(within.part(lambda Q: Q.curved).overlap(t, after.q)) if within.curved else 0.0
-
-    def _check_state(self, problem: Any, state: State, h: float) -> None:
-        """Refuse what only the run can show: bodies that have gone, and a set that moves without saying so."""
-        if state.presence is not None and EXCHANGE not in self.abilities:
-            raise refusal(type(self).__name__, EXCHANGE, problem)
-        within, times = problem.within, (state.t, state.t + h)
-        if MOVING in self.abilities:
-            within.check_rest(times, state.q)
-        elif within.moves(times, state.q) and within.moving is None:
-            raise refusal(type(self).__name__, MOVING, problem)

@@ -39,8 +39,8 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
+from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import EQUALITIES, needs_of, refusal
@@ -260,9 +260,9 @@ class _Known(NamedTuple):
     """What is known in a step before the projection."""
 
     contacts: Contacts
-    K: Polyhedron
+    K: Rows
     """K_h(t^{n+1}, q^n)."""
-    still: Polyhedron
+    still: Rows
     """The same with the gaps of t^n: what K_h would be if the set did not move."""
     gamma: Array
     """(m,) gamma^n, 0 if not glued."""
@@ -307,19 +307,20 @@ def _known(within: ConstraintSet, state: State, h: float, reach: Reach, M: Metri
     return _Known(contacts, K, still, gamma, M, state.impulses_of(contacts), h)
 
 
-def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
+def _with_upper(K: Rows, rows: Integers, closest: Array) -> Rows:
     """c + G u >= 0, and c + G u <= closest for some rows."""
     m = len(K.c)
 
     def describe(row: int) -> str:
         return K.describe(row) if row < m else f"{K.describe(int(rows[row - m]))} (glued)"
 
-    return Polyhedron(
+    return Rows(
         stacked(K.G, K.G.rows(rows).opposite()),
         np.concatenate([K.c, closest - K.c[rows]]),
-        length=np.concatenate([K.length, K.length[rows]]),
-        describe=describe,
-        noise=np.concatenate([K.noise, K.noise[rows]]),
+        np.concatenate([K.length, K.length[rows]]),
+        np.concatenate([K.noise, K.noise[rows]]),
+        None,
+        describe,
     )
 
 

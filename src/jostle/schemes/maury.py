@@ -113,8 +113,10 @@ class Maury(Scheme):
         W : Metric
             The metric of the projection; M for a force without slopes.
         """
-        W = effective_metric(problem, self.theta, t, q, u, h)
-        f = self.mean_force(problem, t, q, u, h) - h * stiffness_times(problem, t, q, u)
+        W = problem.metric(q) if problem.stiff is None else effective_metric(problem, self.theta, t, q, u, h)
+        f = self.mean_force(problem, t, q, u, h)
+        if problem.stiff is not None:
+            f = f - h * stiffness_times(problem, t, q, u)
         return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:

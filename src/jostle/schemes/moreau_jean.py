@@ -40,8 +40,8 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, squares
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
+from jostle.convex.rows import Rows
 from jostle.errors import EmptySet
 from jostle.laws import ImpactLaw, coefficients
 from jostle.problems import Motion
@@ -172,7 +172,7 @@ class MoreauJean(Scheme):
         W : Metric
             The metric of the projection; M for a force without slopes.
         """
-        W = effective_metric(problem, self.theta, t, q, u, h)
+        W = problem.metric(q) if problem.stiff is None else effective_metric(problem, self.theta, t, q, u, h)
         f = problem.force(t + h / 2.0, q + h / 2.0 * u, u)
         return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
@@ -181,16 +181,16 @@ class MoreauJean(Scheme):
         h: float, M: Metric,
     ) -> tuple[Projection, Array, Array]:  # fmt: skip
         """The law in all contacts that touch: the projection, u^{n+1} and p."""
-        guess, rate, drift = state.impulses_of(touching), touching.G @ u.ravel(), touching.drifts(state.t, h)
-        at_rest = not any(rates.any() for rates in drift)
+        guess, drift, zeros = state.impulses_of(touching), touching.drifts(state.t, h), np.zeros(len(touching.gap))
+        at_rest = touching.gap_at is None or not any(rates.any() for rates in drift)
         if depth is None and touching.equal is None and at_rest and law.uniform is not None:
-            e, C = law.uniform, Cone(touching.G, describe=touching.describe)
+            e, C = law.uniform, Rows(touching.G, zeros, zeros, zeros, None, touching.describe)
             P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
             return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
-        before = rate + drift[0]
+        before = touching.G @ u.ravel() + drift[0]
         c = drift[1] + coefficients(law, touching, before) * before
-        round_off, length, equal = touching.noise / h, np.zeros(len(c)), touching.equal
-        noise = np.zeros(len(c)) if touching.gap_at is None else DRIFT_NOISE * round_off
+        round_off, length, equal = touching.noise / h, zeros, touching.equal
+        noise = zeros if touching.gap_at is None else DRIFT_NOISE * round_off
         if depth is not None:
             c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / depth.h)
             c = np.maximum(c, np.where(touching.gap > 0.0, drift[1] + touching.gap / depth.h, -np.inf))
@@ -199,7 +199,7 @@ class MoreauJean(Scheme):
             later = replace(touching, gap=touching.gap + depth.h * drift[1])
             c = np.where(equal, later.compatible_gap() / depth.h, c)
             noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
-        K = Polyhedron(touching.G, c, length=length, describe=touching.describe, noise=noise, equal=equal)
+        K = Rows(touching.G, c, length, noise, equal, touching.describe)
         try:
             P = self.solver.project(predicted, K, M, guess)
         except EmptySet as error:
@@ -210,7 +210,8 @@ class MoreauJean(Scheme):
     def _along_equalities(self, problem: Motion, state: State, h: float, M: Metric) -> Array:
         """The nearest velocity to u with G u + dg/dt = 0 in all equalities."""
         there = problem.within.part(lambda Q: Q.equalities).near(state.t, state.q, np.inf)
-        rates = Polyhedron(there.G, there.drifts(state.t, h)[0], describe=there.describe, equal=there.equal)
+        zeros = np.zeros(len(there.gap))
+        rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         return self.solver.project(state.u, rates, M).point
 
 
@@ -224,10 +225,13 @@ def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: R
     if within.flat or len(there.gap) == 0:
         return there
     opening = there.G @ way.ravel()
-    furthest = float(np.sqrt(squares(way) if way.ndim == 2 else (way * way).sum()).max())
-    suspect = (opening > 0.0) & (there.gap < opening) & (2.0 * furthest >= there.length)
+    suspect = (opening > 0.0) & (there.gap < opening)
     if there.equal is not None:
         suspect &= ~there.equal
+    if not suspect.any():
+        return there
+    furthest = float(np.sqrt(squares(way) if way.ndim == 2 else (way * way).sum()).max())
+    suspect &= 2.0 * furthest >= there.length
     if not suspect.any():
         return there
     here = within.near(t, q, reach)
@@ -261,7 +265,7 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
         pairs=np.concatenate([kept.pairs, jumped.pairs]),
         length=np.append(kept.length, jumped.length),
         describe=describe,
-        bend=None,
+        bending=None,
         equal=None if kept.equal is None else np.append(kept.equal, np.zeros(len(change), dtype=bool)),
         gap_at=None if kept.gap_at is None and jumped.gap_at is None else gap_at,
     )

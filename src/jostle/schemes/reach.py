@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import sqrt
 from typing import Any, TypeVar
 
 import numpy as np
 
-from jostle._tools.arrays import Array, contiguous, dot, highest, place_of, squares
+from jostle._tools.arrays import Array, contiguous, highest, place_of, squares
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
+from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.interface import kernels_for, offers_for_many
 from jostle.kernels.sharing import by_rows, chunks_of
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
+from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.solvers.base import Solver
 
 Found = TypeVar("Found")
+FEW_BODIES = 256
+"""Up to this many bodies, speeds are computed by the function with the shortest start."""
 REACH_FACTOR = 4.0
 """Initial contact search radius, in multiples of the displacement in one step, where all bodies share one radius."""
 MEAN_FACTOR, SPREAD_FACTOR = 0.5, 1.0
@@ -50,7 +53,7 @@ def project_velocity(
     return with_checked_reach(within, state, h, w, attempt)[:2]
 
 
-def _velocities(contacts: Contacts, state: State, h: float) -> Polyhedron:
+def _velocities(contacts: Contacts, state: State, h: float) -> Rows:
     """K_h. After a longer step, overlaps that it left are closed at its rate: g / h would be a high speed."""
     K = contacts.velocities(h)
     if not state.duration > h:
@@ -78,18 +81,20 @@ def with_checked_reach(
     reach = first_reach(h, w, state.u)
     while True:
         contacts, P, found = attempt(reach)
-        if _within(P.point, h, contacts.reach):
+        bodies = getattr(contacts.reach, "ndim", 0) > 0
+        if bodies and offers_for_many(P.point, "outran") and _within(P.point, h, contacts.reach):
             return contacts, P, found
         ways = h * _speeds(P.point)
-        way: Reach = ways if of_bodies(contacts.reach) else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
-        beyond = np.logical_not(way <= contacts.reach)
-        if not np.any(beyond) or np.all(contacts.reach == np.inf):
+        way: Reach = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
+        inside: Any = way <= contacts.reach
+        if (inside.all() if bodies else inside) or np.all(contacts.reach == np.inf):
             return contacts, P, found
+        beyond = np.logical_not(inside)
         if not np.isfinite(way).all():
             raise NotFinite("the velocity that a projection returned is not finite")
         if np.any(beyond & (contacts.reach < reach)):
             part = float(np.max(way / contacts.reach))
-            most = float(np.max(way)) / (1.0 if of_bodies(contacts.reach) else 2.0)
+            most = float(np.max(way)) / (1.0 if bodies else 2.0)
             raise InvalidValue(
                 f"h = {h:g} is too large for the period: a body moves {most:g} in a step, and pairs are found up to a "
                 f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
@@ -108,35 +113,36 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
     """
     if w.ndim != 2:
         return float(REACH_FACTOR * h * np.maximum(_speeds(w), _speeds(before)))
-    sums: tuple[Any, Any, Any]
     if offers_for_many(w, "speeds"):
-        speeds, *of_all = kernels_for(w).speeds(contiguous(w), contiguous(before), chunks_of(len(w)))
-        sums = of_all[0], of_all[1], of_all[2]
-    else:
-        speeds = np.maximum(_speeds(w), _speeds(before))
-        sums = np.count_nonzero(speeds), speeds.sum(), dot(speeds, speeds)
-    number, total, squared = sums
-    moving = np.maximum(number, 1)
-    mean = total / moving
-    # zero if they overflow: the reach is infinite then
-    spread = np.sqrt(np.fmax(squared / moving - mean * mean, 0.0))
-    return by_rows(_expected, (speeds,), h, MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
+        speeds, number, total, squared = kernels_for(w).speeds(contiguous(w), contiguous(before), chunks_of(len(w)))
+        moving = np.maximum(number, 1)
+        mean = total / moving
+        # zero if they overflow: the reach is infinite then
+        spread = np.sqrt(np.fmax(squared / moving - mean * mean, 0.0))
+        return by_rows(_expected, (speeds,), h, MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
+    speeds = np.maximum(_speeds(w), _speeds(before))
+    few = max(len(speeds.nonzero()[0]), 1)
+    mean = float(np.add.reduce(speeds)) / few
+    variance = float(np.add.reduce(speeds * speeds)) / few - mean * mean
+    return _expected(speeds, h, MEAN_FACTOR * mean + SPREAD_FACTOR * (sqrt(variance) if variance > 0.0 else 0.0))
 
 
-def _expected(speeds: Array, h: float, more: Array) -> Array:
+def _expected(speeds: Array, h: float, more: Array | float) -> Array:
     """The expected distance of each body."""
     reach: Array = h * (speeds + more)
     return reach
 
 
-def _within(u: Array, h: float, reach: Reach) -> bool:
-    """Whether many bodies stay within their reach; False if that is not known, or there are few."""
-    if not of_bodies(reach) or not offers_for_many(u, "outran"):
-        return False
+def _within(u: Array, h: float, reach: Any) -> bool:
+    """Whether many bodies stay within their reach."""
     return not kernels_for(u).outran(contiguous(u), h, contiguous(reach), chunks_of(len(u)))
 
 
 def _speeds(u: Array) -> Array:
     """(n,) speeds of bodies (n, d), or the speed of the whole configuration."""
-    speeds: Array = np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
+    if u.ndim != 2:
+        squared: Array = (u * u).sum()
+    else:
+        squared = np.vecdot(u, u) if isinstance(u, np.ndarray) and len(u) <= FEW_BODIES else squares(u)
+    speeds: Array = np.sqrt(squared)
     return speeds

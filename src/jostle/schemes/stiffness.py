@@ -64,10 +64,9 @@ def effective_metric(problem: Motion, theta: float, t: float, q: Array, u: Array
     return W
 
 
-def stiffness_times(problem: Motion, t: float, q: Array, u: Array) -> Array | float:
-    """K u at one state, in the shape of q; 0 if the force has no slopes."""
-    if problem.stiff is None:
-        return 0.0
+def stiffness_times(problem: Motion, t: float, q: Array, u: Array) -> Array:
+    """K u at one state, in the shape of q, for a force with slopes."""
+    assert problem.stiff is not None
     K = problem.stiff.slopes(t, q, u)[0]
     return (K * u.ravel() if K.ndim == 1 else K @ u.ravel()).reshape(q.shape)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
 from jostle.convex.linear_map import Dense, LinearMap, Pairs
+from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.sharing import all_finite, by_rows
 from jostle.sets.base import ConstraintSet, Free
-from jostle.sets.contacts import Contacts, Reach, of_bodies
+from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
 
 # The radii of bodies, checked.
@@ -81,6 +83,7 @@ class Balls(ConstraintSet):
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
+        self._open = bool((self.period == np.inf).all())
         self._forget()
 
     def anew(self) -> ConstraintSet:
@@ -97,8 +100,8 @@ class Balls(ConstraintSet):
 
     def _forget(self) -> None:
         self._lists: dict[type, PairList | None] = {}
-        self._known: dict[tuple[int, type], tuple[Array, float]] = {}
-        self._periods_known: dict[tuple[int, type], Array] = {}
+        self._known: dict[tuple[tuple[int, ...], type], tuple[Array, float]] = {}
+        self._periods: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         """The pairs of balls within reach, with their gaps and normals.
@@ -129,30 +132,49 @@ class Balls(ConstraintSet):
         n = len(x)
         if n == 0:
             return Free().linearise(t, q)
-        period = self._periods(x)
-        most = furthest(radii, self.period) / 2.0
-        each = _each(reach, x) if most == np.inf else np.minimum(_each(reach, x), most)
-        i, j, normal, gap = self._near(x, radii, each, period)
-        if not all_finite(normal) and all_finite(x):
-            c = int(np.argmin(np.isfinite(normal).all(axis=1)))
-            raise UndefinedGradient(
-                f"balls {int(i[c])} and {int(j[c])} have the same centre {x[int(i[c])].tolist()}; the direction "
-                f"between them is undefined: move one of them"
-            )
+        own = getattr(reach, "ndim", 0) > 0
+        (i, j, normal, gap), each = self._near(x, radii, reach if own else _each(reach, x))
+        if not all_finite(normal):
+            _check_centres(x, i, j, normal)
+        pairs: Integers = place_of(x).empty((2, len(i)), dtype=np.int64)
+        pairs[0], pairs[1] = i, j
+        i, j = pairs  # one copy is kept
         return Contacts(
             gap,
             Pairs(i, j, normal, n, x, known=True),
-            np.stack([i, j]).T,
+            pairs.T,
             numbers=0,
             length=smallest,
-            reach=each if of_bodies(reach) else 2.0 * float(each[0]),
+            reach=each if own else 2.0 * float(each[0]),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
             at=q,
-            bend=by_rows(_bend, (gap, i, j), radii),
+            bending=partial(by_rows, _bend, (gap, i, j), radii),
             bodies=n,
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
             known=True,
         )
+
+    def overlap(self, t: float, q: Array) -> float:
+        x, radii, smallest = self._bodies(t, q)
+        if len(x) == 0:
+            return 0.0
+        (i, j, normal, gap), _ = self._near(x, radii, _each(0.0, x))
+        if not all_finite(normal):
+            _check_centres(x, i, j, normal)
+        return abs(lowest(gap, 0.0)) / smallest
+
+    def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Integers, Array, Array], Array]:
+        """(i, j, normal, gap) of the pairs within reach, by the list that serves arrays of this kind; and the reach."""
+        period = self._periods.get((x.shape[1], type(x)))
+        if period is None:
+            if self.period.ndim and len(self.period) != x.shape[1]:
+                raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
+            period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+            self._periods[x.shape[1], type(x)] = period
+        if not self._open:
+            reach = np.minimum(reach, furthest(radii, self.period) / 2.0)
+        found, self._lists[type(x)] = near_pairs(x, radii, reach, period, self._lists.get(type(x)))
+        return found, reach
 
     def _gaps_at(
         self, now: tuple[Array, Array, Array], pairs: tuple[Integers, Integers], t: float, rows: Integers
@@ -180,18 +202,12 @@ class Balls(ConstraintSet):
         x, radii, _ = self._bodies(t, np.asarray(q, dtype=float))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
-        period = self._periods(x)
-        reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, period)
+        reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)
         while True:
-            _, _, _, gap = self._near(x, radii, _each(min(reach, most), x), period)
+            (_, _, _, gap), _ = self._near(x, radii, _each(min(reach, most), x))
             if len(gap) or reach >= most:
                 return lowest(gap, np.inf)
             reach = 4.0 * reach if np.isfinite(reach) else most
-
-    def _near(self, x: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
-        """(i, j, normal, gap) of the pairs within reach, by the list that serves arrays of this kind."""
-        pairs, self._lists[type(x)] = near_pairs(x, radii, reach, period, self._lists.get(type(x)))
-        return pairs
 
     def excluding(self, t: float, n: int) -> Array | None:
         """The radii of the balls, of which no two may overlap.
@@ -232,6 +248,9 @@ class Balls(ConstraintSet):
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         """(n, d) positions, (n,) radii, and the smallest of these."""
+        known = self._known.get((q.shape, type(q)))
+        if known is not None:
+            return q.reshape(len(known[0]), -1), *known
         radii = at(self.radii, t)
         if radii.ndim == 0 and q.ndim == 1 and q.size > 1:
             raise InvalidValue(
@@ -246,18 +265,20 @@ class Balls(ConstraintSet):
         if callable(self.radii):
             each = body_radii(radii, n, t)
             return q.reshape(n, -1), moved_to(each, q), float(each.min())
-        if (n, type(q)) not in self._known:
-            each = contiguous(body_radii(radii, n, t))
-            self._known[n, type(q)] = moved_to(each, q), float(each.min())
-        return q.reshape(n, -1), *self._known[n, type(q)]
+        each = contiguous(body_radii(radii, n, t))
+        sizes = self._known[q.shape, type(q)] = moved_to(each, q), float(each.min())
+        return q.reshape(n, -1), *sizes
 
-    def _periods(self, x: Array) -> Array:
-        if self.period.ndim and len(self.period) != x.shape[1]:
-            raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
-        of_these = x.shape[1], type(x)
-        if of_these not in self._periods_known:
-            self._periods_known[of_these] = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
-        return self._periods_known[of_these]
+
+def _check_centres(x: Array, i: Integers, j: Integers, normal: Array) -> None:
+    """Refuse two balls with the same centre."""
+    if not all_finite(x):
+        return
+    c = int(np.argmin(np.isfinite(normal).all(axis=1)))
+    raise UndefinedGradient(
+        f"balls {int(i[c])} and {int(j[c])} have the same centre {x[int(i[c])].tolist()}; the direction between them "
+        f"is undefined: move one of them"
+    )
 
 
 def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
@@ -266,9 +287,9 @@ def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
     return bend
 
 
-def _each(reach: Reach, x: Array) -> Array:
-    """(n,) the reach of each ball: half of what a pair has, if that is given."""
-    return reach if of_bodies(reach) else place_of(x).full(len(x), reach / 2.0)
+def _each(reach: Any, x: Array) -> Array:
+    """(n,) the reach of each ball: half of what a pair has."""
+    return place_of(x).full(len(x), reach / 2.0)
 
 
 @check_arguments
@@ -321,6 +342,8 @@ class Line(ConstraintSet):
         pairs = Pairs(i[kept], j[kept], normal[kept], n)
         self._G: LinearMap = Dense(pairs.toarray()) if n <= MAX_ALL_PAIRS else pairs
         self._pairs = np.stack([pairs.i, pairs.j], axis=1)
+        self._known: tuple[Array, Array] | None = None
+        """The radii and the lengths of the rows, if they do not depend on time."""
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         """The gaps between neighbours, and those of the two walls.
@@ -339,24 +362,36 @@ class Line(ConstraintSet):
         Contacts
             The lower wall, the pairs of neighbours and the upper wall.
         """
-        radii = at(self.radii, t)
-        radii = body_radii(radii, radii.size, t, allow_zero=True)
+        radii, length = self._known or self._sizes(t)
         if q.size != len(radii):
             raise InvalidValue(f"there are {len(radii)} radii; q has shape {q.shape}")
-        x = q.ravel()
-        ends = np.concatenate([[self.lower], x + radii]), np.concatenate([x - radii, [self.upper]])
+        x, ends = q.ravel(), np.empty((2, len(radii) + 1))
+        ends[0, 0], ends[1, -1] = self.lower, self.upper
+        np.add(x, radii, out=ends[0, 1:])
+        np.subtract(x, radii, out=ends[1, :-1])
         return Contacts(
             (ends[1] - ends[0])[self._kept],
             self._G,
             self._pairs,
             numbers=2,
-            length=float(radii.min()) if len(radii) and radii.all() else None,
+            length=length,
             describe=self._describe,
             at=q,
-            bend=np.zeros(len(self._pairs)),
+            bending=partial(np.zeros, len(self._pairs)),
             bodies=len(radii),
             gap_at=(lambda time, rows: self.linearise(time, q).gap[rows]) if self.moving else None,
+            known=True,
         )
+
+    def _sizes(self, t: float) -> tuple[Array, Array]:
+        """The radii at time t, checked, and the lengths of the rows."""
+        radii = at(self.radii, t)
+        radii = body_radii(radii, radii.size, t, allow_zero=True)
+        smallest = float(radii.min()) if len(radii) and radii.all() else None
+        sizes = radii, lengths(smallest, len(self._pairs))
+        if not self.moving:
+            self._known = sizes
+        return sizes
 
     def _describe(self, row: int) -> str:
         i, j = self._pairs[row]

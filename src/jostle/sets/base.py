@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
-from jostle.kernels.sharing import concatenated, copy_all
+from jostle.kernels.sharing import NUMBERS_A_CHUNK, concatenated, copy_all
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_owned, check_start, check_unchanged, of_bodies
 from jostle.sets.differences import Differences, Searched, put_back, searched
 from jostle.sets.nearest import DEFAULT_SOLVER, nearest
@@ -28,120 +28,101 @@ from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
 
-# What an admissible set says about itself: which kind it is, how large its bodies are, and what it remembers.
+# The contacts of several sets as those of their intersection.
 
 
-class SetTraits:
-    """The properties of a set, which `ConstraintSet` documents; a new set overrides those that differ."""
-
-    convex_gaps: bool | None = None
-    moving: bool | None = None
-    equalities: bool = False
-    curved: bool = False
-    flat: bool = False
-    radii_of_bodies: InTime | None = None
-    takes_radii: bool = False
-    remembers: type[Any] | None = Searched
-    by_body: bool = False
-    on_devices: bool = False
-
-    def widest(self) -> float:
-        """The largest radius of a body at time 0.
-
-        Returns
-        -------
-        float
-            The radius; 0 if the bodies are points.
-        """
-        return float(self.radii_at(0.0).max(initial=0.0))
-
-    def radii_at(self, t: float) -> Array:
-        """The radii of the bodies at one time.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-
-        Returns
-        -------
-        array, shape (n,) or ()
-            One for each body, or one for all; 0 if they are points.
-        """
-        return at(getattr(self, "radii", 0.0), t)
-
-    def excluding(self, t: float, n: int) -> Array | None:
-        """The radii of bodies of which no two may overlap.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        n : int
-            Number of bodies.
-
-        Returns
-        -------
-        array, shape (n,), or None
-            The radii; None if the set lets bodies overlap.
-        """
-        return None
-
-    def widths(self, t: float, radii: Array, d: int) -> Array:
-        """The sides of a box that holds balls of given radii.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        radii : array, shape (n,)
-            Radii of the balls.
-        d : int
-            Dimension of space.
-
-        Returns
-        -------
-        array, shape (d,)
-            The sides; infinite where nothing confines the balls.
-        """
-        return np.full(d, np.inf)
-
-    def crossing(self, step: Step) -> Crossing | None:
-        """A wall that the centre of a body went through in a step.
-
-        Parameters
-        ----------
-        step : Step
-            Times and positions before and after the step.
-
-        Returns
-        -------
-        Crossing or None
-            The body and the wall; None if there is none.
-        """
-        return None
-
-    def differenced(self) -> tuple[Differences, ...]:
-        """The differences that gradients of the set are computed by, which remember their steps.
-
-        Returns
-        -------
-        tuple of Differences
-            One for each function that is differenced.
-        """
-        return ()
-
-    @property
-    def memory(self) -> Any:
-        """What earlier configurations have shown and later gradients depend on; a tuple of `remembers`, or None."""
-        return searched(self.differenced())
-
-    @memory.setter
-    def memory(self, memory: Any) -> None:
-        put_back(self.differenced(), memory)
+def joined(parts: list[Contacts], q: Array) -> Contacts:
+    """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts."""
+    total = 0
+    for part in parts:
+        total += len(part.gap)
+    both: Integers = place_of(q).empty((2, total), dtype=np.int64)
+    numbers, reach, bodies, known, equal, moving = 0, parts[0].reach, 0, True, False, False
+    gaps, lengths, maps, bendings, copies, words, end = [], [], [], [], [], [], 0
+    for part in parts:
+        start, end = end, end + len(part.gap)
+        block = both[:, start:end]
+        if total < NUMBERS_A_CHUNK:
+            block[:] = part.pairs.T
+        else:
+            copies += [(block[k], part.pairs[:, k]) for k in (0, 1)]
+        reach = reach if part.reach is reach else _least(reach, part.reach)
+        bodies, known = max(bodies, part.bodies), known and part.known
+        equal, moving = equal or part.equal is not None, moving or part.gap_at is not None
+        # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
+        words.append((start, end, numbers, part.describe if part.numbers else None))
+        numbers += part.numbers
+        gaps.append(part.gap)
+        lengths.append(part.length)
+        bendings.append(part.bending)
+        if end > start:
+            maps.append(part.G)
+    if copies:
+        copy_all(copies)
+    for start, end, before, _ in words:
+        if before and end > start:
+            i, j = both[0, start:end], both[1, start:end]
+            j[i < 0] += before
+            j[(i >= 0) & (j < 0)] -= before
+    gap = concatenated(gaps)
+    return Contacts(
+        gap,
+        stacked(*(maps or [parts[0].G]), pairs=both, known=known),
+        both.T,
+        numbers=numbers,
+        length=concatenated(lengths),
+        reach=reach,
+        describe=partial(_describe, both, words),
+        at=q,
+        bending=None if None in bendings else partial(_bend, bendings),
+        bodies=bodies,
+        equal=_kinds_of(parts) if equal else None,
+        gap_at=_gap_at(gap, parts) if moving else None,
+        known=known,
+    )
 
 
-# What follows from the linearised constraints of a set: gaps, margins, overlaps, and whether the set moves.
+def _describe(pairs: Integers, words: list[tuple[int, int, int, Callable[[int], str] | None]], row: int) -> str:
+    """What a row is, in the words of its part."""
+    start, _, _, say = next(block for block in words if row < block[1])
+    return f"balls {int(pairs[0, row])} and {int(pairs[1, row])}" if say is None else say(row - start)
+
+
+def _bend(bendings: list[Any]) -> Any:
+    """`Contacts.bend` of the parts, one after the other."""
+    return concatenated([bending() for bending in bendings])
+
+
+def _kinds_of(parts: list[Contacts]) -> Booleans:
+    """(m,) which rows of all parts are equalities."""
+    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if part.equal is None else part.equal for part in parts])
+
+
+def _least(one: Reach, other: Reach) -> Reach:
+    """The smaller one of two reaches; a pair has one number, or the sum of those of its bodies."""
+    if of_bodies(one) and of_bodies(other):
+        return np.minimum(one, other)
+    if not of_bodies(one) and not of_bodies(other):
+        return min(one, other)
+    bodies, pairs = (one, other) if of_bodies(one) else (other, one)
+    return bodies if pairs == np.inf else np.minimum(bodies, pairs / 2.0)
+
+
+def _gap_at(gap: Array, parts: list[Contacts]) -> Callable[[float, Integers], Array]:
+    """`Contacts.gap_at` of contacts that are those of the parts, one after the other."""
+    ends = np.cumsum([len(part.gap) for part in parts]).tolist()
+    blocks = zip(ends, parts, strict=True)
+    moving = [(end - len(part.gap), end, part.gap_at) for end, part in blocks if part.gap_at is not None]
+
+    def gaps(t: float, rows: Integers) -> Array:
+        found = gap[rows]
+        for start, end, gap_at in moving:
+            own = np.flatnonzero((rows >= start) & (rows < end))
+            if len(own):
+                found[own] = gap_at(t, rows[own] - start)
+        return found
+
+    return gaps
 
 
 def moved_row(now: Array, then: Array) -> int | None:
@@ -161,8 +142,56 @@ def moved_row(now: Array, then: Array) -> int | None:
     return int(np.argmax(change)) if change.max(initial=0.0) > CLOSED * largest else None
 
 
-class LinearisedSet(SetTraits):
-    """A set that is known by its linearised constraints; `ConstraintSet` adds projections and intersections."""
+class ConstraintSet:
+    """An admissible set Q(t) = {q : g_i(t, q) >= 0}. ``Q1 & Q2`` is the intersection of two sets.
+
+    A new set inherits from this class and defines `linearise`; the attributes below describe it, and may be set in the
+    class or in each object.
+
+    Attributes
+    ----------
+    convex_gaps : bool or None
+        True if every g_i(t, .) is convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask; None: not known.
+    moving : bool or None
+        True if the set depends on time; None: not known. False is compared with the gaps in some steps of a run.
+    equalities : bool
+        True if the constraints are equalities, g_i = 0. All of a set are, or none; an intersection may have both.
+    curved : bool
+        True for the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it.
+    flat : bool
+        True if every gap is linear in q, with the same gradient at all times and places.
+    radii_of_bodies : array, callable (t) -> array, or None
+        Radii that walls beside this set take over; None: the set does not say how large the bodies are.
+    takes_radii : bool
+        True if the set takes over the radii of the bodies in an intersection; it then defines `with_radii`.
+    remembers : type or None
+        The NamedTuple class of `memory`, for checkpoints.
+    memory : object
+        What earlier configurations have shown and later gradients depend on; a tuple of the class `remembers`, or None.
+    by_body : bool
+        True if `linearise` takes a reach for each body; otherwise it gets twice the largest for all.
+    on_devices : bool
+        True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
+        are refused.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> Q = jo.HalfSpace([0.0, 1.0]) & jo.Outside([0.0, 0.0], 1.0)
+    >>> Q.gap(0.0, [0.0, 3.0]), Q.gap(0.0, [5.0, 0.5])
+    (2.0, 0.5)
+    """
+
+    convex_gaps: bool | None = None
+    moving: bool | None = None
+    equalities: bool = False
+    curved: bool = False
+    flat: bool = False
+    radii_of_bodies: InTime | None = None
+    takes_radii: bool = False
+    remembers: type[Any] | None = Searched
+    by_body: bool = False
+    on_devices: bool = False
 
     def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts:
         """Gaps and gradients of the set at a configuration.
@@ -202,12 +231,12 @@ class LinearisedSet(SetTraits):
         Contacts
             The contacts, with `Contacts.gap_at` if the set may move.
         """
-        if of_bodies(reach) and not self.by_body:
+        if not self.by_body and of_bodies(reach):
             reach = 2.0 * highest(reach, 0.0)
         contacts = self.linearise(t, q, reach)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
             contacts = replace(contacts, at=q)
-        return self.in_motion(contacts, q)
+        return contacts if self.moving is False else self.in_motion(contacts, q)
 
     def in_motion(self, contacts: Contacts, q: Array) -> Contacts:
         """Contacts of this set with `Contacts.gap_at`, if the set may move and did not give it.
@@ -392,127 +421,110 @@ class LinearisedSet(SetTraits):
         """
         check_start(self.linearise(t, q, reach=0.0))
 
+    def widest(self) -> float:
+        """The largest radius of a body at time 0.
 
-# The contacts of several sets as those of their intersection.
+        Returns
+        -------
+        float
+            The radius; 0 if the bodies are points.
+        """
+        return float(self.radii_at(0.0).max(initial=0.0))
 
+    def radii_at(self, t: float) -> Array:
+        """The radii of the bodies at one time.
 
-def joined(parts: list[Contacts], owned: tuple[int, ...], q: Array) -> Contacts:
-    """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts.
+        Parameters
+        ----------
+        t : float
+            Time.
 
-    `owned` is the number of constraint numbers that each part owns.
-    """
-    sizes = [len(part.gap) for part in parts]
-    ends = np.cumsum(sizes)
-    first, second = both = place_of(q).empty((2, sum(sizes)), dtype=np.int64)
-    numbers, copies = 0, []
-    for part, end, size in zip(parts, ends, sizes, strict=True):
-        copies += [(both[row, end - size : end], part.pairs[:, row]) for row in (0, 1)]
-    copy_all(copies)
-    for end, size, own in zip(ends, sizes, owned, strict=True):
-        i, j = first[end - size : end], second[end - size : end]
-        if numbers:
-            j[i < 0] += numbers
-            j[(i >= 0) & (j < 0)] -= numbers
-        numbers += own
-    # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
-    words = [part.describe if part.numbers else None for part in parts]
+        Returns
+        -------
+        array, shape (n,) or ()
+            One for each body, or one for all; 0 if they are points.
+        """
+        return at(getattr(self, "radii", 0.0), t)
 
-    def describe(row: int) -> str:
-        block = int(np.searchsorted(ends, row, side="right"))
-        say, here = words[block], row - int(ends[block] - sizes[block])
-        return f"balls {int(first[row])} and {int(second[row])}" if say is None else say(here)
+    def excluding(self, t: float, n: int) -> Array | None:
+        """The radii of bodies of which no two may overlap.
 
-    gap, known = concatenated([part.gap for part in parts]), all(part.known for part in parts)
-    return Contacts(
-        gap,
-        stacked(*[part.G for part in parts], pairs=both, known=known),
-        both.T,
-        numbers=numbers,
-        length=concatenated([part.length for part in parts]),
-        reach=_least([part.reach for part in parts]),
-        describe=describe,
-        at=q,
-        bend=None if any(part.bend is None for part in parts) else concatenated([part.bend for part in parts]),
-        bodies=max(part.bodies for part in parts),
-        equal=_kinds_of(parts),
-        gap_at=_gap_at(gap, ends, parts),
-        known=known,
-    )
+        Parameters
+        ----------
+        t : float
+            Time.
+        n : int
+            Number of bodies.
 
-
-def _kinds_of(parts: list[Contacts]) -> Booleans | None:
-    """(m,) which rows of all parts are equalities; None if none is."""
-    if all(part.equal is None for part in parts):
-        return None
-    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if part.equal is None else part.equal for part in parts])
-
-
-def _least(reaches: list[Reach]) -> Reach:
-    """The smallest reach of all parts."""
-    of_pairs = min((reach for reach in reaches if not of_bodies(reach)), default=np.inf)
-    each = list({id(reach): reach for reach in reaches if of_bodies(reach)}.values())
-    if not each:
-        return of_pairs
-    return reduce(np.minimum, each if of_pairs == np.inf else [*each, of_pairs / 2.0])
-
-
-def _gap_at(gap: Array, ends: Integers, parts: list[Contacts]) -> Callable[[float, Integers], Array] | None:
-    """`Contacts.gap_at` of contacts that are those of the parts, one after the other, each up to its end."""
-    blocks = zip(ends.tolist(), parts, strict=True)
-    moving = [(end - len(part.gap), end, part.gap_at) for end, part in blocks if part.gap_at is not None]
-    if not moving:
+        Returns
+        -------
+        array, shape (n,), or None
+            The radii; None if the set lets bodies overlap.
+        """
         return None
 
-    def gaps(t: float, rows: Integers) -> Array:
-        found = gap[rows]
-        for start, end, gap_at in moving:
-            own = np.flatnonzero((rows >= start) & (rows < end))
-            if len(own):
-                found[own] = gap_at(t, rows[own] - start)
-        return found
+    def widths(self, t: float, radii: Array, d: int) -> Array:
+        """The sides of a box that holds balls of given radii.
 
-    return gaps
+        Parameters
+        ----------
+        t : float
+            Time.
+        radii : array, shape (n,)
+            Radii of the balls.
+        d : int
+            Dimension of space.
 
+        Returns
+        -------
+        array, shape (d,)
+            The sides; infinite where nothing confines the balls.
+        """
+        return np.full(d, np.inf)
 
-class ConstraintSet(LinearisedSet):
-    """An admissible set Q(t) = {q : g_i(t, q) >= 0}. ``Q1 & Q2`` is the intersection of two sets.
+    def crossing(self, step: Step) -> Crossing | None:
+        """A wall that the centre of a body went through in a step.
 
-    A new set inherits from this class and defines `linearise`; the attributes below describe it, and may be set in the
-    class or in each object.
+        Parameters
+        ----------
+        step : Step
+            Times and positions before and after the step.
 
-    Attributes
-    ----------
-    convex_gaps : bool or None
-        True if every g_i(t, .) is convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask; None: not known.
-    moving : bool or None
-        True if the set depends on time; None: not known. False is compared with the gaps in some steps of a run.
-    equalities : bool
-        True if the constraints are equalities, g_i = 0. All of a set are, or none; an intersection may have both.
-    curved : bool
-        True for the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it.
-    flat : bool
-        True if every gap is linear in q, with the same gradient at all times and places.
-    radii_of_bodies : array, callable (t) -> array, or None
-        Radii that walls beside this set take over; None: the set does not say how large the bodies are.
-    takes_radii : bool
-        True if the set takes over the radii of the bodies in an intersection; it then defines `with_radii`.
-    remembers : type or None
-        The NamedTuple class of `memory`, for checkpoints.
-    memory : object
-        What earlier configurations have shown and later gradients depend on; a tuple of the class `remembers`, or None.
-    by_body : bool
-        True if `linearise` takes a reach for each body; otherwise it gets twice the largest for all.
-    on_devices : bool
-        True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
-        are refused.
+        Returns
+        -------
+        Crossing or None
+            The body and the wall; None if there is none.
+        """
+        return None
 
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> Q = jo.HalfSpace([0.0, 1.0]) & jo.Outside([0.0, 0.0], 1.0)
-    >>> Q.gap(0.0, [0.0, 3.0]), Q.gap(0.0, [5.0, 0.5])
-    (2.0, 0.5)
-    """
+    @property
+    def crossable(self) -> bool:
+        """Whether `crossing` can find anything; where it cannot, it is not asked."""
+        return type(self).crossing is not ConstraintSet.crossing
+
+    def differenced(self) -> tuple[Differences, ...]:
+        """The differences that gradients of the set are computed by, which remember their steps.
+
+        Returns
+        -------
+        tuple of Differences
+            One for each function that is differenced.
+        """
+        return ()
+
+    @property
+    def recalls(self) -> bool:
+        """Whether `memory` can be anything but None; where it cannot, it is not asked."""
+        return type(self).memory is not ConstraintSet.memory or bool(self.differenced())
+
+    @property
+    def memory(self) -> Any:
+        """What earlier configurations have shown and later gradients depend on; a tuple of `remembers`, or None."""
+        return searched(self.differenced())
+
+    @memory.setter
+    def memory(self, memory: Any) -> None:
+        put_back(self.differenced(), memory)
 
     def with_radii(self, radii: InTime) -> ConstraintSet:
         """The same set for bodies of given radii; only sets with `takes_radii` define it.
@@ -663,17 +675,21 @@ class Free(ConstraintSet):
         """
         nothing = place_of(q).zeros(0)
         pairs = place_of(q).zeros((0, 2), dtype=np.int64)
-        return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bend=nothing)
+        return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bending=lambda: nothing)
 
 
-class Intersection(ConstraintSet):
-    """Q1 ∩ Q2 ∩ ...: all constraints at once (so obstacles add up to their union)."""
+class Combination(ConstraintSet):
+    """A set made of others: what it says about itself is what they say together.
+
+    Wrappers inherit from it, so that none forgets a member: each member of `ConstraintSet` either follows from
+    `linearise`, or is combined here.
+    """
 
     by_body = True
+    crossable: bool = False
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
-        self.sets = sets = _with_common_radii(sets)
-        self._numbers: tuple[int, ...] | None = None
+        self._arrange(sets)
         convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
@@ -681,10 +697,58 @@ class Intersection(ConstraintSet):
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
+    def _arrange(self, sets: tuple[ConstraintSet, ...]) -> None:
+        """Note which of the sets need to be asked in each step."""
+        self.sets = sets
+        self._crossable = tuple(Q for Q in sets if Q.crossable)
+        self.crossable = bool(self._crossable)
+        self._watched = tuple(Q for Q in sets if _compares_gaps(type(Q)))
+        """Sets that compare their gaps at two times, although they say that they are at rest."""
+
     def anew(self) -> ConstraintSet:
         other = copy(self)
-        other.sets = tuple(Q.anew() for Q in self.sets)
+        other._arrange(tuple(Q.anew() for Q in self.sets))
         return other
+
+    def widest(self) -> float:
+        return max((Q.widest() for Q in self.sets), default=0.0)
+
+    def radii_at(self, t: float) -> Array:
+        return max((Q.radii_at(t) for Q in self.sets), key=lambda radii: (radii.size, radii.max(initial=0.0)))
+
+    def excluding(self, t: float, n: int) -> Array | None:
+        return next((radii for Q in self.sets if (radii := Q.excluding(t, n)) is not None), None)
+
+    def widths(self, t: float, radii: Array, d: int) -> Array:
+        return np.asarray(np.min([Q.widths(t, radii, d) for Q in self.sets], axis=0, initial=np.inf))
+
+    def crossing(self, step: Step) -> Crossing | None:
+        found = (Q.crossing(step) for Q in self._crossable)
+        return next((crossing for crossing in found if crossing is not None), None)
+
+    def differenced(self) -> tuple[Differences, ...]:
+        return tuple(one for Q in self.sets for one in Q.differenced())
+
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        found = [Q.moves(times, q) for Q in self.sets]  # all of them: one may contradict what it says
+        return any(found)
+
+    def check_rest(self, times: tuple[float, float], q: Array) -> None:
+        for Q in self._watched:
+            Q.check_rest(times, q)
+
+    def check_declaration(self, times: tuple[float, float], q: Array, present: Booleans | None) -> None:
+        for Q in self.sets:
+            Q.check_declaration(times, q, present)
+
+
+class Intersection(Combination):
+    """Q1 ∩ Q2 ∩ ...: all constraints at once (so obstacles add up to their union)."""
+
+    def __init__(self, sets: tuple[ConstraintSet, ...]):
+        super().__init__(_with_common_radii(sets))
+        self._numbers: tuple[int, ...] | None = None
+        self._of_jostle = all(is_of_jostle(Q) for Q in sets)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
@@ -699,56 +763,33 @@ class Intersection(ConstraintSet):
         return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
 
     def overlap(self, t: float, q: Array) -> float:
-        return max((Q.overlap(t, q) for Q in self.sets), default=0.0)
-
-    def widest(self) -> float:
-        return max((Q.widest() for Q in self.sets), default=0.0)
-
-    def radii_at(self, t: float) -> Array:
-        return max((Q.radii_at(t) for Q in self.sets), key=lambda radii: (radii.size, radii.max(initial=0.0)))
-
-    def excluding(self, t: float, n: int) -> Array | None:
-        return next((radii for Q in self.sets if (radii := Q.excluding(t, n)) is not None), None)
-
-    def widths(self, t: float, radii: Array, d: int) -> Array:
-        return np.asarray(np.min([Q.widths(t, radii, d) for Q in self.sets], axis=0, initial=np.inf))
+        return max([Q.overlap(t, q) for Q in self.sets], default=0.0)
 
     def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
         sets = tuple(Q for Q in self.sets if chosen(Q))
         return Intersection(sets) if sets else Free()
 
-    def crossing(self, step: Step) -> Crossing | None:
-        found = (Q.crossing(step) for Q in self.sets)
-        return next((crossing for crossing in found if crossing is not None), None)
-
-    def differenced(self) -> tuple[Differences, ...]:
-        return tuple(one for Q in self.sets for one in Q.differenced())
-
-    def moves(self, times: tuple[float, float], q: Array) -> bool:
-        found = [Q.moves(times, q) for Q in self.sets]  # all of them: one may contradict what it says
-        return any(found)
-
-    def check_rest(self, times: tuple[float, float], q: Array) -> None:
-        for Q in self.sets:
-            Q.check_rest(times, q)
-
-    def check_declaration(self, times: tuple[float, float], q: Array, present: Booleans | None) -> None:
-        for Q in self.sets:
-            Q.check_declaration(times, q, present)
-
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        parts = [_trusted(Q, Q.near(t, q, reach)) for Q in self.sets]
-        return joined(parts, self._owned(parts, t), q)
+        parts = [Q.near(t, q, reach) for Q in self.sets]
+        if not self._of_jostle:
+            parts = [_trusted(Q, part) for Q, part in zip(self.sets, parts, strict=True)]
+        self._check_numbers(parts, t)
+        return joined(parts, q)
 
-    def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
-        """Number of constraint numbers that each part owns, checked: two constraints must never share one."""
-        owned = tuple(part.numbers for part in parts)
-        self._numbers = self._numbers or owned
-        for Q, part, before in zip(self.sets, parts, self._numbers, strict=True):
+    def _check_numbers(self, parts: list[Contacts], t: float) -> None:
+        """Refuse constraint numbers that a part does not own, or owns only now: no two constraints may share one."""
+        if self._numbers is None:
+            self._numbers = tuple(part.numbers for part in parts)
+        for k, part in enumerate(parts):
             if not part.known:
-                check_owned(repr(Q), part.pairs, part.numbers)
-            check_unchanged(repr(Q), part.numbers, before, t)
-        return owned
+                check_owned(repr(self.sets[k]), part.pairs, part.numbers)
+            if part.numbers != self._numbers[k]:
+                check_unchanged(repr(self.sets[k]), part.numbers, self._numbers[k], t)
+
+
+def _compares_gaps(kind: type[ConstraintSet]) -> bool:
+    """Whether sets of a class do more than repeat whether they say that they move."""
+    return kind.moves is not ConstraintSet.moves or kind.check_rest is not ConstraintSet.check_rest
 
 
 def _with_common_radii(sets: tuple[ConstraintSet, ...]) -> tuple[ConstraintSet, ...]:

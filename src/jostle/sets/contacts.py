@@ -13,7 +13,8 @@ equalities, g_i = 0: they hold with equality in all three sets, and a gap of eit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, TypeGuard, cast
 
@@ -23,7 +24,8 @@ from numpy.typing import ArrayLike
 from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, place_of
 from jostle._tools.displays import html
 from jostle.convex.linear_map import LinearMap
-from jostle.convex.polyhedron import Cone, Polyhedron, kinds, lengths, margins
+from jostle.convex.polyhedron import Cone
+from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import by_rows, chunks_of
@@ -34,11 +36,11 @@ from jostle.solvers.dual_active_set import incompatible
 
 def pairs_of_rows(row: Integers, k: int) -> Integers:
     """(body, -1 - wall) of the rows body k + wall."""
-    pairs = place_of(row).empty((len(row), 2), dtype=np.int64)
-    np.floor_divide(row, max(k, 1), out=pairs[:, 0])
-    np.remainder(row, max(k, 1), out=pairs[:, 1])
-    np.invert(pairs[:, 1], out=pairs[:, 1])  # -1 - wall
-    return pairs
+    body, wall = pairs = place_of(row).empty((2, len(row)), dtype=np.int64)
+    np.floor_divide(row, max(k, 1), out=body)
+    np.remainder(row, max(k, 1), out=wall)
+    np.invert(wall, out=wall)  # -1 - wall
+    return pairs.T
 
 
 def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
@@ -149,9 +151,8 @@ class Contacts:
         What a row is, in words, for error messages.
     at : array, optional
         The configuration: without a length, its size says how large the round-off of a gap is. None: not known.
-    bend : array, shape (m,), optional
-        b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for planes.
-        None: not known, and the gradients are differenced where curvature is needed.
+    bending : callable () -> array, optional
+        Returns `bend`, which few need. None: not known, and the gradients are differenced where curvature is needed.
     bodies : int, default 1
         Number of bodies of the configuration.
     equal : array of bool, shape (m,), optional
@@ -164,12 +165,15 @@ class Contacts:
 
     Attributes
     ----------
+    bend : array, shape (m,), or None
+        b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for planes.
+        None: not known.
     margin : array, shape (m,)
         The gap of an inequality, -|g_i| of an equality: negative where q violates the row.
     normals : array, shape (m, d)
         Unit vectors from the first body to the second, or into the wall; shape (m, 0) if rows are not contacts of
         bodies.
-    noise : array, shape (m,), or float
+    noise : array, shape (m,)
         Round-off of the gaps.
 
     Raises
@@ -198,16 +202,17 @@ class Contacts:
     reach: Reach = np.inf
     describe: Callable[[int], str] = "constraint {}".format
     at: Array | None = None
-    bend: Array | None = None
+    bending: Callable[[], Array] | None = None
     bodies: int = 1
     equal: Booleans | None = None
     gap_at: Callable[[float, Integers], Array] | None = None
     known: bool = False
 
     def __post_init__(self) -> None:
-        if not (self.known and of_bodies(self.length)):
+        if not self.known or getattr(self.length, "ndim", 0) == 0:
             object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
-        object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
+        if self.equal is not None:
+            object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
 
     def __repr__(self) -> str:
         smallest = f", smallest gap {lowest(self.gap, np.inf):.3g}" if len(self.gap) else ""
@@ -218,13 +223,18 @@ class Contacts:
     @property
     def margin(self) -> Array:
         """The gap of each inequality, -|g_i| of each equality: negative where q violates the row."""
-        return margins(self.gap, self.equal)
+        return self.gap if self.equal is None else margins(self.gap, self.equal)
+
+    @property
+    def bend(self) -> Array | None:
+        """b with d^2 g = b (I - n n^T) for the relative position of the two bodies; None if it is not known."""
+        return None if self.bending is None else self.bending()
 
     @property
     def normals(self) -> Array:
         """Unit vectors (m, d) from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
         contacts = self.G.contacts
-        if contacts is not None and len(self.G.others) == 0:
+        if contacts is not None and (contacts is self.G or len(self.G.others) == 0):
             return contacts.normal
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
@@ -233,7 +243,7 @@ class Contacts:
         rows = place_of(first).arange(len(first))
         return -self.G.toarray().reshape(len(first), self.bodies, d)[rows, first]
 
-    def velocities(self, h: float) -> Polyhedron:
+    def velocities(self, h: float) -> Rows:
         """The admissible velocities K_h = {u : g / h + G u >= 0} of a step.
 
         Parameters
@@ -243,13 +253,25 @@ class Contacts:
 
         Returns
         -------
-        Polyhedron
+        Rows
             K_h; its multipliers are impulses.
         """
-        c, length, noise = (_over(array, h) for array in (self.compatible_gap(), self.length, self.noise))
-        return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise, equal=self.equal)
+        gap = self.gap if self.equal is None else self.compatible_gap()
+        c, length = by_rows(np.divide, (gap,), h), by_rows(np.divide, (self.length,), h)
+        return Rows(self.G, c, length, by_rows(np.divide, (self.noise,), h), self.equal, self.describe)
 
-    def positions(self, q: ArrayLike) -> Polyhedron:
+    def displacements(self) -> Rows:
+        """The linearised admissible set as seen from the configuration, {d : g + G d >= 0}.
+
+        Returns
+        -------
+        Rows
+            The set of the displacements d.
+        """
+        gap = self.gap if self.equal is None else self.compatible_gap()
+        return Rows(self.G, gap, self.length, self.noise, self.equal, self.describe)
+
+    def positions(self, q: ArrayLike) -> Rows:
         """The linearised admissible set Q~ = {x : g + G (x - q) >= 0}.
 
         Parameters
@@ -259,18 +281,19 @@ class Contacts:
 
         Returns
         -------
-        Polyhedron
+        Rows
             Q~.
         """
-        offset = self.compatible_gap() - (self.G @ np.asarray(q, dtype=float).ravel())
-        return Polyhedron(
-            self.G, offset, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal
-        )
+        gap = self.gap if self.equal is None else self.compatible_gap()
+        c = gap - (self.G @ np.asarray(q, dtype=float).ravel())
+        return Rows(self.G, c, self.length, self.noise, self.equal, self.describe)
 
     @property
-    def noise(self) -> Array | float:
+    def noise(self) -> Array:
         """Round-off of each gap, by the size of the coordinates that it depends on."""
-        return 0.0 if self.at is None else _times(self.G.magnitude(self.at.ravel()), GAP_ROUND_OFF)
+        if self.at is None:
+            return place_of(self.gap).zeros(len(self.gap))
+        return by_rows(np.multiply, (self.G.magnitude(self.at.ravel()),), GAP_ROUND_OFF)
 
     def compatible_gap(self) -> Array:
         """The gaps, without what no displacement can close in equalities that depend on each other.
@@ -317,16 +340,20 @@ class Contacts:
         Contacts
             The contacts of these rows.
         """
-        return replace(
-            self,
-            gap=self.gap[rows],
-            G=self.G.rows(rows),
-            pairs=self.pairs[rows],
+        return Contacts(
+            self.gap[rows],
+            self.G.rows(rows),
+            self.pairs[rows],
+            numbers=self.numbers,
             length=self.length[rows],
+            reach=self.reach,
             describe=lambda row: self.describe(int(rows[row])),
-            bend=None if self.bend is None else self.bend[rows],
-            equal=None if self.equal is None else self.equal[rows],
+            at=self.at,
+            bending=None if self.bending is None else partial(_some, self.bending, rows),
+            bodies=self.bodies,
+            equal=some_kinds(self.equal, rows),
             gap_at=None if self.gap_at is None else self._gap_at_of(rows),
+            known=self.known,
         )
 
     def _gap_at_of(self, rows: Integers) -> Callable[[float, Integers], Array]:
@@ -429,14 +456,9 @@ class Contacts:
         return lowest(self.length[self.length > 0.0], np.inf) if self.length.any() else None
 
 
-def _times(rows: Array, factor: float) -> Array:
-    """Numbers of the rows times a factor; all threads share them if there are many."""
-    return by_rows(np.multiply, (rows,), factor)
-
-
-def _over(rows: Array | float, h: float) -> Array | float:
-    """Numbers of the rows, or one for all, over h."""
-    return by_rows(np.divide, (rows,), h) if isinstance(rows, np.ndarray) else rows / h
+def _some(values: Callable[[], Array], rows: Integers) -> Array:
+    """Some of the values that a function returns."""
+    return values()[rows]
 
 
 def deepest(gap: Array, length: Array) -> float:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
+from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.contacts import Contacts, by_pair
@@ -35,6 +36,10 @@ from jostle.sets.neighbours import MAX_ALL_PAIRS
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.dual_active_set import ActiveSet
+
+if TYPE_CHECKING:
+    from jostle.sets.base import ConstraintSet
+
 
 # The nearest point of a curved set: sequential quadratic programming.
 #
@@ -71,18 +76,6 @@ RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
 """Difference step of second derivatives, relative to the size of q."""
 
 
-def from_here(contacts: Contacts) -> Polyhedron:
-    """The linearised set as seen from x: {d : g + G d >= 0}."""
-    return Polyhedron(
-        contacts.G,
-        contacts.compatible_gap(),
-        length=contacts.length,
-        describe=contacts.describe,
-        noise=contacts.noise,
-        equal=contacts.equal,
-    )
-
-
 def judged(w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int) -> Nearest:
     """The point x with the multipliers of P as an answer, judged by the non-linear problem, with the gradients at x."""
     found = residual(w.ravel(), contacts.positions(x), M, x.ravel(), P.multipliers)
@@ -101,7 +94,7 @@ def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, be
     for step in range(MAX_STEPS):
         H = metric(_positive(_hessian(linearise, x, p, M)), (w.size,))
         downhill = H.solve(M.times((w - x).ravel()))
-        P = solver.project(downhill, from_here(contacts), H)
+        P = solver.project(downhill, contacts.displacements(), H)
         x, contacts = _shortened(linearise, w, x, contacts, P, M)
         p = P.multipliers
         answer = judged(w, x, contacts, M, P, solver, start.iterations + step + 1)
@@ -284,24 +277,6 @@ GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 """The inverse of the golden ratio; its multiples modulo 1 spread the directions of the starts evenly."""
 
 
-class Gaps(Protocol):
-    """What the search asks of the set Q(t) on which it projects; every `ConstraintSet` has it."""
-
-    flat: bool
-
-    def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts: ...
-
-    def gaps(self, t: float, q: Array) -> Array: ...
-
-    def margins(self, t: float, q: Array) -> Array: ...
-
-    def radii_at(self, t: float) -> Array: ...
-
-    def excluding(self, t: float, n: int) -> Array | None: ...
-
-    def widths(self, t: float, radii: Array, d: int) -> Array: ...
-
-
 @dataclass
 class Allowance:
     """What a search may spend: iterations of projections that fail, and a failure costs at least one."""
@@ -309,7 +284,7 @@ class Allowance:
     solver: Solver
     left: int
 
-    def project(self, w: Array, K: Polyhedron, M: Metric, guess: Array | None = None) -> Projection:
+    def project(self, w: Array, K: Rows, M: Metric, guess: Array | None = None) -> Projection:
         """The projection by the solver, with no more iterations than are left."""
         solver = self.solver
         if self.left < solver.max_iterations:
@@ -329,7 +304,7 @@ class Allowance:
         return self.left <= 0
 
 
-def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
+def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
     solver = solver or DEFAULT_SOLVER
     M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)
@@ -363,7 +338,7 @@ def _nowhere(start: str, failure: EmptySet | None, allowance: Allowance) -> NotC
     )
 
 
-def _check_volume(Q: Gaps, t: float, w: Array) -> None:
+def _check_volume(Q: ConstraintSet, t: float, w: Array) -> None:
     """Raise `EmptySet` if balls that exclude each other have more volume than they can fill of the box that holds them.
 
     Copies of the box fill space, so equal balls fill no more of it than the densest packing of space does.
@@ -384,7 +359,7 @@ def _check_volume(Q: Gaps, t: float, w: Array) -> None:
         )
 
 
-def _of_many(Q: Gaps, t: float, w: Array, M: Metric, allowance: Allowance) -> Nearest | None:
+def _of_many(Q: ConstraintSet, t: float, w: Array, M: Metric, allowance: Allowance) -> Nearest | None:
     """The same for many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
 
     Where the linearised constraints contradict each other, the search starts again with the bodies that they concern
@@ -440,7 +415,7 @@ class _Contradiction(Exception):
         self.bodies, self.error = bodies, error
 
 
-def _off(Q: Gaps, t: float, w: Array, moved: Booleans, part: float) -> Array:
+def _off(Q: ConstraintSet, t: float, w: Array, moved: Booleans, part: float) -> Array:
     """The point w with some bodies moved by a part of the length, each in another direction, always the same ones."""
     if not part:
         return w
@@ -450,7 +425,9 @@ def _off(Q: Gaps, t: float, w: Array, moved: Booleans, part: float) -> Array:
     return x
 
 
-def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, allowance: Allowance) -> Nearest:
+def _sweep_many(
+    Q: ConstraintSet, t: float, w: Array, x: Array, reach: float, M: Metric, allowance: Allowance
+) -> Nearest:
     """Sweeps from x in which it is checked that no pair met that was left out.
 
     From sweep to sweep the rows change; multipliers follow their pairs.
@@ -461,7 +438,7 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
     since = 0
     for sweep in range(1, MAX_SWEEPS + 1):
         try:
-            P = allowance.project(w - x, from_here(contacts), M, guess)
+            P = allowance.project(w - x, contacts.displacements(), M, guess)
         except EmptySet as error:
             raise _Contradiction(contacts.pairs[error.rows], error) from None
         furthest = 2.0 * float(np.sqrt(np.einsum("nd,nd->n", P.point, P.point).max(initial=0.0)))
@@ -485,7 +462,7 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
     return best
 
 
-def _starts(Q: Gaps, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
+def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
     """Points to start from, w first, at which all gradients exist."""
     direction = (1.0 / (1.0 + np.arange(w.size))).reshape(w.shape)
     scale = 0.0
@@ -502,7 +479,7 @@ def _starts(Q: Gaps, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
         yield x, contacts
 
 
-def _scale(Q: Gaps, t: float, w: Array) -> float:
+def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
     """A length to start off w by: the smallest radius, or that of the set, or the sizes of its gaps and of w."""
     radius = float(Q.radii_at(t).min(initial=np.inf))
     if 0.0 < radius < np.inf:
@@ -515,7 +492,9 @@ def _scale(Q: Gaps, t: float, w: Array) -> float:
     return float(np.abs(w).max(initial=0.0)) or 1.0
 
 
-def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, allowance: Allowance) -> Nearest:
+def _from(
+    Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, allowance: Allowance
+) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
     margin = contacts.margin
     reach = REACH_FACTOR * -margin.min(initial=0.0)
@@ -545,7 +524,7 @@ def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metr
     best: Nearest | None = None
     last = np.inf
     for sweep in range(1, MAX_SWEEPS + 1):
-        P = allowance.project(w - x, from_here(contacts), M)
+        P = allowance.project(w - x, contacts.displacements(), M)
         x = x + P.point
         contacts = linearise(x)
         answer = judged(w, x, contacts, M, P, solver, sweep)

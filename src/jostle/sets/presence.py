@@ -14,10 +14,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import Combination, ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
-from jostle.sets.differences import Differences
-from jostle.sets.surfaces import Crossing, Step
 
 WAITING, PRESENT, GONE = 0, 1, 2
 SPACING = 8.0
@@ -97,21 +95,18 @@ class Presence:
         return _OfThosePresent(Q, self)
 
 
-class _OfThosePresent(ConstraintSet):
+class _OfThosePresent(Combination):
     """The constraints of a set on those who are there."""
 
-    by_body = True
-
     def __init__(self, Q: ConstraintSet, presence: Presence):
-        self.Q, self.presence = Q, presence
-        self.convex_gaps, self.moving, self.flat, self.curved = Q.convex_gaps, Q.moving, Q.flat, Q.curved
-        self.equalities = Q.equalities
+        super().__init__((Q,))
+        self.presence = presence
 
     def __repr__(self) -> str:
-        return repr(self.Q)
+        return repr(self.sets[0])
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        contacts = self.Q.near(t, q, reach)
+        contacts = self.sets[0].near(t, q, reach)
         if (contacts.pairs[:, 0] < 0).any():
             raise InvalidValue(
                 "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
@@ -122,26 +117,12 @@ class _OfThosePresent(ConstraintSet):
     def margins(self, t: float, q: Array) -> Array:
         return self.linearise(t, q).margin
 
-    def moves(self, times: tuple[float, float], q: Array) -> bool:
-        return self.Q.moves(times, q)
-
-    def check_rest(self, times: tuple[float, float], q: Array) -> None:
-        self.Q.check_rest(times, q)
-
-    def radii_at(self, t: float) -> Array:
-        return self.Q.radii_at(t)
-
-    def widest(self) -> float:
-        return self.Q.widest()
+    def excluding(self, t: float, n: int) -> Array | None:
+        radii = super().excluding(t, n)
+        return None if radii is None else np.where(self.presence.here, radii, 0.0)
 
     def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
-        return _OfThosePresent(self.Q.part(chosen), self.presence)
-
-    def crossing(self, step: Step) -> Crossing | None:
-        return self.Q.crossing(step)
-
-    def differenced(self) -> tuple[Differences, ...]:
-        return self.Q.differenced()
+        return _OfThosePresent(self.sets[0].part(chosen), self.presence)
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:

@@ -177,7 +177,7 @@ class Rods(ConstraintSet):
             G[row[j >= 0], j[j >= 0]] = normal[j >= 0]
             return Dense(G.reshape(len(normal), n * d))
         i, j = self.pairs.T
-        return Links(i, j, normal, n, known=True)
+        return Links(i, j, normal, n)
 
     def _lengths(self, t: float) -> Array:
         return self._checked_lengths(t) if self._known_lengths is None else self._known_lengths

@@ -44,10 +44,9 @@ class Surfaces:
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
         """The rows body k + wall with a distance up to the limit, one or (n,), or NaN; in order, and the distances."""
         distance = self.distances(x)
-        k = max(distance.shape[1], 1)
-        far = np.transpose(distance) > limit
-        row = np.flatnonzero(~np.transpose(far))
-        return row, distance[row // k, row % k]
+        far = limit < distance.T
+        row = (~far.T).ravel().nonzero()[0]
+        return row, distance.ravel()[row]
 
     def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
         """`near` of many bodies by all threads, with the limits radii + reach, one or (n,); None if it cannot."""

@@ -13,7 +13,7 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, numbers
 from jostle._tools.pickling import by_name, has_name
 from jostle.convex.linear_map import Dense
-from jostle.convex.polyhedron import lengths
+from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, moved_row
 from jostle.sets.contacts import Contacts, deepest

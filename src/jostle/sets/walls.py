@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from copy import copy
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,6 @@ from jostle._tools.arrays import (
     Integers,
     InTime,
     at,
-    contiguous,
     finite,
     frozen,
     moved_to,
@@ -32,11 +32,13 @@ from jostle._tools.arrays import (
     table_entries,
 )
 from jostle.convex.linear_map import Dense, LinearMap, Pairs
+from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels import offers
+from jostle.kernels.interface import MANY
 from jostle.sets.balls import body_radii
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, of_bodies, pairs_of_rows
+from jostle.sets.contacts import Contacts, Reach, deepest, of_bodies, pairs_of_rows
 from jostle.sets.surfaces import Crossing, Lines, Plane, Sides, Spheres, Step, Surfaces, crossed, movers
 from jostle.solvers.base import DENSE_KERNELS
 
@@ -103,6 +105,12 @@ class Walls(ConstraintSet):
         radii, _ = self._sizes(t, x)
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
+    def overlap(self, t: float, q: Array) -> float:
+        if not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
+            return super().overlap(t, q)
+        gaps = self.gaps(t, q)
+        return deepest(gaps, lengths(self._sizes(t, self._bodies(q))[1], len(gaps), gaps))
+
     def gap(self, t: float, q: ArrayLike) -> float:
         x = self._bodies(np.asarray(q, dtype=float))
         walls = self._now(t, x)
@@ -120,18 +128,23 @@ class Walls(ConstraintSet):
         radii, length = self._sizes(t, x)
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
             distance, pairs, reach = walls.distances(x).ravel(), self._all_pairs(x), np.inf
+            G, bending = self._gradients(walls, x, pairs, distance)
+        elif self.flat and n * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray):
+            row, distance = walls.near(x, reach if radii is None else reach + radii)
+            pairs, G = self._some_rows(walls, x, row)
+            bending = partial(np.zeros, len(row))
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
             pairs = self._all_pairs(x) if len(pairs) == n * k else pairs
-        G, bend = self._gradients(walls, x, pairs, distance)
-        gap = distance if radii is None else distance - radii[pairs[:, 0]]
+            G, bending = self._gradients(walls, x, pairs, distance)
+        gap = distance if radii is None else distance - radii[pairs.T[0]]
 
         def describe(row: int) -> str:
             body, wall = pairs[row].tolist()
             return f"body {body} and {self.names[-1 - wall]}"
 
         return Contacts(
-            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n,
+            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bending=bending, bodies=n,
             gap_at=partial(self._gaps_at, x, pairs) if self.moving else None, known=True,
         )  # fmt: skip
 
@@ -144,6 +157,10 @@ class Walls(ConstraintSet):
             table = walls.distances(x[body[block]])
             distance[block] = table[place_of(x).arange(len(table)), wall[block]]
         return distance if radii is None else distance - radii[body]
+
+    @property
+    def crossable(self) -> bool:
+        return self.passable or type(self).crossing is not Walls.crossing
 
     def crossing(self, step: Step) -> Crossing | None:
         if not self.passable or (step.linearised and self.convex_gaps and self._at_rest):
@@ -218,23 +235,36 @@ class Walls(ConstraintSet):
             return radii, self.own_length
         return radii, smallest if self.own_length is None else min(self.own_length, smallest)
 
-    def _gradients(self, walls: Surfaces, x: Array, pairs: Integers, distance: Array) -> tuple[LinearMap, Array | None]:
-        """G and the bends of the rows; a flat set that keeps all its rows keeps the map as well."""
+    def _some_rows(self, walls: Surfaces, x: Array, row: Integers) -> tuple[Integers, LinearMap]:
+        """The pairs and G of some rows of a flat set, out of all of them."""
+        of_these = len(x), type(x)
+        pairs, G = self._pairs.get(of_these), self._maps.get(of_these)
+        if pairs is None or G is None:
+            pairs = self._all_pairs(x)
+            G, _ = self._gradients(walls, x, pairs, np.zeros(0))
+        if len(row) == len(pairs):
+            return pairs, G
+        body, j = both = pairs.T.take(row, axis=1)
+        assert isinstance(G, Pairs)
+        return both.T, Pairs(body, j, G.normal[row], len(x), known=True)
+
+    def _gradients(self, walls: Surfaces, x: Array, pairs: Integers, distance: Array) -> tuple[LinearMap, Any]:
+        """G and `Contacts.bending` of the rows; a flat set that keeps all its rows keeps the map as well."""
         n = len(x)
         everything = len(pairs) == n * len(self.names)
         G = self._maps.get((n, type(x))) if self.flat and everything else None
         if G is not None:
-            return G, place_of(x).zeros(len(pairs))
-        body, j = contiguous(pairs.T, np.int64)
+            return G, partial(place_of(x).zeros, len(pairs))
+        body, j = pairs.T
         wall = -1 - j
         gradient, bend = walls.slopes(x[body], wall)
         if not self.flat:
             self._check(gradient, distance, body, wall)
         dense = n == 1 and offers(x, DENSE_KERNELS)
-        G = Dense(gradient) if dense else Pairs(body, j, contiguous(-gradient), n, known=True)
+        G = Dense(gradient) if dense else Pairs(body, j, -gradient, n, known=True)
         if self.flat and everything:
             self._maps[n, type(x)] = G
-        return G, bend
+        return G, None if bend is None else lambda: bend
 
     def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
         """Refuse a missing gradient of a wall that is touched; that of a distant wall may be missing."""
@@ -249,6 +279,9 @@ class Walls(ConstraintSet):
 
 def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
     """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
+    if len(x) < MANY and len(x) * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray):
+        row, distance = walls.near(x, reach if radii is None else reach + radii)
+        return distance, pairs_of_rows(row, k)
     found = walls.near_many(x, 0.0 if radii is None else radii, reach)
     if found is None:
         found = _near_by_blocks(walls, x, k, radii, reach)

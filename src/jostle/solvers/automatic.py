@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from jostle._tools.arrays import Array, place_of
-from jostle.convex.linear_map import Contacting
+from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
+from jostle.convex.rows import Rows
 from jostle.kernels import offers
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
@@ -81,7 +81,7 @@ class Automatic(Solver):
     tol: float = 1e-8
     max_iterations: int = 200_000
 
-    def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
+    def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         if not offers(K.c, OTHER_KERNELS):
             yield from self._first_order()
             return
@@ -140,7 +140,7 @@ class _Affordable(InteriorPoint):
     def name(self) -> str:
         return InteriorPoint.__name__
 
-    def _most_numbers(self, contacts: Contacting) -> int:
+    def _most_numbers(self, contacts: Pairs) -> int:
         unknowns, rows = contacts.bodies * contacts.dimension, len(contacts.i)
         operations = max(MIN_OPERATIONS, ROW_OPERATIONS * rows * self.instead) / FACTORISATIONS
         return min(super()._most_numbers(contacts), int(np.sqrt(operations * unknowns)))
@@ -160,7 +160,7 @@ class _Guess(Solver):
     def name(self) -> str:
         return "Guess"
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         p = place_of(slack).zeros(len(slack)) if guess is None else np.maximum(guess, 0.0)
         if guess is not None and K.equal is not None:
             p = np.where(K.equal, guess, p)

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import Array, floats, lowest, place_of
-from jostle._tools.plugins import is_of_jostle
+from jostle._tools.plugins import is_class_of_jostle
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
-from jostle.convex.linear_map import LinearMap, Offsets
+from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
-from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import NO_RESIDUAL, Projection, residual
+from jostle.convex.projection import NO_RESIDUAL, Projection, Residual, residual
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
 from jostle.kernels.interface import ALL_KERNELS
@@ -97,8 +97,13 @@ class Solver:
 
     kernels: ClassVar[frozenset[str]] = ALL_KERNELS
 
+    _of_jostle: ClassVar[bool] = True
+
     tol: float = 1e-8
     max_iterations: int = 1000
+
+    def __init_subclass__(cls) -> None:
+        cls._of_jostle = is_class_of_jostle(cls)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -120,7 +125,7 @@ class Solver:
     def project(
         self,
         w: ArrayLike,
-        K: Polyhedron,
+        K: Rows,
         mass: ArrayLike | Metric = 1.0,
         guess: Array | None = None,
     ) -> Projection:
@@ -130,8 +135,8 @@ class Solver:
         ----------
         w : array_like
             The point to project.
-        K : Polyhedron
-            The set {u : c + G u >= 0}.
+        K : Rows
+            The set {u : c + G u >= 0}, such as a `Polyhedron`.
         mass : float, array_like or Metric, default 1.0
             One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
         guess : array, shape (m,), optional
@@ -153,11 +158,12 @@ class Solver:
         """
         target, guess = floats(w), None if guess is None else floats(guess)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
+        rows, coordinates = K.G.shape
+        if 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
             K = K.dense()
-        _check(flat, K, M, guess)
+        _check(flat, K, coordinates, M, guess)
         slack = K.c + (K.G @ flat)
-        margin = K.margin(slack)
+        margin = slack if K.equal is None else K.margin(slack)
         least = lowest(margin, 0.0)
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
@@ -165,9 +171,7 @@ class Solver:
             return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
 
-    def _tried(
-        self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
-    ) -> Projection:
+    def _tried(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
         used, looked, remarks = 0, False, []
@@ -188,8 +192,8 @@ class Solver:
                 solver = next(plan, None)
                 continue
             used += iterations
-            found = residual(w, K, M, u, guess)
-            good, remark = found.within(self.tol), "; ".join(remarks)
+            found = Residual(*K.G.residuals(K, M, w, u, guess))
+            good, remark = found.worst <= self.tol, "; ".join(remarks)
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
@@ -206,7 +210,7 @@ class Solver:
             remarks += self._raise_if_empty(K, M, used)
         return replace(best, iterations=used, remark="; ".join(remarks))
 
-    def _is_outside(self, w: Array, K: Polyhedron, slack: Array) -> bool:
+    def _is_outside(self, w: Array, K: Rows, slack: Array) -> bool:
         """Whether the most violated row alone shows that w misses the tolerance; False if it does not show that."""
         margin = K.margin(slack)
         row = int(margin.argmin())
@@ -215,17 +219,17 @@ class Solver:
         violation, length = -float(margin[row]), float(one.length[0])
         return length > 0.0 and violation > max(self.tol * length, float(noise[0]))
 
-    def _start(self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Projection:
+    def _start(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
         p = place_of(slack).zeros(len(slack))
         found = residual(w, K, M, w, p)
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
-    def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
+    def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         """The solvers to try, one after the other; each yield returns the answer, which did not converge."""
         yield self
 
-    def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
+    def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one.
 
         Without a length the violation is compared with the distance moved, which is not known before the end; the
@@ -234,15 +238,13 @@ class Solver:
         tol = part * self.tol
         return by_rows(_allowed, (K.length, unit, noise), tol, -K.margin(s0).min()), tol
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
         raise NotImplementedError
 
-    def _answer(
-        self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
-    ) -> tuple[Array, Array, int]:
+    def _answer(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """What `_solve` found. A solver outside jostle gets copies to write on, and its shapes are checked."""
-        if is_of_jostle(self):
+        if self._of_jostle:
             return self._solve(w, K, M, slack, guess)
         u, p, iterations = self._solve(w.copy(), K, M, slack.copy(), None if guess is None else guess.copy())
         if np.shape(u) != w.shape or np.shape(p) != slack.shape:
@@ -252,8 +254,8 @@ class Solver:
             )
         return floats(u), floats(p), int(iterations)
 
-    def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
-        unit, s0, noise = K.G.whitened(Offsets(K.c, K.length, K.noise, K.equal), M, w, slack)
+    def _whitened(self, w: Array, K: Rows, M: Metric, slack: Array) -> Whitened:
+        unit, s0, noise = K.G.whitened(K, M, w, slack)
         if not lowest(unit, 1.0) > 0.0:
             flat = np.flatnonzero((unit == 0.0) & (K.margin(slack) < (0.0 if K.equal is None else -K.noise)))
             if len(flat):
@@ -261,13 +263,13 @@ class Solver:
             unit = np.where(unit > 0.0, unit, 1.0)
         return Whitened(unit, s0, noise)
 
-    def _raise_if_proven(self, p: Array, slack: Array, K: Polyhedron, M: Metric, used: int) -> None:
+    def _raise_if_proven(self, p: Array, slack: Array, K: Rows, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
         y = proven_by(p, slack, K, M, self.tol)
         if y is not None:
             raise empty_set(K, y, used)
 
-    def _raise_if_empty(self, K: Polyhedron, M: Metric, used: int) -> list[str]:
+    def _raise_if_empty(self, K: Rows, M: Metric, used: int) -> list[str]:
         """Raise `EmptySet` if K is empty, after that many iterations; remark if that could not be decided."""
         try:
             y = contradiction(K, M, self.tol)
@@ -308,10 +310,10 @@ def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float)
     return np.maximum(tol * np.where(length > 0.0, length / unit, moved), noise)
 
 
-def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
+def _check(w: Array, K: Rows, coordinates: int, M: Metric, guess: Array | None) -> None:
     """Refuse arrays whose shapes do not fit, which kernels do not check."""
-    if len(w) != K.G.shape[1]:
-        raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
+    if len(w) != coordinates:
+        raise InvalidValue(f"w has {len(w)} coordinates, G has {coordinates} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
     shape = K.c.shape if guess is None else guess.shape

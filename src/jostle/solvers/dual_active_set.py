@@ -22,7 +22,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.rows import Rows
 from jostle.kernels import kernels_for, one_row
 from jostle.kernels.blas import one_blas_thread
 from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, EMPTY, EPS, ROUND_OFF, SOLVED, TINY
@@ -50,7 +50,7 @@ REFINEMENTS = 2
 """Round-off of A A^T leaves about 1e-6 of a part that should be found; each refinement finds the rest of it."""
 
 
-class Rows(NamedTuple):
+class UnitRows(NamedTuple):
     """s0 + A x >= 0, with equality in some rows, which all have length one."""
 
     A: Array
@@ -62,11 +62,11 @@ class Rows(NamedTuple):
     equal: Booleans
 
 
-def project_with_equalities(rows: Rows, max_iterations: int) -> tuple[Array, Array, int, int]:
+def project_with_equalities(rows: UnitRows, max_iterations: int) -> tuple[Array, Array, int, int]:
     """(x, p, status, iterations) of min 1/2 |x|^2, as `kernels.reference.exact` returns them.
 
     >>> A, equal = np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([True, False])
-    >>> rows = Rows(A, np.array([-1.0, -1.0]), np.zeros(2), np.zeros(2), equal)
+    >>> rows = UnitRows(A, np.array([-1.0, -1.0]), np.zeros(2), np.zeros(2), equal)
     >>> x, p, status, _ = project_with_equalities(rows, 10)
     >>> x.round(12).tolist(), p.round(12).tolist(), status == SOLVED
     ([1.0, 0.5], [0.625, 0.625], True)
@@ -216,14 +216,14 @@ class ActiveSet(Solver):
     tol: float = 1e-10
     max_iterations: int = 10_000
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
         if K.equal is not None:
             unit, s0, noise = self._whitened(w, K, M, slack)
-            rows = Rows(M.whiten(G) / unit[:, None], s0, noise, allowed / unit, K.equal)
+            rows = UnitRows(M.whiten(G) / unit[:, None], s0, noise, allowed / unit, K.equal)
             x, p, status, iterations = project_with_equalities(rows, self.max_iterations)
             u, p = w + M.unwhiten(x), p / unit
-        elif (found := self._guessed(w, G, K, M, slack, guess)) is not None:
+        elif guess is not None and (found := self._guessed(w, G, K, M, slack, guess)) is not None:
             return found
         elif M.diagonal:
             u, p, status, iterations = self._on_columns(w, G, K, M, allowed)
@@ -237,10 +237,10 @@ class ActiveSet(Solver):
         return u, p, iterations
 
     def _guessed(
-        self, w: Array, G: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
+        self, w: Array, G: Array, K: Rows, M: Metric, slack: Array, guess: Array
     ) -> tuple[Array, Array, int] | None:
         """(u, p, factorisations) from the active rows of a guess; None if these rows, or few others, are not active."""
-        if guess is None or not M.diagonal or np.count_nonzero(guess > 0.0) < MIN_GUESSED_ROWS:
+        if not M.diagonal or np.count_nonzero(guess > 0.0) < MIN_GUESSED_ROWS:
             return None
         unit, s0, noise = self._whitened(w, K, M, slack)
         A, active = G * M.root / unit[:, None], guess > 0.0
@@ -264,12 +264,10 @@ class ActiveSet(Solver):
             active[rows] = p > 0.0
         return None
 
-    def _on_columns(
-        self, w: Array, G: Array, K: Polyhedron, M: Metric, allowed: Array
-    ) -> tuple[Array, Array, int, int]:
+    def _on_columns(self, w: Array, G: Array, K: Rows, M: Metric, allowed: Array) -> tuple[Array, Array, int, int]:
         """The projection in the coordinates that occur in a row: few of many, where few of many bodies touch."""
         if G.shape[1] <= MAX_COLUMNS_A_ROW * G.shape[0]:
-            project = one_row.project_dense if one_row.serves(G) else kernels_for(w).project_dense
+            project = one_row.project_dense if len(G) == 1 and one_row.serves(G) else kernels_for(w).project_dense
             return project(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
         occur, u = np.flatnonzero(G.any(axis=0)), w.copy()
         rows = np.ascontiguousarray(G[:, occur])

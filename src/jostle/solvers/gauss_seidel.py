@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from jostle._tools.arrays import Array, place_of
-from jostle.convex.linear_map import Contacting, LinearMap, stacked
+from jostle.convex.linear_map import LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import by_rows
@@ -60,7 +60,7 @@ class GaussSeidel(Solver):
     tol: float = 1e-6
     max_iterations: int = 200_000
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         if K.equal is not None:
             return self._as_inequalities(w, K, M, slack, guess)
         unit, s0, noise = self._whitened(w, K, M, slack)
@@ -72,17 +72,18 @@ class GaussSeidel(Solver):
         return w + moved, p, iterations
 
     def _as_inequalities(
-        self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
+        self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None
     ) -> tuple[Array, Array, int]:
         """The same where rows are equalities: each is followed by its opposite."""
         assert K.equal is not None
         rows, m = np.flatnonzero(K.equal), len(slack)
-        both = Polyhedron(
+        both = Rows(
             stacked(K.G, K.G.rows(rows).opposite()),
             np.append(K.c, -K.c[rows]),
-            length=np.append(K.length, K.length[rows]),
-            describe=lambda row: K.describe(row if row < m else int(rows[row - m])),
-            noise=np.append(K.noise, K.noise[rows]),
+            np.append(K.length, K.length[rows]),
+            np.append(K.noise, K.noise[rows]),
+            None,
+            lambda row: K.describe(row if row < m else int(rows[row - m])),
         )
         parts = None if guess is None else np.append(np.maximum(guess, 0.0), np.maximum(-guess[rows], 0.0))
         u, p, iterations = self._solve(w, both, M, np.append(slack, -slack[rows]), parts)
@@ -96,7 +97,7 @@ def _scaled(guess: Array, unit: Array) -> Array:
     return np.maximum(guess, 0.0) * unit
 
 
-def _one_mass_a_body(contacts: Contacting, M: Metric) -> bool:
+def _one_mass_a_body(contacts: Pairs, M: Metric) -> bool:
     if not M.diagonal:
         return False
     return M.of_bodies(contacts.bodies) is not None
@@ -176,7 +177,7 @@ class Budget(GaussSeidel):
         if not 0.0 <= self.overlap < 1.0:
             raise InvalidValue(f"overlap is a fraction of the smallest radius, from 0 to 1, not {self.overlap}")
 
-    def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
+    def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         if self.overlap == 0.0:
             return super()._stop(K, unit, s0, noise, part)
         if not (K.length > 0.0).all():

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
-from jostle.convex.linear_map import Contacting
+from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
+from jostle.convex.rows import Rows
 from jostle.kernels import kernels_for
 from jostle.kernels.blas import one_blas_thread
 from jostle.kernels.threads import threads
@@ -63,7 +63,7 @@ class InteriorPoint(Solver):
     tol: float = 1e-8
     max_iterations: int = 200
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         contacts = K.G.contacts
         if contacts is None or contacts.places is None or not M.diagonal or K.equal is not None:
@@ -73,7 +73,7 @@ class InteriorPoint(Solver):
         return self._without_others(w, K, M, unit, s0, slack, guess)
 
     def _without_others(
-        self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array, slack: Array, guess: Array | None
+        self, w: Array, K: Rows, M: Metric, unit: Array, s0: Array, slack: Array, guess: Array | None
     ) -> tuple[Array, Array, int]:
         """The projection for the contacts alone, if the other rows hold there; with all rows if they do not."""
         rows = np.delete(np.arange(len(K.c)), K.G.others)
@@ -90,8 +90,8 @@ class InteriorPoint(Solver):
     def _on_contacts(
         self,
         w: Array,
-        K: Polyhedron,
-        contacts: Contacting,
+        K: Rows,
+        contacts: Pairs,
         places: Array,
         M: Metric,
         unit: Array,
@@ -111,7 +111,7 @@ class InteriorPoint(Solver):
         p = p / unit
         return *_without_noise(w, K, M, w + M.solve(K.G.adjoint(p)), p, unit, self.tol), iterations
 
-    def _most_numbers(self, contacts: Contacting) -> int:
+    def _most_numbers(self, contacts: Pairs) -> int:
         """Factors of more numbers than this are not computed."""
         return most_memory() // BYTES
 
@@ -122,7 +122,7 @@ class InteriorPoint(Solver):
             f"{most_memory() / GIB:.3g} GiB are allowed; choose GaussSeidel or Automatic"
         )
 
-    def _by_piqp(self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array) -> tuple[Array, Array, int]:
+    def _by_piqp(self, w: Array, K: Rows, M: Metric, unit: Array, s0: Array) -> tuple[Array, Array, int]:
         from scipy.sparse import csr_array, diags_array
 
         white = K.G.tocsr() @ diags_array(M.root) if M.diagonal else csr_array(M.whiten(K.G.toarray()))
@@ -191,9 +191,7 @@ def fill(A: Any) -> int:
     return int(A.nnz + (np.arange(n) - first + 1).sum())
 
 
-def _without_noise(
-    w: Array, K: Polyhedron, M: Metric, u: Array, p: Array, unit: Array, tol: float
-) -> tuple[Array, Array]:
+def _without_noise(w: Array, K: Rows, M: Metric, u: Array, p: Array, unit: Array, tol: float) -> tuple[Array, Array]:
     """The same answer with p = 0 where the slack exceeds the multiplier (both as distances), if that is still good.
 
     An interior point leaves small multipliers everywhere; a contact that carries nothing should say so.

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone, Polar, Polyhedron
+from jostle.convex.polyhedron import Cone, Polar
 from jostle.convex.projection import Projection
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotConverged
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -24,7 +25,7 @@ from jostle.solvers.base import Solver
 @check_arguments
 def project(
     w: ArrayLike,
-    onto: Polyhedron | Polar | Any,
+    onto: Rows | Polar | Any,
     *,
     mass: ArrayLike | Metric = 1.0,
     solver: Solver | None = None,
@@ -70,7 +71,7 @@ def project(
     solver = solver or Automatic()
     if isinstance(onto, Polar):
         return _on_polar(np.asarray(w, dtype=float), onto.cone, mass, solver, guess)
-    if isinstance(onto, Polyhedron):
+    if isinstance(onto, Rows):
         return require(solver.project(w, onto, mass, guess), solver)
     if not hasattr(onto, "nearest"):
         raise InvalidValue(f"onto must be a polyhedron, a cone, its polar or an admissible set, not {onto!r}")
@@ -122,10 +123,15 @@ def require(projection: Projection, solver: Solver) -> Projection:
     """The projection, if it converged."""
     if projection.converged:
         return projection
+    raise not_converged(projection, solver)
+
+
+def not_converged(projection: Projection, solver: Solver) -> NotConverged:
+    """The error of a projection that misses its tolerance."""
     r, who = projection.residual, solver.name
     if projection.solver != who:
         who = f"{who} (best answer by {projection.solver})"
-    raise NotConverged(
+    return NotConverged(
         f"{who} stopped after {projection.iterations} iterations with violation "
         f"{r.primal:.2e}, stationarity {r.dual:.2e}, complementarity {r.complementarity:.2e} "
         f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. {_remedy(projection, solver)}"

@@ -24,7 +24,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.rows import Rows
 from jostle.solvers.base import Declined, Solver, unit_rows
 
 REGULARISATION = 1e-10
@@ -52,7 +52,7 @@ class SemismoothNewton(Solver):
     tol: float = 1e-8
     max_iterations: int = 30
 
-    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         A = unit_rows(K.G, M, unit)
         equal = np.zeros(len(s0), dtype=bool) if K.equal is None else K.equal

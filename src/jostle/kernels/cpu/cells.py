@@ -289,8 +289,11 @@ def near(
 
 def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints, Ints, Floats2, Floats]:
     """See `reference.all_pairs`."""
-    every = _room(len(q) * (len(q) - 1) // 2, q.shape[1])
-    return _taken(every, _fill_near(NO_LIST, NO_LIST, q, radii, reach, period, *every))
+    n, d = q.shape
+    most = n * (n - 1) // 2
+    (i, j), normal, gap = np.empty((2, most), np.int64), np.empty((most, d)), np.empty(most)
+    m = _fill_near(NO_LIST, NO_LIST, q, radii, reach, period, i, j, normal, gap)
+    return i[:m].copy(), j[:m].copy(), normal[:m].copy(), gap[:m].copy()
 
 
 def _taken(arrays: tuple[Ints, Ints, Floats2, Floats], m: int) -> tuple[Ints, Ints, Floats2, Floats]:

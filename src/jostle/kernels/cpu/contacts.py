@@ -23,7 +23,10 @@ def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
 def _of_rows(fill: Callable[..., None], i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
     """One number for each row, the chunks being parts of the rows."""
     out = np.empty(len(i))
-    together(fill, [(i, j, normal, v, *part, out) for part in cut(len(i), chunks)])
+    if chunks == 1:
+        fill(i, j, normal, v, 0, len(i), out)
+    else:
+        together(fill, [(i, j, normal, v, *part, out) for part in cut(len(i), chunks)])
     return out
 
 
@@ -63,6 +66,9 @@ def _fill_magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, first: int, l
 def adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, bodies: int, chunks: int) -> Floats2:
     """G^T p, of shape (bodies, d). Each of the chunks is a part of the bodies, and looks at all rows for them."""
     out = np.zeros((bodies, normal.shape[1]))
+    if chunks == 1:
+        _add_adjoint(i, j, normal, p, 0, bodies, out)
+        return out
     together(_add_adjoint, [(i, j, normal, p, first, last, out) for first, last in cut(bodies, chunks)])
     return out
 
@@ -255,6 +261,8 @@ def _residual_bodies(
         out[block, DISTANCE], out[block, SIZE_OF_BODIES], out[block, STATIONARITY] = distance, size, stationarity
 
 
+MAX_COMPARISONS = 4096
+"""Pairs are compared one by one if there are at most this many comparisons; otherwise they are looked up."""
 SHARED_BITS = 6
 """Pairs of the same first body share a bucket if their second bodies agree in all but this many last bits."""
 
@@ -262,6 +270,10 @@ SHARED_BITS = 6
 def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, chunks: int) -> Floats:
     """See `reference.by_pair`. Most pairs are usually in order, and found from where the one before was found."""
     known, asked = np.ascontiguousarray(pairs.T), np.ascontiguousarray(wanted.T)
+    if len(pairs) * len(wanted) <= MAX_COMPARISONS:
+        out = np.empty(len(wanted))
+        _compare(known, values, asked, otherwise, out)
+        return out
     first, last = _longest_run(known, chunks)
     others = len(pairs) - (last - first)
     buckets = 1 << others.bit_length()
@@ -270,6 +282,16 @@ def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, chunk
     rest = otherwise, first, last, buckets, table, out
     together(_look_up, [(known, values, asked, *part, *rest) for part in cut(len(wanted), chunks)])
     return out
+
+
+@jit()
+def _compare(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, out: OutFloats) -> None:
+    """The values of the wanted pairs, by comparing each with all pairs."""
+    for c in range(wanted.shape[1]):
+        out[c] = otherwise
+        for k in range(pairs.shape[1]):
+            if pairs[0, k] == wanted[0, c] and pairs[1, k] == wanted[1, c]:
+                out[c] = values[k]
 
 
 def _longest_run(pairs: Ints2, chunks: int) -> tuple[int, int]:
