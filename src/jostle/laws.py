@@ -395,8 +395,6 @@ def impact(
 
     Raises
     ------
-    InvalidValue
-        If shapes do not fit, or the law returns coefficients outside [0, 1].
     NotConverged
         If the projection misses its tolerance.
     EmptySet

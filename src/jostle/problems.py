@@ -56,11 +56,6 @@ class StiffForce:
     damping : float, array_like, or callable (t, q, u) -> array, default 0.0
         C, in the same forms.
 
-    Raises
-    ------
-    InvalidValue
-        If a slope has another shape, or a matrix is not symmetric.
-
     Examples
     --------
     A spring that is too stiff for the step, and rests 0.5 above the floor: w h = 10.
@@ -291,11 +286,6 @@ class Remembers(Protocol):
         ----------
         memory : NamedTuple or None
             The memory of a checkpoint; None at the start of a run.
-
-        Raises
-        ------
-        InvalidValue
-            If the memory is not possible.
         """
 
 
@@ -359,9 +349,6 @@ class Motion:
 
     Raises
     ------
-    InvalidValue
-        If a shape does not fit that of q0, `within` is not an admissible set, or a function takes the wrong number of
-        arguments.
     NotFinite
         During a run, if the force is NaN or infinite.
 
@@ -549,9 +536,6 @@ class Sweeping:
 
     Raises
     ------
-    InvalidValue
-        If a shape does not fit that of q0, `within` is not an admissible set, or a function takes the wrong number of
-        arguments.
     NotFinite
         During a run, if the velocity is NaN or infinite.
 

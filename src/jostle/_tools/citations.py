@@ -185,11 +185,6 @@ def cite(subject: Any = None, *, bibtex: bool = True) -> str:
     str
         One entry for each paper, the most important one first.
 
-    Raises
-    ------
-    InvalidValue
-        If jostle knows no paper for the subject.
-
     Examples
     --------
     >>> import jostle as jo

@@ -111,8 +111,6 @@ class Registry(Generic[Item]):
 
         Raises
         ------
-        InvalidValue
-            If jostle or a plug-in defines the name already, or the item is of the wrong kind.
         """
         if item is None:
             return lambda given: self.register(name, given)
@@ -158,8 +156,6 @@ class Registry(Generic[Item]):
 
         Raises
         ------
-        InvalidValue
-            If the name is not known; the message suggests a similar one.
         BrokenPlugin
             If a plug-in cannot be imported.
         """

@@ -60,11 +60,6 @@ def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     bool
         True if the condition holds for every pair of rows.
 
-    Raises
-    ------
-    InvalidValue
-        If the cone has equalities.
-
     Examples
     --------
     >>> import jostle as jo
@@ -90,11 +85,6 @@ def orthogonal(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     -------
     bool
         True if the condition holds for every pair of rows.
-
-    Raises
-    ------
-    InvalidValue
-        If the cone has equalities.
 
     Examples
     --------

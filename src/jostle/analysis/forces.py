@@ -107,11 +107,6 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     Forces
         The contacts with p != 0: magnitudes, pairs of bodies, normals, and which of them are solver noise.
 
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved, or if its constraints are not contacts of bodies.
-
     Examples
     --------
     >>> import jostle as jo
@@ -187,12 +182,6 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     ndarray, shape (d, d)
         The stress tensor.
 
-    Raises
-    ------
-    InvalidValue
-        If the volume is not positive and finite, the radii are not those of the balls of the run, or the contacts of
-        the run were not saved.
-
     Examples
     --------
     >>> import jostle as jo
@@ -247,12 +236,6 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
     float
         The pressure; see `stress` for sigma.
 
-    Raises
-    ------
-    InvalidValue
-        If the volume is not positive and finite, the radii are not those of the balls of the run, or the contacts of
-        the run were not saved.
-
     Examples
     --------
     >>> import jostle as jo
@@ -287,11 +270,6 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
         The forces, in the order of the sets; `wall_labels` says which wall each row is. A `Box` has first its lower
         sides, axis by axis, then its upper sides; sides at infinity are left out.
 
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved, or if the file does not contain the number of walls.
-
     Examples
     --------
     >>> import jostle as jo
@@ -323,11 +301,6 @@ def wall_labels(sol: Solution) -> tuple[str, ...]:
     tuple of str
         One label for each wall, all different: the number of the wall, as in `sol.impulses()`, and its name in
         ``sol.facts.wall_names``. Constraints of a user have no names.
-
-    Raises
-    ------
-    InvalidValue
-        If the file does not contain the number of walls.
 
     Examples
     --------
@@ -372,11 +345,6 @@ def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
     -------
     ndarray, shape (walls,)
         The pressures, in the order of `wall_force`.
-
-    Raises
-    ------
-    InvalidValue
-        If an area is not positive, or if the contacts of the run were not saved.
 
     Examples
     --------
@@ -434,11 +402,6 @@ def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20
     ForceDistribution
         The fields are the `edges` (b + 1,) of the bins, the `density` (b,), the `share` of contacts whose force is
         above the mean, and the `load`, the share of the sum of all forces that they carry.
-
-    Raises
-    ------
-    InvalidValue
-        If no contact carries a force, or if `bins` is less than 1.
 
     Examples
     --------
@@ -500,11 +463,6 @@ def force_chains(sol: Solution, k: int = -1) -> ForceChains:
         The fields are the strong contacts `pairs` (s, 2), the `cluster` (n,) of each body (0 is the largest, -1 none),
         the `sizes` of the clusters, the `fraction` of bodies in the network, and the fabric <n (x) n> of all contacts,
         `fabric`, and of the strong ones, `strong_fabric` (d, d).
-
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved.
 
     Examples
     --------

@@ -67,11 +67,6 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
     Order
         The fit; ``str`` gives the order with its uncertainty.
 
-    Raises
-    ------
-    InvalidValue
-        If there are fewer than two time steps, not as many errors, or if a value is not positive.
-
     Examples
     --------
     >>> fit = order([0.1, 0.05, 0.025], [0.02, 0.005, 0.00125])

@@ -126,11 +126,6 @@ def packing_fraction(
     float
         Occupied volume divided by the volume of the region.
 
-    Raises
-    ------
-    InvalidValue
-        If the region is empty or wider than a period, or if the dimension is neither 2 nor 3.
-
     Examples
     --------
     >>> round(packing_fraction([[0.0, 0.0]], 1.0, [-1, -1], [1, 1]), 9)                       # pi / 4
@@ -241,11 +236,6 @@ def coordination(
         The fields are `z` (all bodies), `z_rigid` (without rattlers; 0 if all are rattlers), `rattlers` (their number)
         and `loose` (n,), True for each rattler.
 
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved, or have no normals.
-
     Examples
     --------
     >>> import jostle as jo
@@ -294,12 +284,6 @@ def coordination_by_gap(
     Coordination
         The fields are `z` (all bodies), `z_rigid` (without rattlers; 0 if all are rattlers), `rattlers` (their number)
         and `loose` (n,), True for each rattler.
-
-    Raises
-    ------
-    InvalidValue
-        If q is not of shape (n, d), if both `within` and `period` are given, or if `within` has constraints other than
-        contacts of bodies.
 
     Examples
     --------

@@ -79,11 +79,6 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED
         The fields are the closed contacts `pairs` (m, 2), the `value` (m,) that the solver found, the bounds `lower`
         and `upper` (m,), and `unique` (m,). An upper bound is inf where walls wedge bodies in.
 
-    Raises
-    ------
-    InvalidValue
-        If the problem, the scheme or the contacts of the run are not known, or if contacts are gluey.
-
     Examples
     --------
     >>> import jostle as jo
@@ -117,11 +112,6 @@ def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) 
         The fields are the numbers of people `pairs` (n, 1), the `value` (n,) that the solver found, the bounds `lower`
         and `upper` (n,), and `unique` (n,). An upper bound is inf where walls wedge people in.
 
-    Raises
-    ------
-    InvalidValue
-        If the problem, the scheme or the contacts of the run are not known, or if contacts are gluey.
-
     Examples
     --------
     >>> import jostle as jo
@@ -152,11 +142,6 @@ def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
     Range
         The fields are the numbers of the rows `pairs` (m, 1), the `value` (m,), the bounds `lower` and `upper` (m,),
         and `unique` (m,).
-
-    Raises
-    ------
-    InvalidValue
-        If `impulse` does not have one number for each row, or has a negative one.
 
     Examples
     --------

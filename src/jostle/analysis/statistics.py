@@ -63,11 +63,6 @@ def summary(values: ArrayLike, *, confidence: float = 0.95, levels: Sequence[flo
         Named tuple (n, mean, std, low, high, quantiles): the interval of the mean is from low to high, and `quantiles`
         is a dictionary by level; `width` is high - low.
 
-    Raises
-    ------
-    InvalidValue
-        If `values` is not a list of numbers without NaN, or if a level is out of range.
-
     Examples
     --------
     >>> found = summary([1.0, 2.0, 3.0, 4.0])
@@ -145,11 +140,6 @@ def band(curves: ArrayLike, *, level: float = 0.9, confidence: float = 0.95) -> 
         Named tuple (low, middle, high, mean, mean_low, mean_high) of arrays (m,): the band is from low to high, middle
         is the median, and the confidence interval of the mean is from mean_low to mean_high.
 
-    Raises
-    ------
-    InvalidValue
-        If `curves` is not a finite array (k, m), or if a level is not between 0 and 1.
-
     Examples
     --------
     >>> found = band([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], level=0.5)
@@ -182,11 +172,6 @@ def people_inside(leaving_times: Sequence[ArrayLike], t: ArrayLike) -> Array:
     -------
     ndarray, shape (k, m)
         Numbers of people inside; a person who leaves at time t is no longer counted.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no run, or if a time is NaN.
 
     Examples
     --------

@@ -47,11 +47,6 @@ def gamma(N: Count, *, radii: ArrayLike | None = None) -> float:
         The constant. It is 1 for N = 1 and 2, where the formulas do not apply, and inf where it exceeds the largest
         floating-point number.
 
-    Raises
-    ------
-    InvalidValue
-        If N is less than 1, or if a radius is not positive.
-
     Examples
     --------
     >>> round(gamma(3), 6), gamma(2), round(gamma(3, radii=[1.0, 1.0, 2.0]))
@@ -82,11 +77,6 @@ def most_neighbours(radii: ArrayLike) -> int:
     int
         The bound n_v, 6 for equal discs.
 
-    Raises
-    ------
-    InvalidValue
-        If there are no radii, or if one is not positive.
-
     Examples
     --------
     >>> most_neighbours([1.0, 1.0]), most_neighbours([1.0, 2.0])
@@ -115,11 +105,6 @@ def eta(N: Count, radius: Positive) -> float:
     float
         The constant, in the unit of `radius`. For N = 2 it is the exact constant 2 r / sqrt(2) of one pair, and inf for
         N = 1, where there is no constraint.
-
-    Raises
-    ------
-    InvalidValue
-        If N is less than 1.
 
     Examples
     --------
@@ -154,11 +139,6 @@ def inverse_triangle(cone: Cone, mass: ArrayLike | Metric = 1.0) -> float:
     -------
     float
         The constant, at least 1; 1 without contacts.
-
-    Raises
-    ------
-    InvalidValue
-        If the cone has equalities.
 
     Examples
     --------

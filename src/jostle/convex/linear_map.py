@@ -396,11 +396,6 @@ class Pairs(LinearMap):
     others : array of int
         Numbers of the rows that are not contacts of bodies: none.
 
-    Raises
-    ------
-    InvalidValue
-        If the lengths of i, j and normal differ, or a number is not that of a body.
-
     Examples
     --------
     >>> G = Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
@@ -462,74 +457,19 @@ class Pairs(LinearMap):
         return kernels_for(self.normal).rates(self.i, self.j, self.normal, u, chunks_of(len(self.i)))
 
     def adjoint(self, p: Array) -> Array:
-        """G^T p, the impulse on each coordinate.
-
-        Parameters
-        ----------
-        p : array, shape (m,)
-            Multiplier of each row.
-
-        Returns
-        -------
-        array, shape (bodies d,)
-            The impulse.
-        """
         chunks = chunks_of(len(self.i))
         return kernels_for(self.normal).adjoint(*self._rows, p, self.bodies, chunks).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        """|G| |u|, entry by entry: the scale of the round-off in G @ u.
-
-        Parameters
-        ----------
-        u : array
-            Velocities, bodies d numbers.
-
-        Returns
-        -------
-        array, shape (m,)
-            One number for each row.
-        """
         u = self._by_body(u)
         return kernels_for(self.normal).magnitude(self.i, self.j, self.normal, u, chunks_of(len(self.i)))
 
     def norms(self, M: Metric) -> Array:
-        """The length of each row in the dual norm of a metric.
-
-        Parameters
-        ----------
-        M : Metric
-            The metric.
-
-        Returns
-        -------
-        array, shape (m,)
-            The lengths.
-        """
         if not M.diagonal:
             return super().norms(M)
         return kernels_for(self.normal).norms(*self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
 
     def whitened(self, rows: Rows, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
-        """The lengths of the rows, and the slack at w and its round-off in rows of length one.
-
-        Parameters
-        ----------
-        rows : Rows
-            The rows, of which this is G.
-        M : Metric
-            The metric.
-        w : array
-            A point.
-        slack : array, shape (m,)
-            c + G w.
-
-        Returns
-        -------
-        tuple of array
-            The length of each row in the dual norm, its slack and its round-off, which are not divided where the length
-            is zero.
-        """
         if not M.diagonal:
             return super().whitened(rows, M, w, slack)
         inverse, w = self._by_body(M.inverse_diagonal), self._by_body(w)
@@ -541,23 +481,9 @@ class Pairs(LinearMap):
         return Dense(kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies))
 
     def toarray(self) -> Array:
-        """G as a dense array.
-
-        Returns
-        -------
-        array, shape (m, bodies d)
-            The matrix.
-        """
         return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
 
     def tocsr(self) -> Any:
-        """G as a sparse matrix.
-
-        Returns
-        -------
-        scipy.sparse.csr_array, shape (m, bodies d)
-            The matrix, in the memory of the host.
-        """
         from scipy.sparse import csr_array
 
         i, j, normal = to_host(self.i), to_host(self.j), to_host(self.normal)
@@ -568,52 +494,13 @@ class Pairs(LinearMap):
         return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
-        """Some of the rows.
-
-        Parameters
-        ----------
-        selection : array of int or bool
-            Numbers of the rows, or True for each row to keep.
-
-        Returns
-        -------
-        Pairs
-            The map of these rows.
-        """
         i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
         return Pairs(i, j, normal, self.bodies, self.places, known=True)
 
     def opposite(self) -> Pairs:
-        """The map -G.
-
-        Returns
-        -------
-        Pairs
-            The same contacts with opposite normals.
-        """
         return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
-        """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
-
-        Parameters
-        ----------
-        rows : Rows
-            The rows, of which this is G.
-        M : Metric
-            The metric of the projection.
-        w : array
-            The point that was projected.
-        u : array
-            The projection.
-        p : array, shape (m,)
-            Its multipliers.
-
-        Returns
-        -------
-        tuple of float
-            The primal, dual and complementarity residuals.
-        """
         if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))

@@ -48,11 +48,6 @@ class Polyhedron(Rows):
     equal : array_like of bool, shape (m,), optional
         Which rows are equalities, c_i + G_i u = 0. None: all are inequalities.
 
-    Raises
-    ------
-    InvalidValue
-        If shapes do not fit, or a length is negative.
-
     Examples
     --------
     >>> K = Polyhedron([[1.0, 0.0]], [-1.0])            # u_x >= 1

@@ -136,11 +136,6 @@ class Inhibition(Slowing):
     T : float, default 0.6
         Time gap (s), positive.
 
-    Raises
-    ------
-    InvalidValue
-        If `wish` is not a `Wish`, or if T is not positive.
-
     Examples
     --------
     >>> import jostle as jo
@@ -179,11 +174,6 @@ class Following(Slowing):
     sight : float
         Distance from which people slow down (m), positive.
 
-    Raises
-    ------
-    InvalidValue
-        If `wish` is not a `Wish`, or if `sight` is not positive.
-
     Examples
     --------
     >>> import jostle as jo
@@ -220,11 +210,6 @@ class AvoidJams(Behaviour):
         A wish with exits, such as ``jo.crowds.walk(plan, ...)``.
     flow : float, default 1.3
         People per second who pass one metre of an exit, positive.
-
-    Raises
-    ------
-    InvalidValue
-        If the wish has no exits, or if `flow` is not positive.
 
     Examples
     --------
@@ -292,11 +277,6 @@ class TimeGap(Behaviour):
     T : float, default 0.7
         Time gap (s), positive.
 
-    Raises
-    ------
-    InvalidValue
-        If `wish` is not a `Wish`.
-
     Examples
     --------
     >>> import jostle as jo
@@ -350,11 +330,6 @@ class Repulsion(Behaviour):
     decay : float, default 0.1
         Distance over which the repulsion falls by a factor e (m).
 
-    Raises
-    ------
-    InvalidValue
-        If `wish` is not a `Wish`.
-
     Examples
     --------
     >>> import jostle as jo
@@ -395,11 +370,6 @@ class Reaction(Behaviour):
     times : float or array_like, shape (n,)
         Reaction times, in the time of the run (s): one for all or one for each, 0 or more.
 
-    Raises
-    ------
-    InvalidValue
-        If a time is negative.
-
     Examples
     --------
     >>> from jostle.crowds.wish import FreeWish
@@ -436,8 +406,6 @@ def reacting(wish: Wish, times: Array) -> Wish:
 
     Raises
     ------
-    InvalidValue
-        If behaviours wrap a wish without reaction times: in their eyes nobody would stand.
     """
     if not times.any():
         return wish
@@ -467,11 +435,6 @@ class KnownExits(Behaviour):
         A wish with exits.
     known : array_like of bool, shape (n, exits and stairs)
         Whether each person knows each exit, in the order of the goals of the wish.
-
-    Raises
-    ------
-    InvalidValue
-        If `known` does not have this shape, or if somebody knows no exit.
 
     Examples
     --------
@@ -533,11 +496,6 @@ class Together(Behaviour):
         Number of the family of each person; -1 for people who are alone.
     apart : float, default 1.5
         Difference in the lengths of their ways (m) from which members ahead slow down.
-
-    Raises
-    ------
-    InvalidValue
-        If `family` is not a whole number of at least -1 for each person.
 
     Examples
     --------

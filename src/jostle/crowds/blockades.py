@@ -98,11 +98,6 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
         `opening`, the `arch` (people in contact from wall to wall) and the `pairs` that touch, with -1 for a wall;
         ``str`` gives a sentence.
 
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known.
-
     Examples
     --------
     >>> import jostle as jo

@@ -198,12 +198,6 @@ def density(
     macro.Crowd
         The problem, for `jo.macro.solve`.
 
-    Raises
-    ------
-    InvalidValue
-        If an opening is narrower than h, if people do not fit into the region, if the grid is too large, or if the wish
-        depends on other people or on the past.
-
     Examples
     --------
     >>> import jostle as jo

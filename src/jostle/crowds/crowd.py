@@ -201,11 +201,6 @@ class Crowd(Sweeping):
         ndarray of int
             Numbers of people, in order.
 
-        Raises
-        ------
-        InvalidValue
-            If there is no group with this name.
-
         Examples
         --------
         >>> import jostle as jo
@@ -364,12 +359,6 @@ def crowd(
     -------
     Crowd
         The first-order problem, for `Venel`. ``solve(..., change=people.changes())`` removes people who have left.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no room for everyone, if somebody is outside the plan or cannot reach their exit, or if arguments
-        exclude each other.
 
     Examples
     --------

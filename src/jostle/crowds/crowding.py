@@ -93,11 +93,6 @@ def voronoi(
         `density` (m,) and `speed` (m,). ``over(measure)`` and ``classic(measure)`` give density and speed of a
         measurement area.
 
-    Raises
-    ------
-    InvalidValue
-        If the cut-off radius is not positive.
-
     Examples
     --------
     >>> import jostle as jo
@@ -178,11 +173,6 @@ def densities(
     Densities
         Named tuple of arrays (k,): times `t`, densities `classic` and `voronoi` in people per square metre, speeds
         `classic_speed` (NaN while nobody is inside) and `voronoi_speed`.
-
-    Raises
-    ------
-    InvalidValue
-        If the cut-off radius is not positive.
 
     Examples
     --------
@@ -325,11 +315,6 @@ def density_map(
         The maps `classic` and `voronoi` (rows, columns), NaN outside the area, with the edges `x` and `y` of the
         squares and the walkable `area` of each square.
 
-    Raises
-    ------
-    InvalidValue
-        If `size` or the cut-off radius is not positive.
-
     Examples
     --------
     >>> import jostle as jo
@@ -375,11 +360,6 @@ def speed_map(
     Map
         The maps `classic` and `voronoi` (rows, columns), NaN outside the area and where nobody is, with the edges `x`
         and `y` of the squares and the walkable `area` of each square.
-
-    Raises
-    ------
-    InvalidValue
-        If `size` or the cut-off radius is not positive.
 
     Examples
     --------
@@ -460,11 +440,6 @@ def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> Fundam
         The fields are `t`, the Voronoi `density` (people per square metre), the Voronoi `speed`, and the specific
         `flow`, their product; (k,) each.
 
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known.
-
     Examples
     --------
     >>> import jostle as jo
@@ -495,11 +470,6 @@ def weidmann(density: ArrayLike, *, speed: Positive = WEIDMANN_SPEED) -> Array:
     -------
     ndarray
         Walking speeds in the unit of `speed`, in the shape of `density`.
-
-    Raises
-    ------
-    InvalidValue
-        If a density is negative.
 
     Examples
     --------
@@ -545,11 +515,6 @@ def level_of_service(density: ArrayLike, *, use: str = "walkways") -> NDArray[np
     -------
     ndarray of str
         The levels, in the shape of `density`; '' where the density is NaN.
-
-    Raises
-    ------
-    InvalidValue
-        If a density is negative, or if `use` is unknown.
 
     Examples
     --------

@@ -124,11 +124,6 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
         (distance walked), `loss` (time lost), `jammed` (time in jams), and `time` from start to leaving. `speeds_known`
         tells whether the desired speeds are known; if not, the fastest speed in the run replaces them.
 
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known.
-
     Examples
     --------
     >>> import jostle as jo
@@ -200,11 +195,6 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     list of Jam
         For each jam the `opening`, the largest number of `people` at the same time, its time `t` and the mean `place`
         of these people, the `start`, the `end`, and the `duration` in all.
-
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known.
 
     Examples
     --------

@@ -54,11 +54,6 @@ class Distribution(ABC):
         ndarray, shape (n,)
             The values.
 
-        Raises
-        ------
-        InvalidValue
-            If hardly any value of the distribution lies between its limits.
-
         Examples
         --------
         >>> Normal(1.34, 0.26, low=0.5, high=2.0).draw(3, np.random.default_rng(0)).round(3).tolist()
@@ -221,11 +216,6 @@ def walking_speed(name: str) -> Distribution:
     -------
     Distribution
         The distribution.
-
-    Raises
-    ------
-    InvalidValue
-        If the name is unknown.
 
     Examples
     --------

@@ -34,11 +34,6 @@ def timetable(table: ArrayLike) -> Array:
     ndarray, shape (n,)
         The time (s) of each person.
 
-    Raises
-    ------
-    InvalidValue
-        If a row is not a time and a whole number that is 0 or more.
-
     Examples
     --------
     >>> timetable([(0.0, 2), (60.0, 3)]).tolist()

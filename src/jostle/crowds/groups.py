@@ -212,12 +212,6 @@ class Group:
     size : int
         Number of people.
 
-    Raises
-    ------
-    InvalidValue
-        If not exactly one of `n` and `places` is given, or if a value is negative, too fast for people or not one for
-        each.
-
     Examples
     --------
     >>> from jostle.crowds.distributions import Normal
@@ -336,8 +330,6 @@ class Group:
 
         Raises
         ------
-        InvalidValue
-            If a drawn value is impossible, such as a negative speed.
         """
         found: dict[str, Any] = {}
         for name, (possible, words) in DRAWN.items():

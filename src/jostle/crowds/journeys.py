@@ -43,11 +43,6 @@ class Stop:
     reach : float, optional
         Distance (m) at which the stop counts as reached. None means the reach of the journey.
 
-    Raises
-    ------
-    InvalidValue
-        If the place is neither a point nor a segment, or if a time is out of range.
-
     Examples
     --------
     >>> Stop((2.0, 1.0), dwell=30.0).target.tolist()
@@ -104,11 +99,6 @@ class WaitingArea:
         Time that each person waits (s): one for all, or drawn for each.
     until : float, default -inf
         Earliest time at which people leave (s).
-
-    Raises
-    ------
-    InvalidValue
-        If the polygon crosses itself, or if a time is out of range.
 
     Examples
     --------
@@ -194,11 +184,6 @@ class Queue:
         Distance between neighbours in the queue (m).
     until : float, default -inf
         Earliest time at which people leave (s).
-
-    Raises
-    ------
-    InvalidValue
-        If the line has fewer than two different points, or if a time is out of range.
 
     Examples
     --------
@@ -307,11 +292,6 @@ class Journey(Behaviour):
     seed : int or numpy.random.Generator, default 0
         Source of random dwell times and waiting places.
 
-    Raises
-    ------
-    InvalidValue
-        If a name is not a goal of the wish, if a route is empty, or if the numbers of routes and people differ.
-
     Examples
     --------
     >>> import jostle as jo
@@ -400,22 +380,7 @@ class Journey(Behaviour):
         return self.now.there | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        """The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.
-
-        Parameters
-        ----------
-        t : float
-            Time of the run (s).
-        q : ndarray, shape (n, 2)
-            Positions of all people (m).
-        goal : ndarray of int, shape (n,)
-            Numbers of their goals.
-
-        Returns
-        -------
-        ndarray, shape (n, 2)
-            Velocities (m/s).
-        """
+        # The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.
         wished = self.wish.towards(t, q, goal)
         there = self.now.there
         if not there.any():
@@ -430,15 +395,7 @@ class Journey(Behaviour):
         return found
 
     def remember(self, t: float, q: Array) -> None:
-        """Note who has reached their next place, and who goes on because their time there is over.
-
-        Parameters
-        ----------
-        t : float
-            Time of the run (s).
-        q : ndarray, shape (n, 2)
-            Positions of all people (m).
-        """
+        # Note who has reached their next place, and who goes on because their time there is over.
         super().remember(t, q)
         for _ in range(2 * self.route.shape[1]):
             before = self.now

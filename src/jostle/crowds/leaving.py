@@ -69,11 +69,6 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Cr
         +1 from the left to the right of the line, seen from its first end to its second, and -1 back. The door of a
         `Room` whose ends run counter-clockwise around it is left in direction +1.
 
-    Raises
-    ------
-    InvalidValue
-        If the ends of the line are not two different points.
-
     Examples
     --------
     >>> import jostle as jo
@@ -155,11 +150,6 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Plan | Non
         The fields are the saved times `t` (k,), the `count` N(t) (k,), the first times `passed` (N,) of N people, the
         `mean` flow (N - 1) / (t_N - t_1) and the `slope` of N(t) in people per second, the `width` of the line, and the
         `specific` flow per metre.
-
-    Raises
-    ------
-    InvalidValue
-        If the ends of the line are not two different points, or if `direction` is not -1, 0 or +1.
 
     Examples
     --------
@@ -257,11 +247,6 @@ def evacuation_time(sol: Solution, area: Any = None) -> float:
     -------
     float
         The largest of the `leaving_times`.
-
-    Raises
-    ------
-    InvalidValue
-        If nobody was ever in the area, or if people are left at the end and neither the area nor the plan is known.
 
     Examples
     --------
@@ -368,11 +353,6 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
     dict of str to ExitUse
         For each exit its `name`, its `width`, the numbers `person` (N,) and the times `t` (N,) of the people who left,
         their `count`, the `flow` in people per second, and the `specific` flow per metre of width.
-
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known, or has no named exits.
 
     Examples
     --------

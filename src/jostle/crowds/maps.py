@@ -83,11 +83,6 @@ def crowd_maps(
         the time `jammed` (person-seconds per square metre), with the edges `x` and `y` of the squares; `peak` is the
         largest density with its time and place.
 
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known, or if `size` is not positive.
-
     Examples
     --------
     >>> import jostle as jo

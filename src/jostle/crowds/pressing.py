@@ -51,11 +51,6 @@ def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
         The fields are `load` (n,), the sum of the contact forces p on each person; `pressure` (n,), the load divided by
         the circumference; and `walls`, the sum of p on each wall, numbered as in `sol.pairs`.
 
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved.
-
     Examples
     --------
     >>> import jostle as jo
@@ -106,11 +101,6 @@ def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
     ndarray, shape (n,)
         The times.
 
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved.
-
     Examples
     --------
     >>> import jostle as jo
@@ -160,11 +150,6 @@ def pressed(sol: Solution, threshold: NotNegative) -> Pressed:
     Pressed
         One entry for each person and frame, in order of time: `t`, `frame`, `person`, `load` and `place` (m, 2);
         `people` lists the numbers of all people concerned.
-
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved.
 
     Examples
     --------
@@ -293,11 +278,6 @@ def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Posit
         The fields are the times `t` (k,), the sum `load` (k, n) of the contact forces on each person (N), the load
         `per_metre` (k, n) of circumference (N/m), `mass` and `relaxation_time`. ``above(threshold)`` and
         ``exceeded(threshold)`` compare the forces with thresholds of the literature.
-
-    Raises
-    ------
-    InvalidValue
-        If the run is of second order, or if its contacts were not saved.
 
     Examples
     --------

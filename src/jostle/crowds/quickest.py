@@ -420,11 +420,6 @@ class Quickest(Behaviour):
     every : float, default 0.5
         Time after which people look around again (s).
 
-    Raises
-    ------
-    InvalidValue
-        If the wish has no exits, or not those of the plan, or if a radius is not positive.
-
     Examples
     --------
     >>> import jostle as jo

@@ -166,11 +166,7 @@ class ClosedLifts(ConstraintSet):
         return f"doors of {len(self.doors.lifts)} lifts"
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        """One row for each person and closed door; the door does not hold people who are elsewhere.
-
-        Without a reach the rows depend on the doors alone and not on q, as searches for the nearest point require: the
-        gap of a person elsewhere is then the distance from the middle of the door.
-        """
+        # One row for each person and closed door; the door does not hold people who are elsewhere.
         contacts, memory = self.sides.near(t, q, reach), self.doors.memory
         person, lift, cabin_side = _doorways(contacts)
         held = (memory.phase[lift] != OPEN) & (memory.inside[lift, person] == cabin_side)
@@ -194,7 +190,7 @@ class ClosedLifts(ConstraintSet):
         return beside | (contacts.gap <= -depth[lift])
 
     def crossing(self, step: Step) -> Crossing | None:
-        """A person who passed a closed door by more than DEEPEST radii."""
+        # A person who passed a closed door by more than DEEPEST radii.
         if (self.doors.memory.phase == OPEN).all():
             return None
         start, end = step.ends

@@ -109,11 +109,6 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
         `crowd_maps`), `jams`, `blockade` and `blocked`; ``rows()`` gives plain values for tables and JSON.
 
-    Raises
-    ------
-    InvalidValue
-        If the plan of the run is not known.
-
     Examples
     --------
     >>> import jostle as jo

@@ -324,11 +324,6 @@ def walk(
     Wish
         The wish, with the exits, stairs and stops as goals.
 
-    Raises
-    ------
-    InvalidValue
-        If a goal is unknown, if a radius is not positive, or if a speed is negative or too fast for people.
-
     Examples
     --------
     >>> import jostle as jo

@@ -266,11 +266,6 @@ class FreeWish(Wish):
         Distance that each person has to walk, minus infinity for people who have left, which orders people. None means
         that everyone goes their own way, and anybody ahead of a person counts as in front of them.
 
-    Raises
-    ------
-    InvalidValue
-        If `function` or `nearer` is not a function.
-
     Examples
     --------
     >>> wish = FreeWish(lambda t, q: [1.0, 0.0] + 0.0 * q, nearer=lambda q: -q[:, 0])

@@ -130,9 +130,6 @@ class Copies:
 
     Raises
     ------
-    InvalidValue
-        If shapes do not fit, a gap reads outside its arrays, a restitution coefficient is not between 0 and 1, or gaps
-        contradict `flat` or `moving`.
     InfeasibleStart
         If the start of a copy violates a constraint.
 
@@ -290,8 +287,6 @@ class Copies:
         ------
         CannotCompile
             If numba cannot compile a function.
-        InvalidValue
-            If a function reads outside its arrays, or returns a number of values that does not fit.
         """
         from jostle.kernels import functions
 

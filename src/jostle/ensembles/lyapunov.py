@@ -55,8 +55,6 @@ def lyapunov_exponents(
 
     Raises
     ------
-    InvalidValue
-        If `skip` is not below `periods`, or `period` does not fit the copies.
     SchemeRefuses
         If the scheme is `Paoli` or `MoreauJean`.
 
@@ -113,8 +111,6 @@ def lyapunov_spectra(
 
     Raises
     ------
-    InvalidValue
-        If `skip` is not below `periods`, or `period` does not fit the copies.
     SchemeRefuses
         If the scheme is `Paoli` or `MoreauJean`.
 

@@ -286,8 +286,6 @@ def basins(
 
     Raises
     ------
-    InvalidValue
-        If `periods` is too small, or `period` does not fit the copies.
     SchemeRefuses
         If the scheme does not support the constraints.
 

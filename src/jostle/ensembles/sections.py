@@ -115,8 +115,6 @@ def sections(
 
     Raises
     ------
-    InvalidValue
-        If `skip` is not below `periods`, or `period` does not fit the copies.
     SchemeRefuses
         If the scheme does not support the constraints.
     NotConverged
@@ -164,8 +162,6 @@ def advance(copies: Copies, scheme: ByEvents | Paoli | MoreauJean | None = None,
 
     Raises
     ------
-    InvalidValue
-        If t is not a multiple of h.
     SchemeRefuses
         If the scheme does not support the constraints.
 
@@ -251,8 +247,6 @@ def impacts(
 
     Raises
     ------
-    InvalidValue
-        If t is not a multiple of h.
     SchemeRefuses
         If the scheme does not support the constraints.
 

@@ -72,11 +72,6 @@ def curve_changes(leaving_times: Sequence[ArrayLike]) -> CurveChanges:
         Arrays erd, epc, sc, mean and std, with one entry per run from the second on. A change is infinite if it is
         unknown, because somebody did not leave or the standard deviation became zero.
 
-    Raises
-    ------
-    InvalidValue
-        If there are fewer than two runs, or runs with different numbers of people.
-
     Examples
     --------
     >>> changes = curve_changes([[1.0, 2.0], [1.0, 4.0], [1.0, 3.0]])
@@ -143,11 +138,6 @@ class PreciseMean:
     least : int, default 10
         Smallest number of runs, because intervals of few runs are unreliable.
 
-    Raises
-    ------
-    InvalidValue
-        If both or none of `width` and `relative` are given, or a value is out of range.
-
     Examples
     --------
     >>> rule = PreciseMean("time", width=1.0, least=3)
@@ -179,8 +169,6 @@ class PreciseMean:
 
         Raises
         ------
-        InvalidValue
-            If the study does not have the measure.
         """
         _check_name(self.measure, study.measured, "measure")
 
@@ -199,8 +187,6 @@ class PreciseMean:
 
         Raises
         ------
-        InvalidValue
-            If the runs do not have the measure.
         """
         if len(outcomes) < max(self.least, 2):
             return False
@@ -260,8 +246,6 @@ class SettledCurves:
 
         Raises
         ------
-        InvalidValue
-            If the study does not have the curve.
         """
         _check_name(self.curve, study.traced, "curve")
 

@@ -187,11 +187,6 @@ def grid(parameters: Mapping[str, Iterable[Any]]) -> list[Case]:
     list of dict
         One dictionary of parameters and values per case.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no parameter, a parameter has no values, or there are more than 1 000 000 cases.
-
     Examples
     --------
     >>> grid({"n": [50, 100], "speed": [1.0, 1.4]})[:3]
@@ -225,11 +220,6 @@ def latin_hypercube(parameters: Mapping[str, tuple[float, float]], n: Count, *, 
     -------
     list of dict
         One dictionary of parameters and values per case.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no parameter, or the ends of an interval are not in order.
 
     Examples
     --------
@@ -342,9 +332,6 @@ class Study:
 
     Raises
     ------
-    InvalidValue
-        If there are no cases, cases have different or unknown parameters, a measure is unknown, or two columns of the
-        table would have the same name.
     ScenarioError
         If a setting of the scenario is wrong.
 

@@ -102,9 +102,6 @@ def sweep(
 
     Raises
     ------
-    InvalidValue
-        If the stopping rule does not fit the study, trajectories have no folder, or a function cannot be sent to other
-        processes.
     FileIsThere
         If the folder contains another study or other files, or the run that is repeated gives other results.
     FileInUse

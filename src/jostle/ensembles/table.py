@@ -133,8 +133,6 @@ class Results:
 
         Raises
         ------
-        InvalidValue
-            If there is no such curve or case.
         """
         if case is not None:
             self._check_case(case)
@@ -167,8 +165,6 @@ class Results:
 
         Raises
         ------
-        InvalidValue
-            If there is no such measure or case.
         """
         values = self[measure]
         if measure not in self.measures:
@@ -269,8 +265,6 @@ def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
 
     Raises
     ------
-    InvalidValue
-        If the columns have different lengths, or the file has another suffix.
     MissingPackage
         If pyarrow is not installed.
 

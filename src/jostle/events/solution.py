@@ -166,11 +166,6 @@ class EventSolution:
         Energy
             Arrays `kinetic`, `potential` and `total`; `potential` and `total` are None if the potential is not known.
 
-        Raises
-        ------
-        InvalidValue
-            If a time lies outside the solution, or the potential does not match the force.
-
         Examples
         --------
         >>> import jostle as jo
@@ -195,11 +190,6 @@ class EventSolution:
         -------
         Solution
             Positions and velocities at these times, and the impacts.
-
-        Raises
-        ------
-        InvalidValue
-            If a time lies outside the solution.
 
         Examples
         --------
@@ -247,8 +237,6 @@ class EventSolution:
 
         Raises
         ------
-        InvalidValue
-            If a time lies outside the solution.
         """
         return self._at(t)[0]
 
@@ -267,8 +255,6 @@ class EventSolution:
 
         Raises
         ------
-        InvalidValue
-            If a time lies outside the solution.
         """
         return self._at(t)[1]
 

@@ -185,8 +185,6 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
 
     Raises
     ------
-    InvalidValue
-        If `problem` is not a `Motion`, or the end is not after the start.
     SchemeRefuses
         If the problem has more than 200 bodies, a law without one number e, or anything else that is not
         supported.

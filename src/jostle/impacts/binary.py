@@ -132,11 +132,6 @@ def impacts_by_times(
     Sequence
         The impacts, and the velocity after the last one.
 
-    Raises
-    ------
-    InvalidValue
-        If `gaps` are not one number for each contact, 0 or more, or the contacts, law and masses do not fit.
-
     Examples
     --------
     >>> import jostle as jo
@@ -205,11 +200,6 @@ def binary_impacts(
     -------
     BinaryImpacts
         One sequence for each result.
-
-    Raises
-    ------
-    InvalidValue
-        If the contacts, law and masses do not fit, or the set of the problem may move.
 
     Examples
     --------

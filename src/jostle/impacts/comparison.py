@@ -186,11 +186,6 @@ def compare(
     Comparison
         The outcome of each law.
 
-    Raises
-    ------
-    InvalidValue
-        If the contacts, law and masses do not fit, the set of the problem may move, or a stiffness is not positive.
-
     Examples
     --------
     >>> import jostle as jo
@@ -340,11 +335,6 @@ def outcomes(
     -------
     Outcomes
         The different velocities, and how often they were found.
-
-    Raises
-    ------
-    InvalidValue
-        If the contacts, law and masses do not fit, or the set of the problem may move.
 
     Examples
     --------

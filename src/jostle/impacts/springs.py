@@ -116,8 +116,6 @@ def liu_zhao_brogliato(
 
     Raises
     ------
-    InvalidValue
-        If the contacts, law and masses do not fit, or a stiffness is not positive.
     NotConverged
         If the impact does not end in 10000 phases of compression and restitution.
 

@@ -360,11 +360,6 @@ class Checkpoint:
     overwrite : bool, default False
         Whether the checkpoint of another run may be replaced.
 
-    Raises
-    ------
-    InvalidValue
-        If `seconds` is negative.
-
     Examples
     --------
     >>> import jostle as jo, tempfile
@@ -452,8 +447,6 @@ class Checkpoint:
         ------
         WriteFailed
             If the file cannot be written; the previous checkpoint is kept.
-        InvalidValue
-            If the memory of a scheme, a condition or a set is not a NamedTuple of numbers and arrays.
         """
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
@@ -504,8 +497,6 @@ class Checkpoint:
         ------
         NoSuchFile
             If there is no checkpoint.
-        InvalidValue
-            If the checkpoint belongs to another run.
         BrokenFile
             If the checkpoint is damaged, or of another version.
         """

@@ -128,8 +128,6 @@ def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[
 
     Raises
     ------
-    InvalidValue
-        If the suffix is unknown, or the solution does not fit the format.
     MissingPackage
         If the format needs a package that is not installed.
     WriteFailed

@@ -284,8 +284,6 @@ class GrowingFile:
 
         Raises
         ------
-        InvalidValue
-            If the file has fewer frames or records.
         FileInUse
             If another writer has the file open.
         BrokenFile
@@ -384,8 +382,6 @@ class GrowingFile:
 
         Raises
         ------
-        InvalidValue
-            If the records do not have the fields of `STATISTICS`, or the file is closed.
         WriteFailed
             If the file cannot be written.
         """

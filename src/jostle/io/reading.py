@@ -207,8 +207,6 @@ def read(
         If there is no such file.
     BrokenFile
         If the file is damaged, has no frame, or is not a trajectory of bodies.
-    InvalidValue
-        If the problem does not fit the file.
 
     Examples
     --------

@@ -327,8 +327,6 @@ class Writer(GrowingFile):
 
         Raises
         ------
-        InvalidValue
-            If an array has the wrong shape, or the file is closed.
         WriteFailed
             If the file cannot be written.
         """

@@ -141,8 +141,6 @@ class Cells:
 
         Raises
         ------
-        InvalidValue
-            If the mask has another shape, or entries other than 0 and 1.
         """
         found = truths(cells, name)
         if found.shape != self.shape:
@@ -413,11 +411,6 @@ class Grid(Cells):
     centres : tuple of array, each (nx, ny)
         x and y of the centres of the cells.
 
-    Raises
-    ------
-    InvalidValue
-        If `lower` is not below `upper`, h is not positive, or cells of side h do not fill the rectangle.
-
     Examples
     --------
     >>> grid = Grid([0, 0], [2, 1], h=1 / 2)
@@ -437,11 +430,6 @@ class Grid(Cells):
         -------
         Mask
             True for the cells that satisfy the condition.
-
-        Raises
-        ------
-        InvalidValue
-            If `inside` does not return booleans.
 
         Examples
         --------
@@ -464,11 +452,6 @@ class Grid(Cells):
         -------
         Mask
             True for the cells of the rectangle.
-
-        Raises
-        ------
-        InvalidValue
-            If no centre of a cell lies in the rectangle.
 
         Examples
         --------
@@ -497,11 +480,6 @@ class Grid(Cells):
         Mask
             True for the cells of the disc.
 
-        Raises
-        ------
-        InvalidValue
-            If no centre of a cell lies in the disc.
-
         Examples
         --------
         >>> int(Grid([-1, -1], [1, 1], h=1 / 2).disc([0, 0], 1.0).sum())
@@ -523,11 +501,6 @@ class Grid(Cells):
         -------
         Mask
             True for the cells of the polygon.
-
-        Raises
-        ------
-        InvalidValue
-            If no centre of a cell lies in the polygon.
 
         Examples
         --------
@@ -566,8 +539,6 @@ class Grid(Cells):
 
         Raises
         ------
-        InvalidValue
-            If an array has neither one number per cell nor one per face.
         NotFinite
             If an array contains nan or infinity.
 

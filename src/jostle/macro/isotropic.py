@@ -152,11 +152,6 @@ class Isotropic:
     places : array, shape (m, 2)
         Points at which the velocities are taken.
 
-    Raises
-    ------
-    InvalidValue
-        If a mask has the wrong shape, or a cell is both saturated and a wall.
-
     Examples
     --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 25)
@@ -229,8 +224,6 @@ class Isotropic:
 
         Raises
         ------
-        InvalidValue
-            If the velocity belongs to another grid.
         """
         parts, velocity = [], fitting(velocity, self.grid)
         for axis, side in enumerate(self.faces):
@@ -273,8 +266,6 @@ class Isotropic:
 
         Raises
         ------
-        InvalidValue
-            If the velocity belongs to another grid, or e is not between 0 and 1.
         NotConverged
             If the projection misses its tolerance.
         """

@@ -310,11 +310,6 @@ def square_lattice(
     Lattice
         The discs inside the zone.
 
-    Raises
-    ------
-    InvalidValue
-        If the spacing is not positive, or a condition does not return booleans.
-
     Examples
     --------
     >>> len(square_lattice(0.1, box=([-1, -1], [1, 1]), zone=lambda x, y: x**2 + y**2 < 1))
@@ -351,11 +346,6 @@ def triangular_lattice(
     -------
     Lattice
         The discs inside the zone.
-
-    Raises
-    ------
-    InvalidValue
-        If the spacing is not positive, or a condition does not return booleans.
 
     Examples
     --------

@@ -84,11 +84,6 @@ class Interval:
     cone : Cone
         The admissible velocities: one row per contact, walls included.
 
-    Raises
-    ------
-    InvalidValue
-        If the edges do not increase, or `saturated` has the wrong shape.
-
     Examples
     --------
     >>> law = Interval(np.linspace(-1, 1, 11))
@@ -157,8 +152,6 @@ class Interval:
 
         Raises
         ------
-        InvalidValue
-            If an array does not have one number per cell.
         NotFinite
             If a velocity is nan or infinite.
         """
@@ -191,8 +184,6 @@ class Interval:
 
         Raises
         ------
-        InvalidValue
-            If an array does not have one number per cell, or e is not between 0 and 1.
         """
         u, p = self.sample(velocity), np.zeros(len(self.edges))
         U = u[self.saturated]

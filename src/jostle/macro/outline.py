@@ -39,11 +39,6 @@ class Disc:
     radius : float
         Radius, positive.
 
-    Raises
-    ------
-    InvalidValue
-        If the centre is not two numbers or the radius is not positive.
-
     Examples
     --------
     >>> from jostle.macro import Grid, Isotropic
@@ -75,11 +70,6 @@ class Polygon:
     ----------
     points : array_like, shape (n, 2)
         Corners (x, y) in order; at least three.
-
-    Raises
-    ------
-    InvalidValue
-        If there are fewer than three corners.
 
     Examples
     --------

@@ -43,11 +43,6 @@ class Packing:
     areas : array, shape (n,)
         Areas of the Voronoi cells.
 
-    Raises
-    ------
-    InvalidValue
-        If two points coincide or a point lies outside the box.
-
     Examples
     --------
     >>> pair = Packing([[0.5, 0.5], [1.5, 0.5]], 0.5, box=([0, 0], [2, 1]))

@@ -52,11 +52,6 @@ class Square:
     mass : array, shape (n,)
         Masses of the saturated cells.
 
-    Raises
-    ------
-    InvalidValue
-        If a mask has the wrong shape, or a cell is both saturated and a wall.
-
     Examples
     --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 10)
@@ -105,8 +100,6 @@ class Square:
 
         Raises
         ------
-        InvalidValue
-            If the velocity belongs to another grid.
         """
         U, velocity = np.empty((len(self.lattice), 2)), fitting(velocity, self.grid)
         for axis in (0, 1):
@@ -130,8 +123,6 @@ class Square:
 
         Raises
         ------
-        InvalidValue
-            If the velocity belongs to another grid, or e is not between 0 and 1.
         """
         hit, lost = moreau(self.sample(velocity), self, restitution, Isotonic(lattice=self.lattice, tol=self.tol))
         fields = [velocity.component(axis).copy() for axis in (0, 1)]

@@ -298,11 +298,6 @@ def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ..
     Structure
         The matrix and its properties, which are computed when they are read.
 
-    Raises
-    ------
-    InvalidValue
-        If the cone has more than 4000 rows.
-
     Examples
     --------
     >>> import jostle as jo

@@ -67,11 +67,6 @@ class Triangular:
     mass : array, shape (n,)
         Masses of the lattice points.
 
-    Raises
-    ------
-    InvalidValue
-        If a mask has the wrong shape, or a cell is both saturated and a wall.
-
     Examples
     --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 6)
@@ -165,8 +160,6 @@ class Triangular:
 
         Raises
         ------
-        InvalidValue
-            If the velocity belongs to another grid.
         """
         x, y = self.lattice.points.T
         return fitting(velocity, self.grid).at(x, y, mass=self.zone)
@@ -190,8 +183,6 @@ class Triangular:
 
         Raises
         ------
-        InvalidValue
-            If the velocity belongs to another grid, or e is not between 0 and 1.
         NotConverged
             If the projection misses its tolerance.
         """

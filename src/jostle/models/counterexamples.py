@@ -269,11 +269,6 @@ def two_motions_with_restitution(e: float = 0.5) -> TwoMotions:
     TwoMotions
         The force and both motions: the first rests, the second bounces.
 
-    Raises
-    ------
-    InvalidValue
-        If e is not in (0, 1].
-
     Examples
     --------
     >>> import jostle as jo

@@ -52,11 +52,6 @@ def cradle(
     Motion
         The second-order problem with the n positions on the line as coordinates.
 
-    Raises
-    ------
-    InvalidValue
-        If e is not between 0 and 1, or a mass is not positive.
-
     Examples
     --------
     >>> import jostle as jo
@@ -110,11 +105,6 @@ def chain(
     -------
     Motion
         The second-order problem with the n heights as coordinates.
-
-    Raises
-    ------
-    InvalidValue
-        If e is not between 0 and 1, or a mass is not positive.
 
     Examples
     --------

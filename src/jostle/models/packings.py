@@ -103,8 +103,6 @@ def random_close_packing(
 
     Raises
     ------
-    InvalidValue
-        If the dimension is neither 2 nor 3, or an axis has neither two walls nor a period, or both.
     NotConverged
         If the radii still grow by more than `tol` after 500 projections.
 

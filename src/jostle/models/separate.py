@@ -83,8 +83,6 @@ def separate(
 
     Raises
     ------
-    InvalidValue
-        If q is not of shape (n, d), or if the set has no radii or gaps that are not convex.
     EmptySet
         If no configuration without overlap was found near q.
     NotConverged

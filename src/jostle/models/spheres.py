@@ -39,11 +39,6 @@ def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: Fini
     Motion
         The second-order problem. The mass of a ball is its area in 2-D, its volume in 3-D.
 
-    Raises
-    ------
-    InvalidValue
-        If the box is open anywhere but at the top, or has no room for the lattice.
-
     Examples
     --------
     >>> import jostle as jo

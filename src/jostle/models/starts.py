@@ -109,12 +109,6 @@ def random_sequential(
     ndarray, shape (n, d)
         The positions, in the order of `radii`.
 
-    Raises
-    ------
-    InvalidValue
-        If a ball is wider than the box, if an axis has neither two walls nor a period, or both, or if no room is found
-        for a ball.
-
     Examples
     --------
     >>> radii = np.random.default_rng(0).uniform(0.5, 1.0, 100)
@@ -269,11 +263,6 @@ def square_lattice(n: Natural, spacing: ArrayLike, *, box: Ends) -> Array:
     ndarray, shape (n, d)
         The points, from the lowest layer to the highest.
 
-    Raises
-    ------
-    InvalidValue
-        If the box has room for fewer than n points, if its corners are not in order, or if a spacing is not positive.
-
     Examples
     --------
     >>> square_lattice(5, 1.0, box=([0, 0], [2.5, np.inf])).tolist()
@@ -306,11 +295,6 @@ def triangular_lattice(n: Natural, spacing: float, *, box: Ends) -> Array:
     -------
     ndarray, shape (n, d)
         The points, from the lowest layer to the highest.
-
-    Raises
-    ------
-    InvalidValue
-        If the box has room for fewer than n points, if its corners are not in order, or if the spacing is not positive.
 
     Examples
     --------
@@ -409,11 +393,6 @@ def lattice_places(
     -------
     ndarray, shape (n, d)
         The places.
-
-    Raises
-    ------
-    InvalidValue
-        If the box has too few places, or a layer of it too many.
 
     Examples
     --------

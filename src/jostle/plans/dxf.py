@@ -312,8 +312,6 @@ def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
 
     Raises
     ------
-    InvalidValue
-        If the plan has stairs.
     """
     ezdxf = package("ezdxf")
     if plan.links:

@@ -79,12 +79,6 @@ class Link:
         Time from the departure of a lift until people step off, travel + 2 doors (s). Nobody enters or leaves the cabin
         until the lift has come back, 2 ride after the departure.
 
-    Raises
-    ------
-    InvalidValue
-        If the segments differ in width, if a value is out of range, if a lift has a pace or two directions, or if it is
-        to leave again before it has come back.
-
     Examples
     --------
     >>> Link("up", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0).length

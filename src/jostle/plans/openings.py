@@ -88,11 +88,6 @@ class Gate:
         Number of people after whom the gate closes for good. People who stand in the gate at that moment may pass, too.
         None means no limit.
 
-    Raises
-    ------
-    InvalidValue
-        If neither `open` nor `most` is given, or if an interval does not have from < to.
-
     Examples
     --------
     >>> Gate("east", open=[(0.0, 30.0), (60.0, np.inf)], most=200).open.tolist()

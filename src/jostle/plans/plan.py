@@ -79,11 +79,6 @@ class Plan:
     size : float
         Size of the walkable area with the stairs (m2).
 
-    Raises
-    ------
-    InvalidValue
-        If an exit or a door does not lie on an edge, if polygons cross or overlap, or if there is no exit.
-
     Examples
     --------
     >>> area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
@@ -231,8 +226,6 @@ class Plan:
 
         Raises
         ------
-        InvalidValue
-            If the file cannot be read, if its unit is unknown or implausible, or if its walls do not close.
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
@@ -270,8 +263,6 @@ class Plan:
 
         Raises
         ------
-        InvalidValue
-            If the picture cannot be read, or if no straight exit borders the floor.
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
@@ -316,8 +307,6 @@ class Plan:
 
         Raises
         ------
-        InvalidValue
-            If the arguments are not those of a plan.
         """
         try:
             rooms = [[finite(ring, "rooms") for ring in room] for room in stored["rooms"]]
@@ -495,11 +484,6 @@ def Room(corners: ArrayLike, *, doors: ArrayLike) -> Plan:
     -------
     Plan
         The floor plan.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no door, if a door does not lie on an edge, or if the outline crosses itself.
 
     Examples
     --------

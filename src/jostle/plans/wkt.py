@@ -92,11 +92,6 @@ def write_wkt(plan: Plan) -> str:
     str
         A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
 
-    Raises
-    ------
-    InvalidValue
-        If the plan has stairs.
-
     Examples
     --------
     >>> import jostle as jo

@@ -135,8 +135,6 @@ class Groups:
 
         Raises
         ------
-        InvalidValue
-            If a body does not exist, or belongs to two groups.
         """
         number = np.full(n, NO_GROUP, dtype=np.int64)
         for position, (name, bodies) in enumerate(members.items()):
@@ -261,8 +259,6 @@ class Facts:
 
         Raises
         ------
-        InvalidValue
-            If the units of people on a floor plan are not metres and seconds.
         """
         crowd: Any = problem if hasattr(problem, "plan") else None  # a `crowds.Crowd`
         if crowd is not None:

@@ -185,8 +185,6 @@ class Solution:
 
         Raises
         ------
-        InvalidValue
-            If a time lies outside the run.
         """
         times = np.asarray(t, dtype=float)
         if not ((times >= self.t[0]) & (times <= self.t[-1])).all():
@@ -210,12 +208,6 @@ class Solution:
         -------
         Impacts
             Times, pairs, gap rates before and after, and impulses; it prints as a table.
-
-        Raises
-        ------
-        InvalidValue
-            If the problem is of first order, or the solution was read from a trajectory file: files do not hold
-            impacts.
 
         Examples
         --------
@@ -245,12 +237,6 @@ class Solution:
             Arrays `kinetic`, `potential` and `total`, one number for each saved time; `potential` and `total` are None
             if the potential is not known.
 
-        Raises
-        ------
-        InvalidValue
-            If the problem is of first order, the file does not hold the masses, or the potential does not match the
-            force at a saved time.
-
         Examples
         --------
         >>> import jostle as jo
@@ -277,12 +263,6 @@ class Solution:
         EnergyBalance
             Kinetic energy, works, dissipation and error from the start to each saved time; it prints as a table.
 
-        Raises
-        ------
-        InvalidValue
-            If the problem is of first order, or a file does not hold the masses or the force: give the problem,
-            ``jo.io.read(path, problem)``.
-
         Examples
         --------
         >>> import jostle as jo
@@ -305,11 +285,6 @@ class Solution:
             `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2"; `first` and `second`, the
             numbers of `Contacts.pairs`; `impulse`, of the step that led to the time; `force`, the impulse divided by
             its duration. In first-order problems `impulse` and `force` are both the reaction p.
-
-        Raises
-        ------
-        InvalidValue
-            If a file does not hold contacts, or does not say how long their impulses acted.
 
         Examples
         --------
@@ -338,11 +313,6 @@ class Solution:
         float
             The duration, in the unit of `t`.
 
-        Raises
-        ------
-        InvalidValue
-            If a file does not hold contacts, or does not say how long their impulses acted.
-
         Examples
         --------
         >>> import jostle as jo
@@ -360,11 +330,6 @@ class Solution:
         -------
         array, shape (k,)
             Smallest gap, where an equality counts as -|g_i|: a negative number is an overlap or a violated equality.
-
-        Raises
-        ------
-        InvalidValue
-            If the solution was read from a file without its problem: the admissible set is not in the file.
 
         Examples
         --------

@@ -38,11 +38,6 @@ class Outlet:
     leaves : callable (q) -> array of bool, shape (n,)
         Which bodies leave after a step, from their positions q, shape (n, d).
 
-    Raises
-    ------
-    InvalidValue
-        During a run, if `leaves` does not return one True or False for each body.
-
     Examples
     --------
     >>> import jostle as jo
@@ -99,11 +94,6 @@ class Source:
         Upper corner of the box.
     number : int
         Number that distinguishes several sources of a run.
-
-    Raises
-    ------
-    InvalidValue
-        If the box is empty, the rate is not positive and finite, or `velocity` is one number for several coordinates.
 
     Examples
     --------

@@ -196,8 +196,6 @@ def solve(
 
     Raises
     ------
-    InvalidValue
-        If an argument is not allowed, or two arguments exclude each other.
     SchemeRefuses
         If the scheme cannot solve the problem; the message names schemes that can.
     InfeasibleStart

@@ -244,7 +244,7 @@ class Vessel(Turns):
         return VesselWall(np.array(self.profile), radii=radii, base=base, axis=axis)
 
     def surrounds(self, x: Array) -> Booleans:
-        """(m,) whether points can be reached from the axis, at their height, without crossing the wall."""
+        # (m,) whether points can be reached from the axis, at their height, without crossing the wall.
         from_base, axis = x - np.array(self.base), np.array(self.axis) / np.linalg.norm(self.axis)
         z = from_base @ axis
         rho = np.linalg.norm(from_base - z[:, None] * axis, axis=1)

@@ -262,7 +262,7 @@ class BehaviourBase(Made):
     kind: str
 
     def build(self) -> Any:
-        """The behaviour as `crowd` takes it."""
+        # The behaviour as `crowd` takes it.
         made_later = isinstance(self.makes, type) and issubclass(self.makes, Behaviour)
         return partial(self.makes, **self.options()) if made_later else self.makes(**self.options())
 

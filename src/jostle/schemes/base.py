@@ -502,8 +502,6 @@ class Scheme:
 
         Raises
         ------
-        InvalidValue
-            If `step` returns a state without its projection or contacts, or moves a body that is not present.
         SchemeRefuses
             If the set moves, or bodies come and go, and the scheme cannot do that.
         NotFinite

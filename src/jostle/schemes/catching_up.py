@@ -53,44 +53,11 @@ class CatchingUp(Scheme):
     solver: Solver = field(default_factory=Automatic)
 
     def projects_positions(self, problem: Sweeping) -> bool:
-        """Whether the residual of a step bounds the overlaps of its q.
-
-        Parameters
-        ----------
-        problem : Sweeping
-            The problem.
-
-        Returns
-        -------
-        bool
-            True: q is a projection onto Q.
-        """
+        # Whether the residual of a step bounds the overlaps of its q.
         return True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
-        """One step: q^{k+1} = P_{Q(t^{k+1})}(q^k + h U(t^k, q^k)).
-
-        Parameters
-        ----------
-        problem : Sweeping
-            The problem of the bodies that are present.
-        state : State
-            The state before the step.
-        h : float
-            Time step.
-
-        Returns
-        -------
-        State
-            The state after the step.
-
-        Raises
-        ------
-        EmptySet
-            If the constraints that are linear in q contradict each other.
-        NotConverged
-            If the projection onto Q(t) does not converge.
-        """
+        # One step: q^{k+1} = P_{Q(t^{k+1})}(q^k + h U(t^k, q^k)).
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)
         try:

@@ -126,11 +126,6 @@ class Gluey(Maury):
         Smallest gamma, at most 0: the glue forgets what exceeds it. -inf is glue that never forgets, 0 is Maury's
         scheme.
 
-    Raises
-    ------
-    InvalidValue
-        If `weakest` is positive, or `samples` is less than 1.
-
     Examples
     --------
     >>> import jostle as jo
@@ -154,39 +149,13 @@ class Gluey(Maury):
             raise InvalidValue(f"weakest must not be positive: gamma lies between it and 0; it is {self.weakest}")
 
     def check(self, problem: Motion) -> None:
-        """Refuse a problem that the scheme cannot solve, such as one with equalities.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem.
-
-        Raises
-        ------
-        SchemeRefuses
-            If the problem needs more than the scheme can do.
-        """
+        # Refuse a problem that the scheme cannot solve, such as one with equalities.
         super().check(problem)
         if EQUALITIES in needs_of(problem):
             raise refusal(type(self).__name__, EQUALITIES, problem)
 
     def step(self, problem: Motion, state: State, h: float) -> State:
-        """One step of Maury's scheme in which glued contacts may pull, p >= gamma^n.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem of the bodies that are present.
-        state : State
-            The state before the step; its memory is the `Glue`.
-        h : float
-            Time step.
-
-        Returns
-        -------
-        State
-            The state after the step.
-        """
+        # One step of Maury's scheme in which glued contacts may pull, p >= gamma^n.
         t, q, u, within = state.t, state.q, state.u, problem.within
         predicted, M = self.predict(problem, t, q, u, h)
 

@@ -42,11 +42,6 @@ class Maury(Scheme):
     samples : int, default 2
         Number of Gauss points of the average force f^n over a step; a constant force is not sampled.
 
-    Raises
-    ------
-    InvalidValue
-        If `samples` is less than 1.
-
     Examples
     --------
     >>> import jostle as jo
@@ -69,22 +64,7 @@ class Maury(Scheme):
             raise InvalidValue(f"samples must be at least 1, not {self.samples}")
 
     def step(self, problem: Motion, state: State, h: float) -> State:
-        """One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem of the bodies that are present.
-        state : State
-            The state before the step.
-        h : float
-            Time step.
-
-        Returns
-        -------
-        State
-            The state after the step.
-        """
+        # One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
         t, q, u = state.t, state.q, state.u
         predicted, M = self.predict(problem, t, q, u, h)
         contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)

@@ -113,28 +113,7 @@ class MoreauJean(Scheme):
     balances: ClassVar[bool] = True
 
     def step(self, problem: Motion, state: State, h: float) -> State:
-        """One step: Moreau's law for the velocities, and positions by their mean.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem of the bodies that are present.
-        state : State
-            The state before the step.
-        h : float
-            Time step.
-
-        Returns
-        -------
-        State
-            The state after the step.
-
-        Raises
-        ------
-        EmptySet
-            If no velocity obeys the law in all contacts: they are squeezed, or their coefficients contradict each
-            other.
-        """
+        # One step: Moreau's law for the velocities, and positions by their mean.
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         if state.memory is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)

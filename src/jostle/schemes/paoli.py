@@ -279,18 +279,6 @@ class Paoli(Scheme):
     implicit: bool = False
 
     def check(self, problem: Motion) -> None:
-        """Refuse a problem that the scheme cannot solve.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem.
-
-        Raises
-        ------
-        SchemeRefuses
-            If the problem needs more than the scheme can do, or `implicit` is True and e > 0.
-        """
         super().check(problem)
         if self.implicit and problem.law.number != 0.0:
             raise SchemeRefuses(
@@ -299,42 +287,11 @@ class Paoli(Scheme):
             )
 
     def projects_positions(self, problem: Motion) -> bool:
-        """Whether the residual of a step bounds the overlaps of its q.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem.
-
-        Returns
-        -------
-        bool
-            True if e = 0: then q itself is projected.
-        """
+        # Whether the residual of a step bounds the overlaps of its q.
         return problem.law.number == 0.0
 
     def step(self, problem: Motion, state: State, h: float) -> State:
-        """One step: (4) for the first one, (5)-(7) for the others.
-
-        Parameters
-        ----------
-        problem : Motion
-            The problem of the bodies that are present.
-        state : State
-            The state before the step.
-        h : float
-            Time step.
-
-        Returns
-        -------
-        State
-            The state after the step.
-
-        Raises
-        ------
-        NoContraction
-            If the fixed point of an implicit force does not contract: h is too large.
-        """
+        # One step: (4) for the first one, (5)-(7) for the others.
         if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
         t, q, u, e, M = state.t, state.q, state.u, problem.law.number, problem.metric(state.q)

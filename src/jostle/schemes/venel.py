@@ -43,22 +43,7 @@ class Venel(Scheme):
     on_devices: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
-        """One step: (22) of Venel 2009, written for the velocity.
-
-        Parameters
-        ----------
-        problem : Sweeping
-            The problem of the bodies that are present.
-        state : State
-            The state before the step.
-        h : float
-            Time step.
-
-        Returns
-        -------
-        State
-            The state after the step.
-        """
+        # One step: (22) of Venel 2009, written for the velocity.
         t, q = state.t, state.q
         wished = problem.velocity(t, q)
         contacts, P = project_velocity(self.solver, problem.within, state, h, wished, problem.metric(q))

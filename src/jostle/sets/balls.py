@@ -62,8 +62,6 @@ class Balls(ConstraintSet):
 
     Raises
     ------
-    InvalidValue
-        If a period is not positive; when the set is used, if q or the radii do not fit.
     UndefinedGradient
         When the set is used, if two balls have the same centre.
 
@@ -87,13 +85,7 @@ class Balls(ConstraintSet):
         self._forget()
 
     def anew(self) -> ConstraintSet:
-        """The same set without its lists of neighbours.
-
-        Returns
-        -------
-        ConstraintSet
-            A copy.
-        """
+        # The same set without its lists of neighbours.
         other = copy(self)
         other._forget()
         return other
@@ -104,30 +96,7 @@ class Balls(ConstraintSet):
         self._periods: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        """The pairs of balls within reach, with their gaps and normals.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array, shape (n, d)
-            Centres of the balls.
-        reach : float or array, shape (n,), default inf
-            Pairs whose gap is larger are left out: one number for all pairs, or one for each ball, of which a pair has
-            the sum.
-
-        Returns
-        -------
-        Contacts
-            One row for each pair.
-
-        Raises
-        ------
-        InvalidValue
-            If q does not fit the radii.
-        UndefinedGradient
-            If two balls have the same centre.
-        """
+        # The pairs of balls within reach, with their gaps and normals.
         x, radii, smallest = self._bodies(t, q)
         n = len(x)
         if n == 0:
@@ -185,20 +154,7 @@ class Balls(ConstraintSet):
         return gap[rows] - (growth[i] + growth[j])
 
     def gap(self, t: float, q: ArrayLike) -> float:
-        """The smallest gap between two balls.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array_like, shape (n, d)
-            Centres of the balls.
-
-        Returns
-        -------
-        float
-            The gap, negative for an overlap; infinite for one ball alone.
-        """
+        # The smallest gap between two balls.
         x, radii, _ = self._bodies(t, np.asarray(q, dtype=float))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
@@ -210,39 +166,11 @@ class Balls(ConstraintSet):
             reach = 4.0 * reach if np.isfinite(reach) else most
 
     def excluding(self, t: float, n: int) -> Array | None:
-        """The radii of the balls, of which no two may overlap.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        n : int
-            Number of balls.
-
-        Returns
-        -------
-        array, shape (n,)
-            The radii.
-        """
+        # The radii of the balls, of which no two may overlap.
         return np.broadcast_to(at(self.radii, t), (n,))
 
     def widths(self, t: float, radii: Array, d: int) -> Array:
-        """The sides of the periodic cell.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        radii : array, shape (n,)
-            Radii of the balls.
-        d : int
-            Dimension of space.
-
-        Returns
-        -------
-        array, shape (d,)
-            The periods; infinite along open axes.
-        """
+        # The sides of the periodic cell.
         period = np.broadcast_to(self.period, (d,))
         return np.where(period >= 2.0 * radii.max(initial=0.0), period, np.inf)  # else a ball would overlap itself
 
@@ -305,11 +233,6 @@ class Line(ConstraintSet):
     upper : float, default inf
         Position of the wall above the last ball; inf: no wall.
 
-    Raises
-    ------
-    InvalidValue
-        If `lower` exceeds `upper`; when the set is used, if q does not fit the radii.
-
     Examples
     --------
     >>> Line([0.5, 0.5, 1.0], lower=-1.0).linearise(0.0, np.array([0.0, 1.0, 3.0])).gap.tolist()
@@ -346,22 +269,7 @@ class Line(ConstraintSet):
         """The radii and the lengths of the rows, if they do not depend on time."""
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        """The gaps between neighbours, and those of the two walls.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array, shape (n,) or (n, 1)
-            Centres of the balls.
-        reach : float, default inf
-            Without effect: all rows are kept.
-
-        Returns
-        -------
-        Contacts
-            The lower wall, the pairs of neighbours and the upper wall.
-        """
+        # The gaps between neighbours, and those of the two walls.
         radii, length = self._known or self._sizes(t)
         if q.size != len(radii):
             raise InvalidValue(f"there are {len(radii)} radii; q has shape {q.shape}")

@@ -383,8 +383,6 @@ class ConstraintSet:
 
         Raises
         ------
-        InvalidValue
-            If a gap differs; the message names the class and the constraint.
         """
         if self.moving is not False or is_of_jostle(self):
             return
@@ -640,39 +638,11 @@ class Free(ConstraintSet):
     convex_gaps, moving, flat, on_devices = True, False, True, True
 
     def overlap(self, t: float, q: Array) -> float:
-        """The deepest overlap, which is 0.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
-
-        Returns
-        -------
-        float
-            0.
-        """
+        # The deepest overlap, which is 0.
         return 0.0
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        """No contacts.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
-        reach : float, default inf
-            Without effect.
-
-        Returns
-        -------
-        Contacts
-            Contacts without rows.
-        """
+        # No contacts.
         nothing = place_of(q).zeros(0)
         pairs = place_of(q).zeros((0, 2), dtype=np.int64)
         return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bending=lambda: nothing)

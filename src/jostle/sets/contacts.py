@@ -176,11 +176,6 @@ class Contacts:
     noise : array, shape (m,)
         Round-off of the gaps.
 
-    Raises
-    ------
-    InvalidValue
-        If `length` or `equal` does not fit the number of rows, or a length is negative.
-
     Examples
     --------
     >>> import jostle as jo

@@ -131,12 +131,6 @@ class Polygons(Walls):
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
         Radii of the discs. None: those of the `Balls` in an intersection; otherwise the bodies are points.
 
-    Raises
-    ------
-    InvalidValue
-        If a polygon has fewer than three corners, no area, or is not convex, or the number of polygons changes with
-        time.
-
     Examples
     --------
     >>> square = [(0, 0), (2, 0), (2, 2), (0, 2)]

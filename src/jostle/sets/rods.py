@@ -37,8 +37,6 @@ class Rods(ConstraintSet):
 
     Raises
     ------
-    InvalidValue
-        If a rod names a body or point that does not exist, or a length is not positive.
     NotFinite
         If a length or a point is NaN or infinite.
     UndefinedGradient
@@ -70,27 +68,7 @@ class Rods(ConstraintSet):
         return f"Rods({len(self.pairs)})"
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        """The gap and the direction of each rod.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array, shape (n, d)
-            Positions of the bodies.
-        reach : float, default inf
-            Without effect: all rods are kept.
-
-        Returns
-        -------
-        Contacts
-            One equality for each rod.
-
-        Raises
-        ------
-        UndefinedGradient
-            If the two ends of a rod have the same place.
-        """
+        # The gap and the direction of each rod.
         apart, distance, length = self._measured(t, q)
         if not distance.min(initial=1.0) > 0.0 and np.isfinite(distance).all():
             raise UndefinedGradient(
@@ -112,38 +90,12 @@ class Rods(ConstraintSet):
         )
 
     def gaps(self, t: float, q: Array) -> Array:
-        """By how much each rod is too long.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array, shape (n, d)
-            Positions of the bodies.
-
-        Returns
-        -------
-        array, shape (m,)
-            Distance of the ends minus the length; negative if they are too close.
-        """
+        # By how much each rod is too long.
         _, distance, length = self._measured(t, q)
         return distance - length
 
     def overlap(self, t: float, q: Array) -> float:
-        """The largest error of a length, as a fraction of the length.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array, shape (n, d)
-            Positions of the bodies.
-
-        Returns
-        -------
-        float
-            The error; 0 if all rods have their lengths.
-        """
+        # The largest error of a length, as a fraction of the length.
         _, distance, length = self._measured(t, q)
         return deepest(-np.abs(distance - length), length)
 

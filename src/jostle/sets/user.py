@@ -101,7 +101,7 @@ class UserSet(ConstraintSet):
         return numbers(value, f"what {self.name} returned at t = {t:g}").ravel()
 
     def moves(self, times: tuple[float, float], q: Array) -> bool:
-        """Whether the gaps differ between two times; an error if they do and the set says that it is at rest."""
+        # Whether the gaps differ between two times; an error if they do and the set says that it is at rest.
         if self.moving is True:
             return True
         now, then = (self.gaps(t, q) for t in times)

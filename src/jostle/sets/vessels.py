@@ -96,7 +96,7 @@ class Revolution(Surfaces):
         return from_wall / distance[:, None], None
 
     def hit(self, after: Revolution, x: Array, y: Array, wall: Integers) -> Booleans:
-        """A stave allows what its part allows: only parts are hit."""
+        # A stave allows what its part allows: only parts are hit.
         part = np.minimum(wall, len(self.parts.start) - 1)
         (_, *here), (_, *there) = self._half_plane(x), after._half_plane(y)
         through = self.parts.hit(after.parts, np.stack(here, axis=1), np.stack(there, axis=1), part)
@@ -183,12 +183,6 @@ class Vessel(Walls):
         The point of the axis that heights are counted from.
     staves : int, default 6
         Number of flat boards for each part that hold a ball near the axis; 0 is enough for a wide vessel.
-
-    Raises
-    ------
-    InvalidValue
-        If the profile is not a polyline of two points or more with radii that are not negative, the axis is zero, or
-        `staves` is negative.
 
     Examples
     --------

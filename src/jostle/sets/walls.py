@@ -331,8 +331,6 @@ class HalfSpace(Walls):
     ------
     UndefinedGradient
         If the normal is zero or not finite.
-    InvalidValue
-        If the offset is not one number.
     NotFinite
         If the offset is NaN or infinite.
 
@@ -401,8 +399,6 @@ class Box(Walls):
 
     Raises
     ------
-    InvalidValue
-        If the box is empty, or a corner is NaN.
     NotFinite
         During a run, if a corner becomes NaN.
 
@@ -432,22 +428,7 @@ class Box(Walls):
         self.names = tuple(words[side] for side in self._sides)
 
     def widths(self, t: float, radii: Array, d: int) -> Array:
-        """The sides of a box that holds balls of given radii, with those of its own bodies taken into account.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        radii : array, shape (n,)
-            Radii of the balls.
-        d : int
-            Dimension of space.
-
-        Returns
-        -------
-        array, shape (d,)
-            The sides; infinite where the box is open.
-        """
+        # The sides of a box that holds balls of given radii, with those of its own bodies taken into account.
         own, _ = self._sizes(t, radii)
         beyond = float((radii - (0.0 if own is None else own)).max(initial=-np.inf))
         return np.broadcast_to(at(self.upper, t) - at(self.lower, t), (d,)) + 2.0 * beyond
@@ -490,8 +471,6 @@ class Outside(Walls):
 
     Raises
     ------
-    InvalidValue
-        If a radius is negative, or the number of obstacles changes with time.
     UndefinedGradient
         When the set is used, if a body is on the centre of an obstacle.
 
@@ -572,11 +551,6 @@ class Inside(Outside):
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
         Radii of the bodies. None: those of the `Balls` in an intersection; otherwise the bodies are points.
 
-    Raises
-    ------
-    InvalidValue
-        If a radius is negative, or the number of containers changes with time.
-
     Examples
     --------
     >>> Inside(centre=[0.0, 0.0], radius=1.0).nearest([3.0, 4.0]).point.round(12).tolist()
@@ -593,19 +567,7 @@ class Inside(Outside):
     curved = True
 
     def crossing(self, step: Step) -> Crossing | None:
-        """A body whose centre a step took out of the container: a point by more than half the container's radius, a
-        body smaller than a tenth of it by more than a tenth.
-
-        Parameters
-        ----------
-        step : Step
-            Times and positions before and after the step.
-
-        Returns
-        -------
-        Crossing or None
-            The body and the container; None if there is none.
-        """
+        # A body whose centre a step took out of the container, a point by more than half the container's radius.
         x, y = (self._bodies(q) for q in step.ends)
         walls, (radii, _) = self._now(step.times[1], y), self._sizes(step.times[1], y)
         assert isinstance(walls, Spheres)
@@ -635,12 +597,6 @@ class Segments(Walls):
         The two end points of each wall.
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
         Radii of the discs. None: those of the `Balls` in an intersection.
-
-    Raises
-    ------
-    InvalidValue
-        If `ends` have another shape, or their number changes with time; when the set is used, if the bodies have no
-        radii.
 
     Examples
     --------

@@ -79,11 +79,6 @@ class Solver:
     name : str
         Name of the solver in ``Projection.solver`` and in the statistics of a run.
 
-    Raises
-    ------
-    InvalidValue
-        If `tol` is not between 0 and 1, `max_iterations` is less than 1, or the name of the class is too long.
-
     Examples
     --------
     >>> import jostle as jo
@@ -151,8 +146,6 @@ class Solver:
         ------
         EmptySet
             If K has no points; the error holds a proof.
-        InvalidValue
-            If the shapes of w, G, mass and guess do not fit.
         NotFinite
             If w or a row of K is NaN or infinite.
         """

@@ -152,12 +152,6 @@ class Budget(GaussSeidel):
         Largest overlap at which the sweeps stop, whatever the impulses are, as a fraction of the smallest radius, from
         0 to 1. 0 stops at `tol` alone.
 
-    Raises
-    ------
-    InvalidValue
-        If `overlap` is not in [0, 1); during a projection, if `overlap` is positive and a constraint has no radius to
-        compare it with.
-
     Examples
     --------
     >>> import jostle as jo, numpy as np

@@ -57,8 +57,6 @@ def project(
         If the answer misses the tolerance; ``error.projection`` holds it.
     EmptySet
         If the set has no points.
-    InvalidValue
-        If `onto` is another kind of object, or shapes do not fit.
 
     Examples
     --------

@@ -121,11 +121,6 @@ def convergence(
     Convergence
         The order, and the differences that it was fitted to.
 
-    Raises
-    ------
-    InvalidValue
-        If `halvings` is less than 2.
-
     Examples
     --------
     >>> import jostle as jo

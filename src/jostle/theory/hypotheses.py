@@ -139,11 +139,6 @@ def hypotheses(
     Report
         One section for each theorem, and the largest time step of each scheme.
 
-    Raises
-    ------
-    InvalidValue
-        If `problem` is neither a problem nor a solution.
-
     Examples
     --------
     >>> import jostle as jo

@@ -304,11 +304,6 @@ def promises(solution: Solution, problem: Motion | Sweeping | None = None) -> Re
     Report
         One line for each check.
 
-    Raises
-    ------
-    InvalidValue
-        If `problem` does not fit the solution, or a file does not hold what a check needs.
-
     Examples
     --------
     >>> import jostle as jo

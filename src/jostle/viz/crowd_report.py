@@ -134,8 +134,6 @@ def report(
 
     Raises
     ------
-    InvalidValue
-        If the floor plan is unknown, the suffix is wrong, or the page does not fit into `most_bytes`.
     WriteFailed
         If the page cannot be written.
 

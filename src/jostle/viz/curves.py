@@ -129,11 +129,6 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     matplotlib Axes
         The Axes with the plot.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no such coordinate.
-
     Examples
     --------
     >>> import matplotlib.pyplot as plt

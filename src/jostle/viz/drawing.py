@@ -366,11 +366,6 @@ def draw(
     matplotlib Axes
         The Axes with the picture.
 
-    Raises
-    ------
-    InvalidValue
-        If the colour is unknown, or the solution does not have what it needs.
-
     Examples
     --------
     >>> import jostle as jo
@@ -418,11 +413,6 @@ def strip(
     -------
     matplotlib Figure
         The figure.
-
-    Raises
-    ------
-    InvalidValue
-        If a time lies outside the run, or the colour is unknown.
 
     Examples
     --------

@@ -53,11 +53,6 @@ def field(
     matplotlib Axes
         The Axes with the picture.
 
-    Raises
-    ------
-    InvalidValue
-        If the values do not fit the cells.
-
     Examples
     --------
     >>> import matplotlib.pyplot as plt

@@ -425,11 +425,6 @@ def plan(
     matplotlib Axes
         The Axes with the picture.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no such frame, the layer is unknown, or the floor plan is unknown.
-
     Examples
     --------
     >>> import jostle as jo
@@ -476,11 +471,6 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     -------
     matplotlib Figure
         The figure.
-
-    Raises
-    ------
-    InvalidValue
-        If a time lies outside the run, or the floor plan is unknown.
 
     Examples
     --------

@@ -135,8 +135,6 @@ def animate(
 
     Raises
     ------
-    InvalidValue
-        If the suffix, the speed or the colour is wrong, or the film would have too many pictures.
     MissingPackage
         If the packages for films are not installed.
     WriteFailed

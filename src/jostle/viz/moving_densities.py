@@ -151,11 +151,6 @@ def density(
     matplotlib Axes
         The Axes with the picture.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no such frame, or the colour is unknown.
-
     Examples
     --------
     >>> import jostle as jo
@@ -208,11 +203,6 @@ def densities(
     matplotlib Figure
         The figure.
 
-    Raises
-    ------
-    InvalidValue
-        If a time lies outside the run, or the colour is unknown.
-
     Examples
     --------
     >>> import jostle as jo
@@ -251,11 +241,6 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     -------
     matplotlib Axes
         The Axes with the plot.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no run.
 
     Examples
     --------

@@ -47,11 +47,6 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     matplotlib Axes
         The Axes with the plot.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no fit.
-
     Examples
     --------
     >>> import matplotlib.pyplot as plt
@@ -102,11 +97,6 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     -------
     matplotlib Axes
         The Axes with the plot.
-
-    Raises
-    ------
-    InvalidValue
-        If the area is unknown and somebody did not leave.
 
     Examples
     --------
@@ -163,11 +153,6 @@ def bifurcation(
     matplotlib Axes
         The Axes with the plot.
 
-    Raises
-    ------
-    InvalidValue
-        If there are not as many lists of values as parameters.
-
     Examples
     --------
     >>> import matplotlib.pyplot as plt
@@ -219,11 +204,6 @@ def basins(
     -------
     matplotlib Axes
         The Axes with the picture.
-
-    Raises
-    ------
-    InvalidValue
-        If the labels are not whole numbers in rows and columns, or the grid is empty.
 
     Examples
     --------
@@ -292,11 +272,6 @@ def quantile_band(
     matplotlib Axes
         The Axes with the plot.
 
-    Raises
-    ------
-    InvalidValue
-        If there are no curves, or they do not fit t.
-
     Examples
     --------
     >>> import matplotlib.pyplot as plt
@@ -348,11 +323,6 @@ def mean_curve(
     -------
     matplotlib Axes
         The Axes with the plot.
-
-    Raises
-    ------
-    InvalidValue
-        If there are no samples, fewer than two values at an x, or infinite values.
 
     Examples
     --------

@@ -236,11 +236,6 @@ def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | Non
     Server
         The running server.
 
-    Raises
-    ------
-    InvalidValue
-        If a quantity does not fit the bodies.
-
     Examples
     --------
     >>> import jostle as jo

@@ -167,8 +167,6 @@ def page(
 
     Raises
     ------
-    InvalidValue
-        If the suffix is wrong, a quantity does not fit the bodies, or not even one frame fits into `most_bytes`.
     WriteFailed
         If the page cannot be written.
 

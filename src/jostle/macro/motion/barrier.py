@@ -40,11 +40,6 @@ class Barrier(Splitting):
     gamma : float, default 2.0
         Exponent of the pressure, at least 1.
 
-    Raises
-    ------
-    InvalidValue
-        If gamma is less than 1.
-
     Examples
     --------
     >>> import jostle as jo
@@ -67,18 +62,6 @@ class Barrier(Splitting):
             raise InvalidValue(f"gamma must be at least 1, not {self.gamma}")
 
     def check(self, problem: Crowd | Flow) -> None:
-        """Refuse problems that the scheme cannot solve.
-
-        Parameters
-        ----------
-        problem : Crowd or Flow
-            The problem.
-
-        Raises
-        ------
-        SchemeRefuses
-            If the problem is a crowd, its restitution coefficient is positive, or its density reaches one at the start.
-        """
         super().check(problem)
         most = float(np.max(problem.density))
         if most > 1.0 - MIN_ROOM:
@@ -88,27 +71,5 @@ class Barrier(Splitting):
             )
 
     def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
-        """Find the potential of the barrier for the new density, by Newton's method.
-
-        Parameters
-        ----------
-        problem : Crowd or Flow
-            The problem.
-        state : State
-            The state at the beginning of the step.
-        arrived : array, shape (nx, ny)
-            Density after free motion.
-        h : float
-            Length of the step.
-
-        Returns
-        -------
-        Spread
-            The potential and the number of solver iterations.
-
-        Raises
-        ------
-        NotConverged
-            If Newton's method misses the tolerance.
-        """
+        # Find the potential of the barrier for the new density, by Newton's method.
         return barrier(problem.domain, arrived, self.eps * (h / problem.grid.h) ** 2, self.gamma, self.tol)

@@ -35,7 +35,7 @@ class CheckpointsOfDensity(Checkpoints):
         super().__init__(checkpoint, problem, scheme, grid, free, things)
 
     def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
-        """The desired velocity of a crowd, which does not depend on the state."""
+        # The desired velocity of a crowd, which does not depend on the state.
         problem = self.problem
         if isinstance(problem, Flow) or isinstance(problem.velocity, Velocity):
             return {}

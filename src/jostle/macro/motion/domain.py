@@ -52,11 +52,6 @@ class Passage:
     shares : array, shape (m, k)
         Fraction of each cell of the start that leads to each cell of the end.
 
-    Raises
-    ------
-    InvalidValue
-        If `outward` is zero, or the indices are not whole numbers or repeat a cell.
-
     Examples
     --------
     >>> import jostle as jo

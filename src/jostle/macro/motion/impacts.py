@@ -57,11 +57,6 @@ class Impacts(Scheme):
         The impact law in full cells; lattices are aligned with the axes of the grid. Walls and closed sides are rough
         for the triangular lattice, and take momentum along them; see `Triangular`.
 
-    Raises
-    ------
-    InvalidValue
-        If the structure is unknown.
-
     Examples
     --------
     >>> import jostle as jo
@@ -86,29 +81,7 @@ class Impacts(Scheme):
             raise InvalidValue(f"structure must be one of {', '.join(known)}, not {self.structure!r}")
 
     def step(self, problem: Flow, state: State, u: Faces, h: float) -> State:
-        """Advance the density by one step that is short enough; `advance` cuts longer steps.
-
-        Parameters
-        ----------
-        problem : Flow
-            The problem.
-        state : State
-            The state at the beginning of the step.
-        u : tuple of array
-            Velocities of free motion on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
-        h : float
-            Length of the step.
-
-        Returns
-        -------
-        State
-            The state at the end of the step.
-
-        Raises
-        ------
-        NotConverged
-            If the pressure misses its tolerance.
-        """
+        # Advance the density by one step that is short enough; `advance` cuts longer steps.
         domain = problem.domain
         free = flux(domain, state.density, u, h)
         arrived = state.density - domain.divergence(free)

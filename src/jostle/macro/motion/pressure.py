@@ -212,8 +212,6 @@ def obstacle_step(
 
     Raises
     ------
-    InvalidValue
-        If a density is negative or inside a wall, or a part of the grid without an exit cannot hold its mass.
     NotConverged
         If the density misses the tolerance.
 

@@ -107,11 +107,6 @@ class Crowd:
     places : array, shape (n, 2)
         Centres of the cells in which people can be.
 
-    Raises
-    ------
-    InvalidValue
-        If a density is not between 0 and 1, or lies in a wall, in an exit or where no exit can be reached.
-
     Examples
     --------
     >>> import jostle as jo
@@ -183,8 +178,6 @@ class Crowd:
 
         Raises
         ------
-        InvalidValue
-            If the function returns an array of the wrong shape.
         NotFinite
             If the function returns nan or infinity.
         """
@@ -234,12 +227,6 @@ class Flow:
     ----------
     mass : float
         Mass at the start: the sum of the density times the area of a cell.
-
-    Raises
-    ------
-    InvalidValue
-        If a density is not between 0 and 1, or lies in a wall, in an exit or where no exit can be reached; if the
-        velocity belongs to another grid, or the law has more than one coefficient.
 
     Examples
     --------

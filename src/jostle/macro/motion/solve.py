@@ -76,9 +76,6 @@ def solve(
 
     Raises
     ------
-    InvalidValue
-        If an argument is wrong, a step would be cut into more than 10 000 parts, or `resume` is used without a
-        checkpoint or with the checkpoint of another run.
     SchemeRefuses
         If the scheme cannot solve the problem.
     NotConverged

@@ -133,29 +133,7 @@ class Splitting(Scheme):
     """
 
     def step(self, problem: Crowd | Flow, state: State, u: Faces, h: float) -> State:
-        """Advance the density by one step that is short enough; `advance` cuts longer steps.
-
-        Parameters
-        ----------
-        problem : Crowd or Flow
-            The problem.
-        state : State
-            The state at the beginning of the step.
-        u : tuple of array
-            Velocities of free motion on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
-        h : float
-            Length of the step.
-
-        Returns
-        -------
-        State
-            The state at the end of the step.
-
-        Raises
-        ------
-        NotConverged
-            If the pressure misses its tolerance.
-        """
+        # Advance the density by one step that is short enough; `advance` cuts longer steps.
         domain, side = problem.domain, problem.grid.h
         free = flux(domain, state.density, u, h)
         arrived = state.density - domain.divergence(free)

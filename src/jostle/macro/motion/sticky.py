@@ -257,11 +257,6 @@ class StickyBlocks:
     sticks : bool
         True if no contact ever opens.
 
-    Raises
-    ------
-    InvalidValue
-        If blocks overlap each other or a wall, or a length is not positive.
-
     Examples
     --------
     >>> blocks = StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1])

@@ -284,8 +284,6 @@ def wasserstein_projection(
 
     Raises
     ------
-    InvalidValue
-        If a density is negative, the mass does not fit, or the projected density reaches an open side of the grid.
     NotConverged
         If the duality gap exceeds its tolerance.
 
