@@ -567,7 +567,8 @@ class Inside(Outside):
     curved = True
 
     def crossing(self, step: Step) -> Crossing | None:
-        # A body whose centre a step took out of the container, a point by more than half the container's radius.
+        # A body whose centre a step took out of the container, a point by more than half the container's radius,
+        # a body smaller than a tenth of it by more than a tenth.
         x, y = (self._bodies(q) for q in step.ends)
         walls, (radii, _) = self._now(step.times[1], y), self._sizes(step.times[1], y)
         assert isinstance(walls, Spheres)
