@@ -28,24 +28,24 @@ TIGHTER = {"primal_tol": 1e-9}
 """Settings of daqp beside its defaults, of which primal_tol is 1e-6."""
 
 
-def rack(side: int, spread: float = 0.0, seed: int = 0) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
+def rack(side: int, spread: float = 0.0, seed: int = 0) -> tuple[np.ndarray, jo.convex.Polyhedron, np.ndarray]:
     """A square rack of discs that touch, in a box; masses from 10^-spread to 10^spread."""
     random = np.random.default_rng([side, seed])
     x, y = (axis.ravel() for axis in np.meshgrid(np.arange(side), np.arange(side), indexing="ij"))
     q = np.stack([x, y], axis=1).astype(float)
     within = jo.Balls(np.full(len(q), 0.5)) & jo.Box([-0.5, -0.5], [side - 0.5, side - 0.5], radii=0.5)
     K = within.linearise(0.0, q, 1e-6).velocities(0.01)
-    K = jo.Polyhedron(K.G.toarray(), K.c, length=1.0)
+    K = jo.convex.Polyhedron(K.G.toarray(), K.c, length=1.0)
     return random.normal(size=q.shape) - [0.0, 1.0], K, 10.0 ** random.uniform(-spread, spread, len(q))
 
 
-def by_kernel(w: np.ndarray, K: jo.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray]:
+def by_kernel(w: np.ndarray, K: jo.convex.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray]:
     """What `ActiveSet` calls."""
     u, p, _, _ = cpu.project_dense(K.G.toarray(), K.c, w.ravel(), M.root, ROUND_OFF, K.noise, 1e-10 * K.length, 10_000)
     return u, p
 
 
-def scaled(w: np.ndarray, K: jo.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def scaled(w: np.ndarray, K: jo.convex.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A, s and the lengths of rows: the projection is that of 0 on {s + A x >= 0}, for M^(1/2) (u - w) = x."""
     G = K.G.toarray()
     A = M.whiten(G)
@@ -58,13 +58,13 @@ def solved(A: np.ndarray, s: np.ndarray, **settings: float) -> Any:
     return daqp.solve(np.eye(n), np.zeros(n), -A, s, np.full(len(s), -1e30), **settings)
 
 
-def by_daqp(w: np.ndarray, K: jo.Polyhedron, M: Metric, **settings: float) -> tuple[np.ndarray, np.ndarray, int]:
+def by_daqp(w: np.ndarray, K: jo.convex.Polyhedron, M: Metric, **settings: float) -> tuple[np.ndarray, np.ndarray, int]:
     A, s, unit = scaled(w, K, M)
     x, _, flag, info = solved(A, s, **settings)
     return w.ravel() + M.unwhiten(x), np.maximum(info["lam"], 0.0) / unit, flag
 
 
-def compared(name: str, w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray, seconds: float) -> dict[str, Any]:
+def compared(name: str, w: np.ndarray, K: jo.convex.Polyhedron, mass: np.ndarray, seconds: float) -> dict[str, Any]:
     M = metric(mass, w.shape)
     u, p = by_kernel(w, K, M)
     v, lam, flag = by_daqp(w, K, M)
@@ -104,7 +104,7 @@ def empty_sets(count: int) -> dict[str, int]:
         G = np.vstack([G[:-1], -(weights @ G[:-1])])
         c = random.normal(size=m)
         c[-1] = -(weights @ c[:-1]) - 10.0 ** random.uniform(-8, 0)
-        K, w = jo.Polyhedron(G, c, length=1.0), random.normal(size=n)
+        K, w = jo.convex.Polyhedron(G, c, length=1.0), random.normal(size=n)
         try:
             jo.ActiveSet().project(w, K)
         except EmptySet as error:

@@ -27,7 +27,7 @@ COUNTS: dict[tuple[str, int], tuple[int, ...]] = {
 BUDGET = jo.Budget(max_iterations=80)
 
 
-def instance(kind: str, n: int) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
+def instance(kind: str, n: int) -> tuple[np.ndarray, jo.convex.Polyhedron, np.ndarray]:
     """(w, K_h, masses) of one step."""
     KEPT.mkdir(exist_ok=True)
     path = KEPT / f"{kind.replace(' ', '_')}_{n}.npz"
@@ -36,8 +36,8 @@ def instance(kind: str, n: int) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
         np.savez(path, **made)
     kept = np.load(path)
     places = kept["places"]
-    G = jo.Pairs(kept["i"], kept["j"], kept["normal"], len(places), places)
-    return kept["w"], jo.Polyhedron(G, kept["c"], length=kept["length"], noise=kept["noise"]), kept["mass"]
+    G = jo.convex.Pairs(kept["i"], kept["j"], kept["normal"], len(places), places)
+    return kept["w"], jo.convex.Polyhedron(G, kept["c"], length=kept["length"], noise=kept["noise"]), kept["mass"]
 
 
 def pile(counts: tuple[int, ...]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def crowd(counts: tuple[int, ...]) -> dict[str, Any]:
 def _cut(within: Any, t: float, q: np.ndarray, h: float, w: np.ndarray, mass: np.ndarray) -> dict[str, Any]:
     """The arrays of K_h(t, q), gaps that the budget left negative set to zero."""
     contacts = within.linearise(t, q, 0.3)
-    K = jo.Polyhedron(contacts.G, np.maximum(contacts.gap, 0.0) / h, length=contacts.length / h)
+    K = jo.convex.Polyhedron(contacts.G, np.maximum(contacts.gap, 0.0) / h, length=contacts.length / h)
     G = K.G
     return {
         "i": G.i, "j": G.j, "normal": G.normal, "places": q, "c": K.c, "w": w, "mass": mass,

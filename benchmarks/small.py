@@ -101,19 +101,19 @@ def running(seconds: float) -> tuple[dict[str, float], dict[str, float]]:
     return times, calls
 
 
-def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
+def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.convex.Polyhedron, np.ndarray]:
     """Velocities, K_h and masses of a random cluster of discs with so many contacts, two to a disc."""
     random = np.random.default_rng(seed)
     n = max(rows // 2, 2) + 1
     i = random.integers(0, n, rows)
     j = (i + random.integers(1, n, rows)) % n
     angle = random.uniform(0.0, 2.0 * np.pi, rows)
-    G = jo.Pairs(i, j, np.stack([np.cos(angle), np.sin(angle)], axis=1), n)
-    K = jo.Polyhedron(G.toarray(), random.uniform(0.0, 0.1, rows), length=1.0)
+    G = jo.convex.Pairs(i, j, np.stack([np.cos(angle), np.sin(angle)], axis=1), n)
+    K = jo.convex.Polyhedron(G.toarray(), random.uniform(0.0, 0.1, rows), length=1.0)
     return random.normal(size=(n, 2)), K, random.uniform(1.0, 2.0, n)
 
 
-def clarabel_solver(w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray) -> Callable[[], np.ndarray]:
+def clarabel_solver(w: np.ndarray, K: jo.convex.Polyhedron, mass: np.ndarray) -> Callable[[], np.ndarray]:
     import clarabel
     from scipy.sparse import csc_matrix, diags
 
@@ -130,7 +130,7 @@ def clarabel_solver(w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray) -> Callab
     return call
 
 
-def osqp_solver(w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray) -> Callable[[], np.ndarray]:
+def osqp_solver(w: np.ndarray, K: jo.convex.Polyhedron, mass: np.ndarray) -> Callable[[], np.ndarray]:
     import osqp
     from scipy.sparse import csc_matrix, diags
 

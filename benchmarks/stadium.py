@@ -60,7 +60,7 @@ class Counting:
         self.steps = self.person_steps = self.out = 0
         self.empty, self.told, self.t = False, -np.inf, 0.0
 
-    def __call__(self, state: jo.State) -> bool:
+    def __call__(self, state: jo.schemes.State) -> bool:
         here = self.n if state.presence is None else int(np.count_nonzero(state.presence.here))
         self.steps, self.person_steps = self.steps + 1, self.person_steps + here
         self.out, self.t = self.n - here, state.t

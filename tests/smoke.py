@@ -46,7 +46,7 @@ def without_extras() -> None:
     ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -9.81], within=jo.HalfSpace(normal=[0, 1]), law=jo.Restitution(0.8))
     sol = jo.solve(ball, jo.Paoli(), t=2.0, h=1e-3)
     assert len(sol.impacts()) == 3
-    nearest = jo.project([-1.0, -2.0], jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])).point
+    nearest = jo.project([-1.0, -2.0], jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])).point
     assert abs(nearest).max() < 1e-12
     command = Path(sysconfig.get_path("scripts")) / "jostle"
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout

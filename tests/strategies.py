@@ -25,7 +25,7 @@ class Cluster(NamedTuple):
     radii: np.ndarray
     G: np.ndarray
     """(m, 2 n) the rows of the contacts, dense: -normal at i, +normal at j."""
-    cone: jo.Cone
+    cone: jo.convex.Cone
     """The same contacts as pairs."""
 
 
@@ -41,8 +41,8 @@ class Case(NamedTuple):
     """A point of K, known by construction."""
 
     @property
-    def K(self) -> jo.Polyhedron:
-        return jo.Polyhedron(self.G, self.c)
+    def K(self) -> jo.convex.Polyhedron:
+        return jo.convex.Polyhedron(self.G, self.c)
 
 
 def cluster(q: np.ndarray, radii: np.ndarray) -> Cluster:
@@ -55,7 +55,7 @@ def cluster(q: np.ndarray, radii: np.ndarray) -> Cluster:
     G = np.zeros((len(i), *q.shape))
     rows = np.arange(len(i))
     G[rows, i], G[rows, j] = -normal, normal
-    return Cluster(q, radii, G.reshape(len(i), q.size), jo.Cone(jo.Pairs(i, j, normal, len(q))))
+    return Cluster(q, radii, G.reshape(len(i), q.size), jo.convex.Cone(jo.convex.Pairs(i, j, normal, len(q))))
 
 
 def generators() -> st.SearchStrategy[np.random.Generator]:

@@ -30,11 +30,11 @@ def saturated():
 
 BALLS = {"q0": numbers(*PLACES), "mass": numbers(1, 2, 3)}
 MADE = {
-    jo.Polyhedron: {
+    jo.convex.Polyhedron: {
         "G": np.eye(2), "c": numbers(1, 1), "length": numbers(1, 1), "noise": numbers(0, 0),
         "equal": np.array([True, False]),
     },
-    jo.Cone: {"G": np.eye(2)},
+    jo.convex.Cone: {"G": np.eye(2)},
     jo.HalfSpace: {"normal": numbers(0, 1), "offset": numbers(0.5), "radii": numbers(1, 1)},
     jo.Box: {"lower": numbers(0, 0), "upper": numbers(1, 1), "radii": numbers(0.1, 0.1)},
     jo.Outside: {"centre": numbers(0, 0), "radius": numbers(1), "radii": numbers(1, 1)},
@@ -137,7 +137,7 @@ def test_no_array_of_the_caller_is_kept(make):
 
 def test_an_array_that_is_kept_is_found():
     c = np.ones(1)
-    assert [path for path, inside in arrays_in(jo.Pairs(np.zeros(1, int), c.astype(int), c[:, None], 2))] == [
+    assert [path for path, inside in arrays_in(jo.convex.Pairs(np.zeros(1, int), c.astype(int), c[:, None], 2))] == [
         ".i", ".j", ".normal",
     ]  # fmt: skip
     assert any(inside is c for _, inside in arrays_in({"a": [lambda: c]}))
@@ -145,7 +145,7 @@ def test_an_array_that_is_kept_is_found():
 
 def test_a_polyhedron_and_a_pickled_problem_are_what_was_given():
     c, force = np.array([-1.0]), np.array([0.0, -1.0])
-    K, problem = jo.Polyhedron([[1.0]], c), jo.Motion(q0=[0.0, 0.0], force=force)
+    K, problem = jo.convex.Polyhedron([[1.0]], c), jo.Motion(q0=[0.0, 0.0], force=force)
     c[:], force[:] = 7.0, 7.0
     assert K.slack([3.0]).tolist() == [2.0]
     for one in (problem, pickle.loads(pickle.dumps(problem))):

@@ -234,12 +234,12 @@ def test_a_uniform_velocity_of_walls_and_bodies_shifts_the_solution(seed, V):
 def test_walls_that_squeeze_a_ball_are_named():
     jaws = jo.Box(lambda t: t, lambda t: 1.0 - t)
     ball = jo.Motion(q0=[0.5], within=jaws, law=jo.Restitution(0.5))
-    with pytest.raises(jo.EmptySet, match=r"wall q\[0\] >= lower.*they are squeezed"):
+    with pytest.raises(jo.errors.EmptySet, match=r"wall q\[0\] >= lower.*they are squeezed"):
         jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.01)
 
 
 def test_paoli_still_refuses_what_moves_and_names_the_scheme_that_does_not():
-    with pytest.raises(jo.SchemeRefuses, match="Paoli needs a set that does not move; use MoreauJean"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="Paoli needs a set that does not move; use MoreauJean"):
         jo.solve(on_a_table(1.0, 0.8), jo.Paoli(), t=1.0, h=0.01)
 
 

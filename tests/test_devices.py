@@ -244,7 +244,7 @@ def test_errors_are_those_of_the_cpu_and_carry_arrays_of_numpy(scene):
     assert str(errors[0]) == str(errors[1])
     if scene is not overlapping:
         assert_same(errors[0].solution, errors[1].solution)
-    if isinstance(errors[1], jo.EmptySet):
+    if isinstance(errors[1], jo.errors.EmptySet):
         assert type(errors[1].rows) is type(errors[1].weights) is np.ndarray
 
 
@@ -285,7 +285,7 @@ def above(t, q):
 )  # fmt: skip
 def test_what_does_not_run_on_a_device_is_refused_by_name(problem, scheme, words, monkeypatch):
     monkeypatch.setattr(jo.Scheme, "start", lambda *args: pytest.fail("something was computed"))
-    with pytest.raises(jo.DeviceUnavailable) as raised:
+    with pytest.raises(jo.errors.DeviceUnavailable) as raised:
         jo.solve(problem(2), scheme, t=1.0, h=0.1, device="cuda")
     assert words in str(raised.value)
 
@@ -294,7 +294,7 @@ def test_a_solver_of_ones_own_is_refused_unless_it_says_what_it_needs():
     class Mine(jo.GaussSeidel):
         kernels = jo.Solver.kernels
 
-    with pytest.raises(jo.DeviceUnavailable, match="Mine has no kernels for cuda"):
+    with pytest.raises(jo.errors.DeviceUnavailable, match="Mine has no kernels for cuda"):
         jo.solve(pile(2), jo.Maury(solver=Mine()), t=1.0, h=0.1, device="cuda")
 
 
@@ -318,7 +318,9 @@ def test_without_cupy_the_error_says_what_to_install(monkeypatch):
     from jostle.kernels import devices
 
     monkeypatch.setitem(devices.ARRAYS, "cuda", "a_module_that_is_not_there")
-    with pytest.raises(jo.DeviceUnavailable, match=r"device 'cuda' needs CuPy.*pip install 'jostle\[gpu\]'.*driver"):
+    with pytest.raises(
+        jo.errors.DeviceUnavailable, match=r"device 'cuda' needs CuPy.*pip install 'jostle\[gpu\]'.*driver"
+    ):
         jo.solve(pile(2), jo.Maury(), t=1.0, h=0.1, device="cuda")
 
 
@@ -330,18 +332,18 @@ def test_without_a_gpu_the_error_says_what_is_needed(count, monkeypatch):
         return count
 
     monkeypatch.setattr(pretended_device.cuda.runtime, "getDeviceCount", gpus)
-    with pytest.raises(jo.DeviceUnavailable, match=r"device 'cuda' cannot be used.*NVIDIA GPU"):
+    with pytest.raises(jo.errors.DeviceUnavailable, match=r"device 'cuda' cannot be used.*NVIDIA GPU"):
         jo.solve(pile(2), jo.Maury(), t=1.0, h=0.1, device="cuda")
 
 
 def test_an_unknown_device_is_refused_with_those_that_there_are():
-    with pytest.raises(jo.DeviceUnavailable, match="device 'tpu' is not supported; use 'cpu' or 'cuda'"):
+    with pytest.raises(jo.errors.DeviceUnavailable, match="device 'tpu' is not supported; use 'cpu' or 'cuda'"):
         jo.solve(pile(2), jo.Maury(), t=1.0, h=0.1, device="tpu")
 
 
 def test_space_of_four_dimensions_is_refused():
     problem = jo.Motion(q0=np.eye(4) * 9.0, within=jo.Balls(np.ones(4)))
-    with pytest.raises(jo.DeviceUnavailable, match="at most 3 dimensions, not 4"):
+    with pytest.raises(jo.errors.DeviceUnavailable, match="at most 3 dimensions, not 4"):
         jo.solve(problem, jo.Maury(), t=0.1, h=0.1, device="cuda")
 
 

@@ -94,14 +94,14 @@ def test_radii_that_grow_do_work():
 
 
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli(), jo.Maury()], ids=["MoreauJean", "Paoli", "Maury"])
-@pytest.mark.filterwarnings("ignore::jostle.EnergyDrift")
+@pytest.mark.filterwarnings("ignore::jostle.errors.EnergyDrift")
 def test_the_error_of_the_balance_is_of_order_one_and_of_order_two_with_moreau_jean(scheme):
     problem = spring(0.0) if isinstance(scheme, jo.Maury) else spring(1.0)
     errors = [np.abs(jo.solve(problem, scheme, t=4.0, h=h).energy_balance().error).max() for h in (0.02, 0.01, 0.005)]
     np.testing.assert_allclose(by_two(errors), 4.0 if isinstance(scheme, jo.MoreauJean) else 2.0, rtol=0.15)
 
 
-@pytest.mark.filterwarnings("ignore::jostle.EnergyDrift")
+@pytest.mark.filterwarnings("ignore::jostle.errors.EnergyDrift")
 def test_a_potential_and_the_work_along_the_way_agree_where_the_force_is_linear():
     """The trapezoidal rule is exact then."""
     for h in (0.04, 0.02):
@@ -120,7 +120,7 @@ def test_a_potential_that_is_not_that_of_the_force_is_refused():
             asked()
     beyond = spring(0.5, potential=lambda q: float(q @ q / 2.0) if q[0] < 0.5 else np.nan)
     sol = jo.solve(beyond, jo.Paoli(), t=1.0, h=0.01)
-    with pytest.raises(jo.NotFinite, match=r"what potential\(q\) returned"):
+    with pytest.raises(jo.errors.NotFinite, match=r"what potential\(q\) returned"):
         sol.energy()
     with pytest.raises(jo.InvalidValue, match="potential must be a function"):
         spring(potential=3.0)
@@ -130,7 +130,7 @@ def test_a_potential_that_is_not_that_of_the_force_is_refused():
 
 def test_energy_that_changes_though_e_is_one_is_a_warning():
     with pytest.warns(
-        jo.EnergyDrift, match=r"changed it by .*% of the largest .* between them.*a quarter of the error"
+        jo.errors.EnergyDrift, match=r"changed it by .*% of the largest .* between them.*a quarter of the error"
     ):
         jo.solve(spring(), jo.MoreauJean(), t=6.0, h=0.5).energy_balance()
     with warnings.catch_warnings():
@@ -141,7 +141,7 @@ def test_energy_that_changes_though_e_is_one_is_a_warning():
     oblique = jo.Motion(
         q0=[[0.0, 0.0], [1.3, 0.7]], v0=[[1.0, 0.0], [0.0, 0.0]], within=jo.Balls([0.5, 0.5]), law=jo.Restitution(1.0)
     )
-    with pytest.warns(jo.EnergyDrift, match="at impacts.*MoreauJean loses nothing"):
+    with pytest.warns(jo.errors.EnergyDrift, match="at impacts.*MoreauJean loses nothing"):
         jo.solve(oblique, jo.Paoli(), t=2.0, h=0.1).energy_balance()
 
 

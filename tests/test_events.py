@@ -398,14 +398,14 @@ def test_a_velocity_out_of_the_set_is_an_impact_at_the_start():
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(changes, words):
-    with pytest.raises(jo.SchemeRefuses, match=words):
+    with pytest.raises(jo.errors.SchemeRefuses, match=words):
         jo.solve_by_events(bouncing(0.5, **{"force": 0.0, **changes}), t=1.0)
 
 
 def test_errors_name_the_cause_and_keep_the_motion_until_then():
     with pytest.raises(jo.InfeasibleStart, match="body 0"):
         jo.solve_by_events(bouncing(0.5, q0=[-0.1]), t=1.0)
-    with pytest.raises(jo.UnresolvedEvent, match="more than 3 events") as caught:
+    with pytest.raises(jo.errors.UnresolvedEvent, match="more than 3 events") as caught:
         jo.solve_by_events(bouncing(0.5), t=2.0, max_events=3)
     assert len(caught.value.solution.events) == 2  # the first event is the start
     assert caught.value.solution.status == "failed"
@@ -419,7 +419,7 @@ def test_balls_that_would_roll_over_each_other_are_an_error():
     within = jo.Balls([0.5, 0.5]) & jo.HalfSpace([0.0, 1.0])
     q0 = [[0.0, 0.5], [0.3, 3.0]]
     pile = jo.Motion(q0=q0, force=[0.0, -G], mass=[100.0, 1.0], within=within)
-    with pytest.raises(jo.UnresolvedEvent, match="balls 0 and 1 stay in contact and move along each other"):
+    with pytest.raises(jo.errors.UnresolvedEvent, match="balls 0 and 1 stay in contact and move along each other"):
         jo.solve_by_events(pile, t=3.0)
 
 
@@ -429,7 +429,7 @@ def test_a_ball_that_passes_fast_enough_leaves_although_a_force_pulls_it_back():
     sol = jo.solve_by_events(jo.Motion(q0=q0, v0=v0, force=force, within=jo.Balls([1.0, 1.0])), t=0.5)
     np.testing.assert_allclose(sol.q(0.5), [[0.0, 0.0], [2.0 - 0.15 * 0.25, 0.5]], rtol=1e-15)
     held = jo.Motion(q0=q0, v0=v0, force=np.multiply(2.0, force), within=jo.Balls([1.0, 1.0]))
-    with pytest.raises(jo.UnresolvedEvent, match="not parabolas") as caught:
+    with pytest.raises(jo.errors.UnresolvedEvent, match="not parabolas") as caught:
         jo.solve_by_events(held, t=0.5)
     np.testing.assert_array_equal(caught.value.solution.q(0.0), q0)
 

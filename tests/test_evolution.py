@@ -442,9 +442,9 @@ def test_a_run_that_did_not_converge_does_not_say_that_it_stopped_well():
 
 @pytest.mark.parametrize("device", ["gpu", "", "CPU"])
 def test_another_device_is_refused(device):
-    with pytest.raises(jo.DeviceUnavailable, match=f"device '{device}' is not supported"):
+    with pytest.raises(jo.errors.DeviceUnavailable, match=f"device '{device}' is not supported"):
         jo.solve(falling(), jo.Maury(), t=1.0, h=0.1, device=device)
-    assert issubclass(jo.DeviceUnavailable, RuntimeError)
+    assert issubclass(jo.errors.DeviceUnavailable, RuntimeError)
 
 
 class Mine(Exception):
@@ -497,7 +497,7 @@ def test_what_is_not_finite_stops_the_run_at_its_step(scheme, value):
 
     problem = jo.Motion(q0=[0.0, 1.0], force=field) if type(scheme) in map(type, MOTION_SCHEMES) else None
     problem = problem or jo.Sweeping(q0=[0.0, 1.0], velocity=field)
-    with pytest.raises(jo.NotFinite, match=r"(force|velocity) is (nan|inf) at index \(1,\)") as caught:
+    with pytest.raises(jo.errors.NotFinite, match=r"(force|velocity) is (nan|inf) at index \(1,\)") as caught:
         jo.solve(problem, scheme, t=1.0, h=0.1)
     assert caught.value.step in (3, 4)
     assert caught.value.time == pytest.approx(0.1 * caught.value.step)
@@ -512,14 +512,14 @@ def test_a_number_for_q_is_enough_and_its_errors_too():
     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
     assert sol.q.shape == (101,)
     assert sol.q[-1] == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(jo.NotFinite, match="force is nan"):
+    with pytest.raises(jo.errors.NotFinite, match="force is nan"):
         jo.solve(jo.Motion(q0=1.0, force=lambda t, q: np.nan), jo.Maury(), t=1.0, h=0.1)
 
 
 def test_closing_walls_keep_what_was_computed_before():
     """P17: four growing balls in a box of length 10 jam at t = 3.75; the error comes at 3.8 and names the walls."""
     row = jo.Motion(q0=[1.0, 2.2, 5.0, 8.0], within=jo.Line(lambda t: np.full(4, 0.5 + 0.2 * t), lower=0.0, upper=10.0))
-    with pytest.raises(jo.EmptySet, match=r"^step 38 \(t = 3\.8\): .*lower wall.*upper wall") as caught:
+    with pytest.raises(jo.errors.EmptySet, match=r"^step 38 \(t = 3\.8\): .*lower wall.*upper wall") as caught:
         jo.solve(row, jo.Maury(), t=5.0, h=0.1)
     sol = caught.value.solution
     assert sol.t[-1] == pytest.approx(3.7)
@@ -612,7 +612,7 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
     swelling = jo.Motion(q0=[[1.0], [5.0]], within=jo.Balls(lambda t: np.full(2, 1.0 + t)) & jo.Box([0.0], [6.0]))
 
     class NoRoom:
-        ended_by = jo.EmptySet
+        ended_by = jo.errors.EmptySet
 
         def __call__(self, state):
             return False
@@ -624,5 +624,5 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
         swelling, jo.Maury(), t=1.0, h=0.1, every=3, until=NoRoom(), output=output, checkpoint=where, resume=True
     )
     assert again.t.tolist() == sol.t.tolist()
-    with pytest.raises(jo.EmptySet):
+    with pytest.raises(jo.errors.EmptySet):
         jo.solve(swelling, jo.Maury(), t=1.0, h=0.1)

@@ -634,9 +634,9 @@ def test_impacts_name_the_bodies_by_the_numbers_they_always_had():
 
 def test_schemes_that_project_everybody_together_refuse_by_name():
     within, q0 = jo.Balls([0.5, 0.5]), [[0.0, 0.0], [3.0, 0.0]]
-    with pytest.raises(jo.SchemeRefuses, match=r"Paoli .*use Maury or MoreauJean$"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"Paoli .*use Maury or MoreauJean$"):
         jo.solve(jo.Motion(q0=q0, within=within, present=[True, False]), jo.Paoli(), t=0.1, h=H)
-    with pytest.raises(jo.SchemeRefuses, match=r"CatchingUp .*use Venel$"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"CatchingUp .*use Venel$"):
         jo.solve(jo.Sweeping(q0=q0, within=within, present=[True, False]), jo.CatchingUp(), t=0.1, h=H)
 
 
@@ -646,7 +646,7 @@ def test_schemes_that_project_everybody_together_refuse_an_outlet(scheme):
     up = [0.0, 1.0]
     first = isinstance(scheme, jo.CatchingUp)
     rise = jo.Sweeping(q0=q0, velocity=up, within=within) if first else jo.Motion(q0=q0, v0=up, within=within)
-    with pytest.raises(jo.SchemeRefuses, match=type(scheme).__name__):
+    with pytest.raises(jo.errors.SchemeRefuses, match=type(scheme).__name__):
         jo.solve(rise, scheme, t=2.0, h=0.1, change=jo.Outlet(lambda q: q[:, 1] > 2.0))
 
 
@@ -706,7 +706,7 @@ def test_a_source_needs_a_box_and_a_rate():
         jo.Source(([0.0, 0.0], [1.0, -1.0]), rate=1.0, within=within)
     with pytest.raises(jo.InvalidValue, match="needs a box"):
         jo.Source(([0.0, 0.0], [1.0, 1.0, 1.0]), rate=1.0, within=within)
-    with pytest.raises(jo.NotFinite):
+    with pytest.raises(jo.errors.NotFinite):
         jo.Source(([0.0, 0.0], [1.0, np.inf]), rate=1.0, within=within)
     for rate in (0.0, -1.0, np.nan):
         with pytest.raises(jo.InvalidValue, match="rate must be positive"):
@@ -736,8 +736,8 @@ class Rail(jo.ConstraintSet):
         body, G = np.arange(len(q)), np.zeros((len(q), *q.shape))
         G[body, body, 1] = 1.0
         pairs = np.stack([body, np.full(len(q), -1)], axis=1)
-        rows = jo.Polyhedron(G.reshape(len(q), -1), np.zeros(len(q))).G
-        return jo.Contacts(q[:, 1].copy(), rows, pairs, numbers=1, at=q, bodies=len(q), length=1.0,
+        rows = jo.convex.Polyhedron(G.reshape(len(q), -1), np.zeros(len(q))).G
+        return jo.sets.Contacts(q[:, 1].copy(), rows, pairs, numbers=1, at=q, bodies=len(q), length=1.0,
                            equal=np.ones(len(q), dtype=bool))  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def test_the_scheme_forgets_nobody_who_comes_or_goes(extension):
     """It does not say that bodies may come and go, so that it is refused rather than wrong."""
     HalfKick = extension("half_kick").HalfKick
     some = jo.Motion(q0=[[0.0, 0.0], [3.0, 0.0]], within=jo.Balls([0.5, 0.5]), present=[True, False])
-    with pytest.raises(jo.SchemeRefuses, match="none may come or go"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="none may come or go"):
         jo.solve(some, HalfKick(), t=0.1, h=0.01)
 
 

@@ -151,7 +151,7 @@ def test_the_ends_of_the_unit_interval_are_restitutions(e):
 def test_coincident_centres_are_refused_by_name(scheme):
     """|q_i - q_j| = 0: the error names the pair and says to move one."""
     q0 = [[5.0, 5.0], [1.0, 1.0], [1.0, 1.0]]
-    with pytest.raises(jo.UndefinedGradient) as raised:
+    with pytest.raises(jo.errors.UndefinedGradient) as raised:
         jo.solve(problem_for(scheme, q0, jo.Balls([0.5, 0.5, 0.5])), scheme, t=1.0, h=0.1)
     says(raised.value, "balls 1 and 2", r"\[1\.0, 1\.0\]", "move one")
 
@@ -160,7 +160,7 @@ def test_coincident_centres_are_refused_by_name(scheme):
 def test_the_centre_of_an_obstacle_has_no_gradient(scheme):
     """A body at the centre of an obstacle: the error names both, and what to do."""
     q0 = [[9.0, 0.0], [0.0, 0.0]]
-    with pytest.raises(jo.UndefinedGradient) as raised:
+    with pytest.raises(jo.errors.UndefinedGradient) as raised:
         jo.solve(problem_for(scheme, q0, jo.Outside([[4.0, 0.0], [0.0, 0.0]], 1.0)), scheme, t=1.0, h=0.1)
     says(raised.value, "body 1", "obstacle 1", "move it off")
 
@@ -169,7 +169,7 @@ def test_the_centre_of_an_obstacle_has_no_gradient(scheme):
 def test_an_active_constraint_without_gradient_is_an_error(scheme):
     """g = |q|^2 at 0: active, with gradient zero."""
     well = jo.constraints(lambda t, q: [q[1] + 5.0, q @ q])
-    with pytest.raises(jo.UndefinedGradient) as raised:
+    with pytest.raises(jo.errors.UndefinedGradient) as raised:
         jo.solve(problem_for(scheme, [0.0, 0.0], well), scheme, t=1.0, h=0.1)
     says(raised.value, "constraint 1", "gradient is", "no direction")
 
@@ -181,7 +181,7 @@ def test_a_gradient_that_vanishes_later_is_an_error_at_that_step(slope):
         gradient=lambda t, q: [[0.0, 1.0 if t < 0.35 else slope]], convex=True, length=1.0
     )(lambda t, q: [q[1]])  # fmt: skip
     ball = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, -1.0], within=floor)
-    with pytest.raises(jo.UndefinedGradient) as raised:
+    with pytest.raises(jo.errors.UndefinedGradient) as raised:
         jo.solve(ball, jo.Maury(), t=1.0, h=0.1)
     kept = failed_at(raised.value, step=4, h=0.1)
     says(raised.value, "constraint 0", "gradient")
@@ -211,7 +211,7 @@ def test_impossible_masses_are_refused(mass, what):
     with pytest.raises(jo.JostleError, match=what):
         jo.Motion(q0=[0.0, 0.0], mass=mass)
     with pytest.raises(jo.JostleError, match=what):
-        jo.project([-1.0, 0.0], jo.Cone([[1.0, 0.0]]), mass=mass)
+        jo.project([-1.0, 0.0], jo.convex.Cone([[1.0, 0.0]]), mass=mass)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -228,7 +228,7 @@ def test_a_stiff_mass_matrix_is_still_a_mass_matrix(seed):
     """Masses from 1e-6 to 1e6 as a matrix, in turned axes, are not singular, and one row is solved with them."""
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
     M = turn @ np.diag([1e-6, 1.0, 1e6]) @ turn.T
-    P = jo.project([-1.0, 0.0, 0.0], jo.Cone([[1.0, 0.0, 0.0]]), mass=(M + M.T) / 2.0)
+    P = jo.project([-1.0, 0.0, 0.0], jo.convex.Cone([[1.0, 0.0, 0.0]]), mass=(M + M.T) / 2.0)
     assert abs(P.point[0]) <= 1e-9
     assert P.multipliers[0] > 0.0
 
@@ -295,7 +295,7 @@ def test_a_force_that_is_not_finite_is_an_error_at_that_step(scheme, value):
         problem = jo.Sweeping(q0=q0, velocity=push, within=jo.Balls([1.0, 1.0]))
     else:
         problem = jo.Motion(q0=q0, force=push, within=jo.Balls([1.0, 1.0]))
-    with pytest.raises(jo.NotFinite) as raised:
+    with pytest.raises(jo.errors.NotFinite) as raised:
         jo.solve(problem, scheme, t=1.0, h=0.1)
     step = 5 if isinstance(scheme, jo.Maury) else 6
     kept = failed_at(raised.value, step=step, h=0.1)
@@ -310,7 +310,7 @@ def test_a_problem_that_is_not_finite_is_refused_at_once(field, value):
     """Position, velocity or force with a NaN: the error names the field, the value and the place."""
     given = {"q0": [[0.0, 0.0], [3.0, 0.0]], "v0": np.zeros((2, 2)), "force": np.zeros((2, 2))}
     given[field] = [[0.0, 0.0], [value, 0.0]]
-    with pytest.raises(jo.NotFinite) as raised:
+    with pytest.raises(jo.errors.NotFinite) as raised:
         jo.Motion(**given)
     says(raised.value, field, str(value), r"\(1, 0\)")
 
@@ -346,7 +346,7 @@ def test_a_set_that_is_not_finite_is_refused_by_name(make, who):
 def test_a_set_that_is_lost_on_the_way_is_an_error_at_that_step(scheme, within, who):
     """A gap that becomes NaN after t = 0.35: the step, the constraint, the value, the past."""
     problem = problem_for(scheme, [0.0, 0.0], within, speed=1.0)
-    with pytest.raises(jo.NotFinite) as raised:
+    with pytest.raises(jo.errors.NotFinite) as raised:
         jo.solve(problem, scheme, t=1.0, h=0.1)
     kept = failed_at(raised.value, step=4, h=0.1)
     says(raised.value, who, "nan|not finite")
@@ -356,7 +356,7 @@ def test_a_set_that_is_lost_on_the_way_is_an_error_at_that_step(scheme, within, 
 def test_positions_that_overflow_are_an_error_at_that_step():
     """u'' = 1e300 q: infinite after a few steps, and never a trajectory of infinities."""
     problem = jo.Motion(q0=[1.0], force=lambda t, q: 1e300 * q)
-    with np.errstate(over="ignore"), pytest.raises(jo.NotFinite) as raised:
+    with np.errstate(over="ignore"), pytest.raises(jo.errors.NotFinite) as raised:
         jo.solve(problem, jo.Maury(), t=10.0, h=1.0)
     failed_at(raised.value, step=raised.value.step, h=1.0)
     says(raised.value, "inf")
@@ -374,7 +374,7 @@ def growing(n=4, L=10.0):
 @over_solvers
 def test_growing_balls_that_jam_are_an_error_at_that_step_and_the_state_is_kept(solver):
     """P17: h = 0.08, the first t^{n+1} beyond 3.75 is step 47; the state before is kept, and still admissible."""
-    with pytest.raises(jo.EmptySet) as raised:
+    with pytest.raises(jo.errors.EmptySet) as raised:
         jo.solve(growing(), jo.Maury(solver=solver), t=5.0, h=0.08)
     kept = failed_at(raised.value, step=47, h=0.08)
     says(raised.value, "lower wall", "upper wall", "balls 1 and 2", "contradict", "make bodies smaller")
@@ -388,7 +388,7 @@ def test_the_instant_of_jamming_gives_the_one_point_or_an_error(solver):
     """P17: h = 0.25 meets t = 3.75, where Q is one point, in step 15: within 1e-6 of it or refused, never 1e8."""
     sol = jo.solve(growing(), jo.Maury(solver=solver), t=3.5, h=0.25)
     assert np.abs(sol.q[-1] - [1.25, 3.75, 6.25, 8.75]).max() <= 0.4 + 1e-6
-    with pytest.raises((jo.EmptySet, jo.NotConverged)) as raised:
+    with pytest.raises((jo.errors.EmptySet, jo.NotConverged)) as raised:
         jo.solve(growing(), jo.Maury(solver=solver), t=5.0, h=0.25)
     assert raised.value.step in (15, 16)
     kept = failed_at(raised.value, step=raised.value.step, h=0.25)
@@ -401,7 +401,7 @@ def test_the_instant_of_jamming_gives_the_one_point_or_an_error(solver):
 def test_closing_walls_are_an_error_at_that_step(scheme):
     """Walls at t and 1 - t meet at 0.5: step 17 with h = 0.03."""
     problem = problem_for(scheme, [0.3], jo.Box(lambda t: [t], lambda t: [1.0 - t]))
-    with pytest.raises(jo.EmptySet) as raised:
+    with pytest.raises(jo.errors.EmptySet) as raised:
         jo.solve(problem, scheme, t=1.0, h=0.03)
     kept = failed_at(raised.value, step=17, h=0.03)
     says(raised.value, r"wall q\[0\] >= lower", r"wall q\[0\] <= upper", "Move walls apart")
@@ -413,7 +413,7 @@ def test_closing_walls_are_an_error_at_that_step(scheme):
 def test_closing_walls_are_seen_by_every_solver(solver):
     """The ball is pushed by the left wall from t = 0.3 until the walls meet, whichever solver does it."""
     problem = jo.Motion(q0=[0.3], within=jo.Box(lambda t: [t], lambda t: [1.0 - t]))
-    with pytest.raises(jo.EmptySet) as raised:
+    with pytest.raises(jo.errors.EmptySet) as raised:
         jo.solve(problem, jo.Maury(solver=solver), t=1.0, h=0.03)
     kept = failed_at(raised.value, step=17, h=0.03)
     np.testing.assert_allclose(kept.q[:, 0], np.maximum(0.3, kept.t), atol=1e-6)
@@ -422,8 +422,8 @@ def test_closing_walls_are_seen_by_every_solver(solver):
 @over_solvers
 def test_half_planes_that_do_not_meet_are_an_error(solver):
     """x >= 1, y >= 1 and x + y <= 1: contradictory, and all three are named."""
-    K = jo.Polyhedron([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [1.0, 5.0]], [-1.0, -1.0, 1.0, 50.0])
-    with pytest.raises(jo.EmptySet) as raised:
+    K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [1.0, 5.0]], [-1.0, -1.0, 1.0, 50.0])
+    with pytest.raises(jo.errors.EmptySet) as raised:
         jo.project([0.0, 0.0], K, solver=solver)
     says(raised.value, "row 0; row 1; row 2\\. ", "leave one", r"Proof: .*c \. y = -")
     assert "row 3" not in str(raised.value)
@@ -444,7 +444,7 @@ def test_a_box_that_is_exactly_full_is_not_empty(scheme, n):
 def test_the_state_before_a_failure_is_kept_although_it_was_not_due(every):
     """Frames are saved rarely, the run fails in step 17: the state of step 16 is in error.solution all the same."""
     problem = jo.Motion(q0=[0.3], within=jo.Box(lambda t: [t], lambda t: [1.0 - t]))
-    with pytest.raises(jo.EmptySet) as raised:
+    with pytest.raises(jo.errors.EmptySet) as raised:
         jo.solve(problem, jo.Maury(), t=1.0, h=0.03, every=every)
     kept = failed_at(raised.value, step=17, h=0.03)
     assert kept.q[-1] == pytest.approx(0.48, abs=1e-12)
@@ -478,7 +478,7 @@ def test_a_set_is_not_called_empty_because_its_linearisation_is(within, w):
 def test_a_step_too_long_for_the_implicit_force_is_detected(height):
     """Paoli 2005: drag c = 100 and h = 0.05 multiply the error by c h / 2 = 2.5; h must be below 2 / c = 0.02."""
     fall = jo.Motion(q0=[height], v0=[-1.0], force=lambda t, q, u: -9.81 - 100.0 * u, within=FLOOR)
-    with pytest.raises(jo.NoContraction) as raised:
+    with pytest.raises(jo.errors.NoContraction) as raised:
         jo.solve(fall, jo.Paoli(implicit=True), t=1.0, h=0.05)
     failed_at(raised.value, step=2, h=0.05)
     says(raised.value, r"h = 0\.05", "2 / L", "implicit=False")
@@ -598,7 +598,7 @@ def test_redundant_rows_large_forces_and_wild_masses_give_the_same_velocity(forc
     mass = np.array([1.0, 1e6, 1e-6, 1e3, 1e-3, 1.0])
     G = np.concatenate([[[1.0, 0, 0, 0, 0, 0]], np.eye(6, k=1)[:-1] - np.eye(6)[:-1]])
     U = -force * np.ones(6)
-    hit = jo.impact(U, jo.Cone(np.concatenate([G] * copies)), mass=mass)
+    hit = jo.impact(U, jo.convex.Cone(np.concatenate([G] * copies)), mass=mass)
     assert np.abs(hit.velocity).max() <= 1e-8 * force
     carried = hit.impulse.reshape(copies, 6).sum(axis=0)
     np.testing.assert_allclose(carried, force * np.cumsum(mass[::-1])[::-1], rtol=1e-8)
@@ -653,9 +653,9 @@ def test_no_disc_has_no_constant(N):
 
 def test_a_contact_that_separates_is_flagged_when_the_law_fails():
     """Wall and four balls, e = 0.4: the row, its rate, the reason and the remedy; without restitution no flag."""
-    chain = jo.Cone([[1.0, 0, 0, 0], [-1.0, 1, 0, 0], [0, -1.0, 1, 0], [0, 0, -1.0, 1]])
+    chain = jo.convex.Cone([[1.0, 0, 0, 0], [-1.0, 1, 0, 0], [0, -1.0, 1, 0], [0, 0, -1.0, 1]])
     U, mass = [-1.0, 0.5, -2.0, -1.0], [1.0, 2.0, 0.5, 1.0]
-    with pytest.warns(jo.NotApproaching) as caught:
+    with pytest.warns(jo.errors.NotApproaching) as caught:
         hit = jo.impact(U, chain, law=jo.Restitution(0.4), mass=mass)
     assert len(caught) == 1
     says(caught[0].message, r"e = 0\.4", r"rate -0\.6", "row 1", "not all contacts approach", "leave out")
@@ -668,7 +668,7 @@ def test_a_contact_that_separates_is_flagged_when_the_law_fails():
 
 def test_an_approaching_velocity_is_not_flagged():
     """U in -C: no warning, approaching and admissible."""
-    hit = jo.impact([1.0, 0.0, -1.0], jo.Cone([[-1.0, 1, 0], [0, -1.0, 1]]), law=jo.Restitution(0.4))
+    hit = jo.impact([1.0, 0.0, -1.0], jo.convex.Cone([[-1.0, 1, 0], [0, -1.0, 1]]), law=jo.Restitution(0.4))
     assert hit.approaching
     assert hit.admissible
 
@@ -725,14 +725,14 @@ def test_errors_are_the_builtin_they_are():
     kinds = {
         jo.InvalidValue: ValueError,
         jo.InfeasibleStart: ValueError,
-        jo.UndefinedGradient: ValueError,
-        jo.EmptySet: ValueError,
+        jo.errors.UndefinedGradient: ValueError,
+        jo.errors.EmptySet: ValueError,
         jo.NotConverged: RuntimeError,
-        jo.NoContraction: RuntimeError,
+        jo.errors.NoContraction: RuntimeError,
         jo.LeftTheSet: RuntimeError,
-        jo.DeviceUnavailable: RuntimeError,
-        jo.NotFinite: FloatingPointError,
-        jo.SchemeRefuses: NotImplementedError,
+        jo.errors.DeviceUnavailable: RuntimeError,
+        jo.errors.NotFinite: FloatingPointError,
+        jo.errors.SchemeRefuses: NotImplementedError,
     }
     for error, builtin in kinds.items():
         assert issubclass(error, builtin)

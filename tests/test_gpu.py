@@ -15,7 +15,7 @@ TOLERANCE = 1e-9
 def gpu():
     try:
         array_module("cuda")
-    except jo.DeviceUnavailable as error:
+    except jo.errors.DeviceUnavailable as error:
         pytest.skip(str(error))
 
 

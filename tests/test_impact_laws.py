@@ -102,7 +102,7 @@ def test_a_restitution_that_cannot_be_names_step_pair_and_value(e, what):
         after(jo.Restitution(e))
 
 
-class Plastic(jo.ImpactLaw):
+class Plastic(jo.laws.ImpactLaw):
     """No rebound above a speed, and none of ball 1."""
 
     def coefficients(self, contacts, speed):
@@ -115,10 +115,10 @@ def test_a_law_of_the_users_own_is_one_small_class():
 
 
 def test_a_law_without_coefficients_is_refused_where_it_is_given():
-    class Empty(jo.ImpactLaw):
+    class Empty(jo.laws.ImpactLaw):
         pass
 
-    class Short(jo.ImpactLaw):
+    class Short(jo.laws.ImpactLaw):
         def coefficients(self, speed):
             return 0.0 * speed
 
@@ -129,7 +129,7 @@ def test_a_law_without_coefficients_is_refused_where_it_is_given():
         with pytest.raises(jo.InvalidValue, match=what):
             jo.Motion(law=law, **TWO_ON_A_FLOOR)
         with pytest.raises(jo.InvalidValue, match=what):
-            jo.impact([-1.0], jo.Cone([[1.0]]), law=law)
+            jo.impact([-1.0], jo.convex.Cone([[1.0]]), law=law)
 
 
 @pytest.mark.parametrize("e", [lambda: 0.5, lambda v, w: 0.5])
@@ -143,7 +143,7 @@ def test_a_restitution_is_a_function_of_the_speeds(e):
 def test_a_law_with_one_number_needs_no_coefficients():
     """A moving wall asks for a coefficient of each contact: (1 + e) 2 + e 1 after a piston at speed 2."""
 
-    class Half(jo.ImpactLaw):
+    class Half(jo.laws.ImpactLaw):
         uniform = 0.5
 
     piston = jo.HalfSpace([1.0], offset=lambda t: 2.0 * t)
@@ -155,7 +155,7 @@ def test_rows_of_a_cone_have_no_names_for_a_table():
     """A table that a problem has looked up would take row 0 for wall 0."""
     problem = jo.Motion(law=jo.Restitution({"wall 0": 0.5}), **TWO_ON_A_FLOOR)
     with pytest.raises(jo.InvalidValue, match=r"give it to jo.Motion\(law=...\)"):
-        jo.impact([-1.0], jo.Cone([[1.0]]), law=problem.law)
+        jo.impact([-1.0], jo.convex.Cone([[1.0]]), law=problem.law)
 
 
 @settings(max_examples=30, deadline=None)
@@ -163,7 +163,7 @@ def test_rows_of_a_cone_have_no_names_for_a_table():
 def test_a_law_that_varies_is_that_of_moreau_where_all_values_are_equal(seed, e):
     """One projection on {v : G v >= -e G u} and one on the cone are the same point if u is in -C."""
     random = np.random.default_rng(seed)
-    cone, u = jo.Cone(random.normal(size=(3, 5))), random.normal(size=5)
+    cone, u = jo.convex.Cone(random.normal(size=(3, 5))), random.normal(size=5)
     u = -jo.project(u, cone).point
     same = jo.Restitution(lambda v: np.full(len(v), e))
     M = random.uniform(1.0, 3.0, 5)
@@ -191,20 +191,20 @@ def test_a_run_with_equal_values_is_that_with_one_number(e):
 def test_restitutions_that_contradict_each_other_are_named():
     """A ball that is as wide as its slot would have to go from one wall at 0.9 and not towards the other."""
 
-    class Uneven(jo.ImpactLaw):
+    class Uneven(jo.laws.ImpactLaw):
         def coefficients(self, contacts, speed):
             return [0.1, 0.9]
 
-    with pytest.raises(jo.EmptySet, match=r"row 0.*row 1"):
-        jo.impact([1.0], jo.Cone([[1.0], [-1.0]]), law=Uneven())
+    with pytest.raises(jo.errors.EmptySet, match=r"row 0.*row 1"):
+        jo.impact([1.0], jo.convex.Cone([[1.0], [-1.0]]), law=Uneven())
 
 
 def test_laws_that_vary_are_refused_where_they_cannot_be():
     ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(lambda v: 0.5 + 0.0 * v))
-    with pytest.raises(jo.SchemeRefuses, match="impact laws other than"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="impact laws other than"):
         jo.solve_by_events(ball, t=2.0)
     with pytest.raises(jo.InvalidValue, match=r"give it to jo.Motion\(law=...\)"):
-        jo.impact([-1.0], jo.Cone([[1.0]]), law=jo.Restitution({}))
+        jo.impact([-1.0], jo.convex.Cone([[1.0]]), law=jo.Restitution({}))
     with pytest.raises(jo.InvalidValue, match="law must be an impact law"):
         jo.Motion(q0=[1.0], law=0.5)
 

@@ -31,7 +31,7 @@ def energy(sol):
 def test_two_impacts_within_two_steps_are_told_with_a_step_that_is_short_enough(gap):
     """Without the warning: 1.2 times the energy, at gap = 1e-3 and h = 0.01."""
     row = balls_in_a_row(gap, first=0.0555)
-    with pytest.warns(jo.CloseImpacts, match=r"balls 0 and 1 and balls 1 and 2 collide within") as warned:
+    with pytest.warns(jo.errors.CloseImpacts, match=r"balls 0 and 1 and balls 1 and 2 collide within") as warned:
         wrong = jo.solve(row, jo.Paoli(), t=0.3, h=0.01)
     assert len(warned) == 1  # once a run
     assert np.abs(wrong.u[-1] - LAST_LEAVES).max() > 0.1
@@ -50,7 +50,7 @@ def test_a_light_ball_that_flies_off_to_a_third_one_is_told_of(light, gap):
     q0 = [[0.0, 0.0], [1.051, 0.0], [2.051 + gap, 0.0]]
     row = {"q0": q0, "v0": [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]], "mass": [2.0, light, 2.0]}
     motion = jo.Motion(**row, within=jo.Balls(np.full(3, 0.5)), law=jo.Restitution(1.0))
-    with pytest.warns(jo.CloseImpacts, match="balls 0 and 1 and balls 1 and 2 collide within") as warned:
+    with pytest.warns(jo.errors.CloseImpacts, match="balls 0 and 1 and balls 1 and 2 collide within") as warned:
         wrong = jo.solve(motion, jo.Paoli(), t=0.2, h=0.01)
     assert energy(wrong) < 0.99
     assert advised(warned) < 0.01
@@ -76,7 +76,9 @@ def test_an_oblique_impact_of_two_discs_keeps_its_energy_up_to_the_step_and_need
 def test_an_impact_in_the_first_step_is_told():
     """Newton's cradle with gaps of 1e-4 kept a fifth of its energy, in silence."""
     cradle = jo.models.cradle(5, gap=1e-4)
-    with pytest.warns(jo.CloseImpacts, match="balls 0 and 1 collide in the first step, which has no restit") as warned:
+    with pytest.warns(
+        jo.errors.CloseImpacts, match="balls 0 and 1 collide in the first step, which has no restit"
+    ) as warned:
         wrong = jo.solve(cradle, jo.Paoli(), t=0.5, h=0.01)
     assert energy(wrong) < 0.21
     right = jo.solve(cradle, jo.Paoli(), t=1e-3, h=advised(warned))
@@ -85,14 +87,14 @@ def test_an_impact_in_the_first_step_is_told():
 
 @pytest.mark.parametrize("first", [0.0555, 1e-3])
 def test_the_warning_names_the_line_that_called_solve(first):
-    with pytest.warns(jo.CloseImpacts) as warned:
+    with pytest.warns(jo.errors.CloseImpacts) as warned:
         jo.solve(balls_in_a_row(1e-3, first=first), jo.Paoli(), t=0.1, h=0.01)
     assert warned[0].filename == __file__
 
 
 def test_a_start_in_an_impact_is_told_to_begin_earlier():
     touching = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
-    with pytest.warns(jo.CloseImpacts, match="Start before the impact"):
+    with pytest.warns(jo.errors.CloseImpacts, match="Start before the impact"):
         jo.solve(touching, jo.Paoli(), t=0.5, h=0.1)
 
 
@@ -192,7 +194,7 @@ def test_a_run_is_right_or_warns(seed):
             found = jo.solve(row, jo.Paoli(), t=end, h=0.01, every=100).u[-1]
         exact, _ = one_by_one(q0, v0, mass, e, end)
         right = np.abs(found - exact).max() < 1e-9
-        assert right != any(issubclass(one.category, jo.CloseImpacts) for one in caught), (q0, v0, mass, e)
+        assert right != any(issubclass(one.category, jo.errors.CloseImpacts) for one in caught), (q0, v0, mass, e)
         checked += 1
 
 
@@ -204,14 +206,14 @@ def test_a_scheme_that_refuses_the_problem_is_not_recommended():
         mass=lambda q: np.eye(3),
         law=jo.Restitution(1.0),
     )
-    with pytest.warns(jo.CloseImpacts) as warned:
+    with pytest.warns(jo.errors.CloseImpacts) as warned:
         jo.solve(heavy, jo.Paoli(), t=0.1, h=0.01)
     assert "MoreauJean" not in str(warned[0].message)
 
 
 def test_the_warning_is_not_repeated_after_a_resume(tmp_path):
     row, file = balls_in_a_row(1e-3, first=0.0555), tmp_path / "row.checkpoint"
-    with pytest.warns(jo.CloseImpacts):
+    with pytest.warns(jo.errors.CloseImpacts):
         jo.solve(row, jo.Paoli(), t=0.2, h=0.01, checkpoint=file)
     jo.solve(row, jo.Paoli(), t=0.3, h=0.01, checkpoint=file, resume=True)
 

@@ -124,7 +124,7 @@ def gaps_of_discs(q, radii):
 def test_polar_cones_decompose_the_identity(solver, moving):
     """Invariant 1: U = P_C U + P_N U, orthogonal, P_C U in C, and P_N U = -M^-1 G^T p with p >= 0."""
     discs, U, mass = moving
-    along, against = jo.decompose(U, discs.cone, mass=mass, solver=solver)
+    along, against = jo.solvers.decompose(U, discs.cone, mass=mass, solver=solver)
     P = jo.project(U, discs.cone, mass=mass, solver=solver)
     size, allowed = norm(U, mass), promised(solver)
     np.testing.assert_allclose(along + against, U, atol=1e-14 * np.abs(U).max(initial=1.0))
@@ -167,10 +167,10 @@ impacts_at_the_start = pytest.mark.filterwarnings("ignore::jostle.errors.CloseIm
 """Discs that touch and approach at the start collide in the first step, of which Paoli's scheme warns if e > 0."""
 
 
-def _impact(U, cone, e, mass, solver) -> jo.Impact:
+def _impact(U, cone, e, mass, solver) -> jo.laws.Impact:
     """Moreau's law; that U may not be in -C is not what the caller is about."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", jo.NotApproaching)
+        warnings.simplefilter("ignore", jo.errors.NotApproaching)
         return jo.impact(U, cone, law=jo.Restitution(e), mass=mass, solver=solver)
 
 
@@ -222,8 +222,8 @@ def test_an_approaching_velocity_becomes_an_admissible_one(solver, moving, e):
 @over_solvers
 def test_the_law_may_fail_where_a_contact_separates(solver):
     """Invariant 3: wall and four balls, m = (1, 2, .5, 1), U = (-1, .5, -2, -1), e = .4: u+ is not admissible."""
-    chain = jo.Cone([[1.0, 0, 0, 0], [-1.0, 1, 0, 0], [0, -1.0, 1, 0], [0, 0, -1.0, 1]])
-    with pytest.warns(jo.NotApproaching, match=r"gap rate -0\.6 in row 1"):
+    chain = jo.convex.Cone([[1.0, 0, 0, 0], [-1.0, 1, 0, 0], [0, -1.0, 1, 0], [0, 0, -1.0, 1]])
+    with pytest.warns(jo.errors.NotApproaching, match=r"gap rate -0\.6 in row 1"):
         hit = jo.impact([-1.0, 0.5, -2.0, -1.0], chain, law=jo.Restitution(0.4), mass=[1, 2, 0.5, 1], solver=solver)
     allowed = 10.0 * promised(solver)
     np.testing.assert_allclose(hit.velocity, [0.4, -0.2, 0.8, 0.4], atol=allowed)
@@ -436,7 +436,7 @@ def test_a_repeated_row_changes_nothing(solver, moving, random):
     again = random.integers(0, len(discs.G), 3)
     rows = np.concatenate([discs.G, random.uniform(0.5, 2.0, (3, 1)) * discs.G[again]])
     once = nearest_in_cone(U, discs.G, mass)[0]
-    twice = jo.project(U, jo.Cone(rows), mass=mass, solver=solver).point
+    twice = jo.project(U, jo.convex.Cone(rows), mass=mass, solver=solver).point
     assert norm(once - twice, mass) <= promised(solver) * norm(U, mass)
 
 
@@ -450,7 +450,7 @@ def test_repeated_rows_and_wild_masses_leave_the_velocity_alone(solver, moving, 
     again = random.integers(0, len(discs.G), 3)
     rows = np.concatenate([discs.G, 10.0 ** random.uniform(-6.0, 6.0, (3, 1)) * discs.G[again]])
     once = jo.project(U, discs.cone, mass=mass, solver=solver).point
-    twice = jo.project(1e6 * U, jo.Cone(rows), mass=mass, solver=solver).point / 1e6
+    twice = jo.project(1e6 * U, jo.convex.Cone(rows), mass=mass, solver=solver).point / 1e6
     assert norm(once - twice, mass) <= 1e-8 * norm(U, mass)
     assert np.abs(once - twice).max() <= 1e-8 * np.abs(once).max(initial=1.0)
 
@@ -539,8 +539,8 @@ def test_the_velocity_is_unique_whatever_the_order_of_the_rows(solver, moving, r
     """Invariant 9: on hyperstatic patches u and G^T p do not depend on the order of the contacts; p may."""
     discs, U, mass = moving
     order = random.permutation(len(discs.G))
-    plain = jo.project(U, jo.Cone(discs.G), mass=mass, solver=solver)
-    shuffled = jo.project(U, jo.Cone(discs.G[order]), mass=mass, solver=solver)
+    plain = jo.project(U, jo.convex.Cone(discs.G), mass=mass, solver=solver)
+    shuffled = jo.project(U, jo.convex.Cone(discs.G[order]), mass=mass, solver=solver)
     allowed = 2.0 * promised(solver) * norm(U, mass)
     assert norm(plain.point - shuffled.point, mass) <= allowed
     force, other = discs.G.T @ plain.multipliers, discs.G[order].T @ shuffled.multipliers
@@ -578,7 +578,7 @@ def test_free_discs_can_always_be_separated(solver, discs, random):
     """Invariant 9: ker G^T meets p >= 0 in 0 alone, so {c + G u >= 0} is never empty, however negative c is."""
     assume(len(discs.G))
     c = -random.uniform(0.0, 1.0, len(discs.G))
-    K = jo.Polyhedron(discs.cone.G, c)
+    K = jo.convex.Polyhedron(discs.cone.G, c)
     P = jo.project(np.zeros_like(discs.q), K, solver=solver)
     largest = np.abs(P.multipliers).max()
     assert P.converged
@@ -610,7 +610,7 @@ def chain_rows(n):
 def test_balls_in_a_row_are_isotonic_regression(solver, row):
     """Invariant 10: on a line with e = 0, u is the mass-weighted isotonic regression of U."""
     U, mass = row
-    found = jo.impact(U, jo.Cone(chain_rows(len(U))), mass=mass, solver=solver).velocity
+    found = jo.impact(U, jo.convex.Cone(chain_rows(len(U))), mass=mass, solver=solver).velocity
     assert norm(found - pooled(U, mass), mass) <= promised(solver) * norm(U, mass)
 
 
@@ -620,7 +620,7 @@ def test_balls_in_a_row_are_isotonic_regression(solver, row):
 def test_balls_of_wild_masses_are_isotonic_regression(solver, row):
     """Invariant 10: the same with masses from 1e-6 to 1e6, to 1e-8 for each ball."""
     U, mass = row
-    found = jo.impact(U, jo.Cone(chain_rows(len(U))), mass=mass, solver=solver).velocity
+    found = jo.impact(U, jo.convex.Cone(chain_rows(len(U))), mass=mass, solver=solver).velocity
     np.testing.assert_allclose(found, pooled(U, mass), atol=1e-8 * np.abs(U).max(initial=1e-3))
 
 
@@ -721,7 +721,7 @@ def test_residuals_are_what_they_say(matrix, form, random, n, m, length):
     mass = random.uniform(0.5, 2.0, n)
     root = random.normal(size=(n, n))
     M = root @ root.T + np.eye(n) if matrix else np.diag(mass)
-    K = jo.Polyhedron(G if form == "dense" else csr_array(G), c, length=length)
+    K = jo.convex.Polyhedron(G if form == "dense" else csr_array(G), c, length=length)
     found = residual(w, K, metric(M if matrix else mass, (n,)), u, p)
     expected = plain_residual(w, G, c, M, u, p, length)
     np.testing.assert_allclose((found.primal, found.dual, found.complementarity), expected, rtol=1e-9)
@@ -796,10 +796,10 @@ def test_a_violated_row_shows_as_violation(case, size):
     row = int(np.argmax(p * unit))
     c = case.c.copy()
     c[row] -= size * distance * unit[row]
-    found = residual(case.w, jo.Polyhedron(case.G, c), metric(case.mass, u.shape), u, p)
+    found = residual(case.w, jo.convex.Polyhedron(case.G, c), metric(case.mass, u.shape), u, p)
     np.testing.assert_allclose(found.primal, size, rtol=1e-6)
     assert found.dual <= 1e-12
-    apart = residual(case.w, jo.Polyhedron(case.G, c, length=2.0), metric(case.mass, u.shape), u, p)
+    apart = residual(case.w, jo.convex.Polyhedron(case.G, c, length=2.0), metric(case.mass, u.shape), u, p)
     np.testing.assert_allclose(apart.primal, size * distance * unit[row] / 2.0, rtol=1e-6)
 
 
@@ -812,7 +812,7 @@ def test_a_push_from_afar_shows_as_complementarity(case, size):
     row = int(np.argmax(p * unit))
     c = case.c.copy()
     c[row] += size * distance * unit[row]
-    found = residual(case.w, jo.Polyhedron(case.G, c), metric(case.mass, u.shape), u, p)
+    found = residual(case.w, jo.convex.Polyhedron(case.G, c), metric(case.mass, u.shape), u, p)
     np.testing.assert_allclose(found.complementarity, size * p[row] * unit[row] / distance, rtol=1e-6)
     assert found.dual <= 1e-12
     assert found.primal <= 1e-12
@@ -831,8 +831,8 @@ def test_a_push_from_afar_shows_as_complementarity(case, size):
 def test_a_projection_does_not_depend_on_the_units(solver, case, unit, length):
     """Lengths, masses and times in other units: the same u, p, residuals, iterations and decision."""
     V = unit.length / unit.time
-    plain = solver.project(case.w, jo.Polyhedron(case.G, case.c, length=length), case.mass)
-    scaled_K = jo.Polyhedron(case.G, V * case.c, length=length and V * length)
+    plain = solver.project(case.w, jo.convex.Polyhedron(case.G, case.c, length=length), case.mass)
+    scaled_K = jo.convex.Polyhedron(case.G, V * case.c, length=length and V * length)
     scaled = solver.project(V * case.w, scaled_K, unit.mass * case.mass)
     np.testing.assert_allclose(scaled.point / V, plain.point, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(scaled.multipliers / (unit.mass * V), plain.multipliers, rtol=1e-9, atol=1e-12)
@@ -995,9 +995,9 @@ def test_an_empty_polyhedron_is_refused_with_a_proof(solver, wrong, sparse):
     """Rows that contradict each other raise EmptySet; the rows it names contradict each other by themselves."""
     w, G, c = wrong
     with pytest.raises(
-        jo.EmptySet, match=r"contradict each other: row \d+.*leave one of these constraints out"
+        jo.errors.EmptySet, match=r"contradict each other: row \d+.*leave one of these constraints out"
     ) as raised:
-        jo.project(w, jo.Polyhedron(csr_array(G) if sparse else G, c), solver=solver)
+        jo.project(w, jo.convex.Polyhedron(csr_array(G) if sparse else G, c), solver=solver)
     rows = raised.value.rows
     y, left = least_squares(np.vstack([G[rows].T, c[rows]]), np.append(np.zeros(G.shape[1]), -1.0))
     assert left <= 1e-9
@@ -1015,7 +1015,7 @@ def test_round_off_is_not_a_contradiction(solver, seed):
     G, vertex = random.integers(-2, 3, (8, 3)).astype(float), 100.0 * random.normal(size=3)
     c = -(G @ vertex)
     w = vertex + 1e-6 * random.normal(size=3)
-    P = solver.project(w, jo.Polyhedron(G, c))
+    P = solver.project(w, jo.convex.Polyhedron(G, c))
     assert (c + G @ P.point).min() >= -1e-11
     assert np.linalg.norm(P.point - w) <= np.linalg.norm(vertex - w) * (1.0 + 1e-6)
 
@@ -1026,7 +1026,7 @@ def test_exact_says_the_same_of_dense_sparse_and_matrix_masses(case, factor):
     """One case in three forms: dense rows, sparse rows, and a full mass matrix that happens to be diagonal."""
     mass = factor[0] * case.mass
     dense = jo.ActiveSet().project(case.w, case.K, mass)
-    sparse = jo.ActiveSet().project(case.w, jo.Polyhedron(csr_array(case.G), case.c), mass)
+    sparse = jo.ActiveSet().project(case.w, jo.convex.Polyhedron(csr_array(case.G), case.c), mass)
     matrix = jo.ActiveSet().project(case.w, case.K, np.diag(mass) if len(mass) > 1 else mass)
     for other in (sparse, matrix):
         assert other.converged

@@ -120,7 +120,7 @@ def sliding(t, q):
 @pytest.mark.parametrize("name", SOLVERS.names())
 def test_every_solver_gives_the_same_bits_after_pickling(name):
     solver = SOLVERS.get(name)()
-    K = jo.Cone([[1.0, 0.5], [-0.2, 1.0]])
+    K = jo.convex.Cone([[1.0, 0.5], [-0.2, 1.0]])
     np.testing.assert_array_equal(again(solver).project([-1.0, -2.0], K).point, solver.project([-1.0, -2.0], K).point)
     assert again(solver) == solver
 
@@ -140,7 +140,7 @@ def test_every_part_of_a_problem_survives():
 
 def test_values_of_a_restored_force_are_still_checked():
     ball = again(jo.Motion(q0=[1.0], force=infinite))
-    with pytest.raises(jo.NotFinite, match="force is inf"):
+    with pytest.raises(jo.errors.NotFinite, match="force is inf"):
         ball.force(0.0, ball.q0, ball.v0)
 
 
@@ -187,7 +187,7 @@ def pickle_alone(monkeypatch):
 @pytest.mark.parametrize("part", REFUSED)
 def test_the_part_that_cannot_be_pickled_is_named(part, pickle_alone):
     problem = REFUSED[part]()
-    with pytest.raises(jo.NotPicklable, match=f"^this {type(problem).__name__} cannot .* its {re.escape(part)}"):
+    with pytest.raises(jo.errors.NotPicklable, match=f"^this {type(problem).__name__} cannot .* its {re.escape(part)}"):
         pickle.dumps(problem)
     scheme = jo.Venel() if isinstance(problem, jo.Sweeping) else jo.Paoli() if "mass" in part else jo.MoreauJean()
     sol = jo.solve(problem, scheme, t=0.02, h=0.01)
@@ -196,7 +196,7 @@ def test_the_part_that_cannot_be_pickled_is_named(part, pickle_alone):
 
 
 def test_the_remedy_is_said(pickle_alone):
-    with pytest.raises(jo.NotPicklable, match=r"define it by `def` at the top level of a module"):
+    with pytest.raises(jo.errors.NotPicklable, match=r"define it by `def` at the top level of a module"):
         pickle.dumps(jo.Motion(q0=PLACES, force=lambda t, q: -q))
 
 
@@ -233,7 +233,7 @@ def test_errors_in_other_processes_come_back_with_their_words():
         jo.scenarios.parse('problem = { kind = "cradle", m = 3 }\nrun = { t = 1.0, h = 0.01 }')
     assert str(again(caught.value)) == str(caught.value)
     assert again(caught.value).problems == caught.value.problems
-    assert str(again(jo.EmptySet("no point", np.array([1])))) == "no point"
+    assert str(again(jo.errors.EmptySet("no point", np.array([1])))) == "no point"
 
 
 @pytest.mark.parametrize("make", [

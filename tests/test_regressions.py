@@ -40,15 +40,15 @@ def test_steps_may_shrink():
 
 
 def test_what_does_not_fit_is_refused_before_it_reaches_a_kernel():
-    K = jo.Cone([[1.0]])
+    K = jo.convex.Cone([[1.0]])
     with pytest.raises(jo.InvalidValue, match="guess must be 1 finite number"):
         jo.project([-1.0], K, guess=np.ones(7), solver=jo.GaussSeidel())
     with pytest.raises(jo.InvalidValue, match="guess must be"):
         jo.project([-1.0], K, guess=np.array([np.nan]), solver=jo.GaussSeidel())
     with pytest.raises(jo.InvalidValue, match="not one of 0 to 1"):
-        jo.Pairs(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
+        jo.convex.Pairs(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="one row per contact"):
-        jo.Pairs(np.array([0]), np.array([1, 1]), np.ones((1, 1)), bodies=2)
+        jo.convex.Pairs(np.array([0]), np.array([1, 1]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="mass is a metric of 2 coordinates"):
         jo.ActiveSet().project([-1.0], K, metric(1.0, (2,)))
 
@@ -76,26 +76,26 @@ class InsideEllipse(jo.ConstraintSet):
         x = q / [2.0, 1.0]
         size = np.linalg.norm(x)
         gradient = -(x / [2.0, 1.0] / size)[None]
-        return jo.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), numbers=1, at=q)
+        return jo.sets.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), numbers=1, at=q)
 
 
 class Piston(jo.ConstraintSet):
     """A set of a user who says nothing about motion: q >= t."""
 
     def linearise(self, t, q, reach=np.inf):
-        return jo.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), numbers=1, at=q)
+        return jo.sets.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), numbers=1, at=q)
 
 
 def test_nothing_is_assumed_of_a_set_that_does_not_say_it():
     with pytest.raises(jo.LeftTheSet):
         jo.solve(jo.Motion(q0=[1.0, 0.0], v0=[1.0, 1.0], within=InsideEllipse()), jo.Maury(), t=3.0, h=0.1)
-    with pytest.raises(jo.SchemeRefuses, match="does not move"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="does not move"):
         jo.solve(jo.Motion(q0=[0.5], within=Piston()), jo.Paoli(), t=3.0, h=0.1)
 
 
 def test_a_set_that_begins_to_move_later_is_refused_when_it_does():
     late = jo.constraints(lambda t, q: [q[0] - max(0.0, t - 1.0)])
-    with pytest.raises(jo.SchemeRefuses) as raised:
+    with pytest.raises(jo.errors.SchemeRefuses) as raised:
         jo.solve(jo.Motion(q0=[0.5], within=late), jo.Paoli(), t=3.0, h=0.1)
     assert 10 <= raised.value.step <= 11
     promised = jo.constraints(moving=False)(lambda t, q: [q[0]])
@@ -175,19 +175,19 @@ def test_a_user_cannot_change_the_state_by_accident():
     with pytest.raises(ValueError, match="read-only"):
         jo.solve(jo.Motion(q0=[1.0], force=force), jo.Maury(), t=1.0, h=0.1)
     w = np.array([1.0])
-    assert jo.project(w, jo.Cone([[1.0]])).point is not w
+    assert jo.project(w, jo.convex.Cone([[1.0]])).point is not w
 
 
 def test_a_stiff_diagonal_matrix_is_the_diagonal_it_is():
-    K, w = jo.Cone([[1.0, 1.0]]), [-1.0, -2.0]
+    K, w = jo.convex.Cone([[1.0, 1.0]]), [-1.0, -2.0]
     as_matrix, as_vector = (jo.project(w, K, mass=m).point for m in (np.diag([1e9, 1e-9]), [1e9, 1e-9]))
     np.testing.assert_allclose(as_matrix, as_vector, rtol=1e-12)
 
 
 def test_emptiness_does_not_depend_on_the_unit_of_mass():
-    K = jo.Polyhedron([[1.0], [-1.0]], [-1e-2, 0.0], length=1.0)
+    K = jo.convex.Polyhedron([[1.0], [-1.0]], [-1e-2, 0.0], length=1.0)
     for mass in (1e-8, 1.0, 1e8):
-        with pytest.raises(jo.EmptySet) as raised:
+        with pytest.raises(jo.errors.EmptySet) as raised:
             jo.project([0.3], K, mass=mass, solver=jo.InteriorPoint(tol=1e-3))
         y = raised.value.weights
         assert (y >= 0.0).all()
@@ -199,7 +199,7 @@ def test_an_empty_linearisation_is_not_called_an_empty_set():
     """Two balls side by side grow in a box that is high enough: only Q linearised there is empty."""
     radii = lambda t: 0.2 * (1.0 + t) * np.ones(2)  # noqa: E731
     Q = jo.Balls(radii) & jo.Box([0, 0], [1, 10], radii=radii)
-    with pytest.raises(jo.EmptySet, match="itself may have points left"):
+    with pytest.raises(jo.errors.EmptySet, match="itself may have points left"):
         jo.solve(jo.Sweeping(q0=[[0.25, 5], [0.75, 5]], within=Q), jo.Venel(), t=1.0, h=0.01)
 
 
@@ -241,7 +241,7 @@ def test_a_body_far_away_does_not_hide_an_overlap(far):
 
 
 def test_a_point_that_is_not_finite_has_no_nearest():
-    with pytest.raises(jo.NotFinite):
+    with pytest.raises(jo.errors.NotFinite):
         jo.Outside([0.0, 0.0], 2.0).nearest([np.inf, 0.1])
 
 
@@ -267,14 +267,14 @@ def test_a_point_inside_is_not_the_array_that_was_given():
 
 @pytest.mark.parametrize("G", [np.eye(4), csr_array(np.eye(4))], ids=["dense", "sparse"])
 def test_an_answer_that_is_not_a_number_has_no_small_residual(G):
-    K, w, nothing = jo.Polyhedron(G, np.zeros(4)), -np.ones(4), np.full(4, np.nan)
+    K, w, nothing = jo.convex.Polyhedron(G, np.zeros(4)), -np.ones(4), np.full(4, np.nan)
     assert residual(w, K, metric(1.0, (4,)), nothing, nothing).worst == np.inf
 
 
 def test_nor_has_one_on_contacts_of_bodies():
-    pairs = jo.Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    pairs = jo.convex.Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
     nothing = np.full(4, np.nan)
-    found = residual(np.zeros(4), jo.Polyhedron(pairs, [-1.0]), metric(1.0, (4,)), nothing, np.full(1, np.nan))
+    found = residual(np.zeros(4), jo.convex.Polyhedron(pairs, [-1.0]), metric(1.0, (4,)), nothing, np.full(1, np.nan))
     assert found.worst == np.inf
 
 

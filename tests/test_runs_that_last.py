@@ -91,7 +91,7 @@ def ctrl_c(step):
 def test_a_resumed_run_is_the_run_that_was_never_interrupted(never_interrupted, tmp_path):
     name, whole, expected = never_interrupted
     for step in (1, 20, 21, 40):
-        with pytest.raises(jo.Interrupted, match=f"after step {step}, t = .*run.checkpoint has the state"):
+        with pytest.raises(jo.errors.Interrupted, match=f"after step {step}, t = .*run.checkpoint has the state"):
             follow(name, tmp_path, progress=ctrl_c(step), resume=step > 1)
         assert jo.io.read(tmp_path / "run.vtkhdf").status == "interrupted"
     sol = follow(name, tmp_path, resume=True)
@@ -443,7 +443,7 @@ def test_an_error_in_the_middle_keeps_what_was_computed(tmp_path):
         return np.full_like(q, np.nan if t > 0.3 else -1.0)
 
     problem = jo.Motion(q0=np.zeros((3, 2)), force=force)
-    with pytest.raises(jo.NotFinite, match=r"step 3\d") as caught:
+    with pytest.raises(jo.errors.NotFinite, match=r"step 3\d") as caught:
         jo.solve(problem, jo.Maury(), t=1.0, h=H, every=0.1, output=tmp_path / "run.vtkhdf")
     sol = jo.io.read(tmp_path / "run.vtkhdf")
     assert sol.status == caught.value.solution.status == "failed"
@@ -471,7 +471,7 @@ def test_progress_tells_each_step():
 
 
 def test_ctrl_c_comes_after_the_step_and_a_second_one_at_once():
-    with pytest.raises(jo.Interrupted) as caught:
+    with pytest.raises(jo.errors.Interrupted) as caught:
         jo.solve(pile(), jo.Maury(), t=1.0, h=H, progress=ctrl_c(7))
     assert len(caught.value.solution.stats) == 7
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -484,7 +484,7 @@ def test_ctrl_c_comes_after_the_step_and_a_second_one_at_once():
 
     with pytest.raises(KeyboardInterrupt) as caught:
         jo.solve(jo.Motion(q0=[0.0], force=twice), jo.Maury(), t=1.0, h=H)
-    assert not isinstance(caught.value, jo.Interrupted)
+    assert not isinstance(caught.value, jo.errors.Interrupted)
     assert len(caught.value.solution.stats) == 5
     assert caught.value.solution.status == "interrupted"
 

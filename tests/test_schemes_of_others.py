@@ -53,5 +53,5 @@ def test_a_velocity_that_is_not_finite_is_refused_although_positions_are(value):
             return after._replace(u=np.full_like(after.u, value)) if state.t > 0.85 else after
 
     ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
-    with pytest.raises(jo.NotFinite, match=r"step 10 \(t = 1\): velocity \(0,\) became (nan|inf)"):
+    with pytest.raises(jo.errors.NotFinite, match=r"step 10 \(t = 1\): velocity \(0,\) became (nan|inf)"):
         jo.solve(ball, Careless(), t=1.0, h=0.1)

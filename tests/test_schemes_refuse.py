@@ -82,7 +82,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("scheme", "problem", "what", "remedy"), REFUSALS.values(), ids=REFUSALS)
 def test_a_scheme_refuses_by_name_and_the_remedy_works(scheme, problem, what, remedy):
-    with pytest.raises(jo.SchemeRefuses) as caught:
+    with pytest.raises(jo.errors.SchemeRefuses) as caught:
         jo.solve(problem(), scheme, t=1.0, h=0.1)
     text = str(caught.value)
     assert f"{type(scheme).__name__} " in text
@@ -94,13 +94,13 @@ def test_a_scheme_refuses_by_name_and_the_remedy_works(scheme, problem, what, re
 
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean(), jo.Venel(), jo.CatchingUp()])
 def test_what_is_no_problem_is_refused(scheme):
-    with pytest.raises(jo.SchemeRefuses, match=f"{type(scheme).__name__} solves .* not str"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=f"{type(scheme).__name__} solves .* not str"):
         jo.solve("a ball", scheme, t=1.0, h=0.1)
 
 
 def test_a_moving_part_makes_the_whole_move():
     both = jo.Motion(q0=[0.5], within=jo.Box(-9.0, 9.0) & TABLE)
-    with pytest.raises(jo.SchemeRefuses, match="does not move"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="does not move"):
         jo.solve(both, jo.Paoli(), t=1.0, h=0.1)
 
 
@@ -146,7 +146,7 @@ def drag(within=None):
 
 def test_a_fixed_point_that_does_not_contract_is_an_error():
     """h < 2 / L: at h = 0.05 each iteration multiplies the error by c h / 2 = 2.5."""
-    with pytest.raises(jo.NoContraction, match=r"multiplies the error by up to 2\.5") as caught:
+    with pytest.raises(jo.errors.NoContraction, match=r"multiplies the error by up to 2\.5") as caught:
         jo.solve(drag(), jo.Paoli(implicit=True), t=1.0, h=0.05)
     assert isinstance(caught.value, RuntimeError)
     assert jo.solve(drag(), jo.Paoli(implicit=True), t=0.1, h=0.005).status == "finished"
@@ -155,7 +155,7 @@ def test_a_fixed_point_that_does_not_contract_is_an_error():
 def test_the_step_advised_is_smaller_than_the_step_that_failed():
     """Also where a floor keeps the iterates from running away."""
     for within in (None, jo.HalfSpace([1.0])):
-        with pytest.raises(jo.NoContraction) as caught:
+        with pytest.raises(jo.errors.NoContraction) as caught:
             jo.solve(drag(within), jo.Paoli(implicit=True), t=1.0, h=0.05)
         advised = re.search(r"choose h well below ([0-9.e-]+),", str(caught.value))
         assert float(advised[1]) <= 0.02
@@ -228,7 +228,7 @@ def test_every_refusal_ends_at_a_scheme_that_accepts_or_says_that_none_does(star
                 solved += 1
                 assert len(tried) <= 3, (combination, tried)
                 break
-            except jo.SchemeRefuses as error:
+            except jo.errors.SchemeRefuses as error:
                 text = str(error)
                 named = re.findall(r"\b(" + "|".join(SCHEMES) + r")\b", text.split(";", 1)[1])
                 assert bool(named) != ("no known scheme" in text), text
@@ -248,7 +248,7 @@ def test_every_refusal_ends_at_a_scheme_that_accepts_or_says_that_none_does(star
 def accepts(problem, scheme):
     try:
         jo.solve(problem, scheme, t=0.2, h=0.1)
-    except jo.SchemeRefuses:
+    except jo.errors.SchemeRefuses:
         return False
     return True
 
@@ -266,7 +266,7 @@ EMPTY = {
 @pytest.mark.parametrize(("within", "q0"), EMPTY.values(), ids=EMPTY)
 @pytest.mark.parametrize("scheme", [jo.Venel(), jo.CatchingUp()], ids=["Venel", "CatchingUp"])
 def test_a_set_that_becomes_empty_is_called_empty_by_each_scheme(scheme, within, q0):
-    with pytest.raises(jo.EmptySet, match="these constraints contradict each other"):
+    with pytest.raises(jo.errors.EmptySet, match="these constraints contradict each other"):
         jo.solve(jo.Sweeping(q0=q0, within=within), scheme, t=1.0, h=0.1)
 
 

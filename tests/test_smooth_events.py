@@ -193,7 +193,7 @@ def test_several_smooth_contacts_at_once_are_one_impact():
 
 def test_errors_keep_the_motion_until_then():
     ball = jo.Motion(q0=[1.0], force=lambda t, q: [-G], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.9))
-    with pytest.raises(jo.UnresolvedEvent, match="more than 3 events") as caught:
+    with pytest.raises(jo.errors.UnresolvedEvent, match="more than 3 events") as caught:
         jo.solve_by_events(ball, t=2.0, max_events=3)
     assert caught.value.solution.status == "failed"
     assert len(caught.value.solution.events) == 2
@@ -304,4 +304,4 @@ def test_rods_of_wrong_length_are_refused_and_the_start_velocity_along_them_is_l
 
 def test_equality_constraints_are_refused_where_impact_laws_are_compared():
     with pytest.raises(jo.InvalidValue, match="equality constraints"):
-        jo.impacts.compare([1.0, 0.0], jo.Cone([[1.0, 0.0]], equal=[True]))
+        jo.impacts.compare([1.0, 0.0], jo.convex.Cone([[1.0, 0.0]], equal=[True]))

@@ -69,7 +69,7 @@ def test_a_scheme_without_the_ability_is_refused_when_the_first_body_goes():
         abilities: ClassVar[frozenset[str]] = frozenset({FIRST, NOT_CONVEX})
 
     outlet = jo.Outlet(lambda q: q[:, 0] > 2.9)
-    with pytest.raises(jo.SchemeRefuses, match=REASONS[EXCHANGE]):
+    with pytest.raises(jo.errors.SchemeRefuses, match=REASONS[EXCHANGE]):
         jo.solve(crowd(None), Everyone(), t=1.0, h=0.1, change=outlet)
 
 
@@ -79,7 +79,7 @@ def test_a_scheme_that_cannot_have_moving_sets_notices_that_one_moves():
         abilities: ClassVar[frozenset[str]] = frozenset({FIRST, NOT_CONVEX})
 
     point = jo.Sweeping(q0=[0.0], velocity=[0.0], within=jo.constraints(lambda t, q: [q[0] + 1.0 - t]))
-    with pytest.raises(jo.SchemeRefuses, match="needs a set that does not move"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="needs a set that does not move"):
         jo.solve(point, Still(), t=1.0, h=0.1)
 
 
@@ -99,7 +99,7 @@ def test_a_position_that_is_not_finite_is_named():
         def step(self, problem, state, h):
             return super().step(problem, state, h)._replace(q=state.q + np.inf)
 
-    with pytest.raises(jo.NotFinite, match=r"position \(0, 0\) became inf"):
+    with pytest.raises(jo.errors.NotFinite, match=r"position \(0, 0\) became inf"):
         jo.solve(crowd(None), Exploding(), t=1.0, h=0.1)
 
 

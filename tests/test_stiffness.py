@@ -173,7 +173,9 @@ def test_slopes_may_be_functions_and_need_not_be_exact():
 
 
 def test_paoli_refuses_a_stiff_force_by_name():
-    with pytest.raises(jo.SchemeRefuses, match="takes forces explicitly, and the force is a StiffForce; use Maury or"):
+    with pytest.raises(
+        jo.errors.SchemeRefuses, match="takes forces explicitly, and the force is a StiffForce; use Maury or"
+    ):
         jo.solve(spring(1.0, q0=[1.0]), jo.Paoli(), t=1.0, h=0.1)
 
 
@@ -188,7 +190,7 @@ def test_paoli_refuses_a_stiff_force_by_name():
 )
 def test_slopes_that_do_not_fit_are_errors(slopes, what):
     problem = jo.Motion(q0=[1.0, 0.0], force=jo.StiffForce(lambda t, q: -q, **slopes))
-    with pytest.raises((jo.InvalidValue, jo.NotFinite), match=what):
+    with pytest.raises((jo.InvalidValue, jo.errors.NotFinite), match=what):
         jo.solve(problem, jo.Maury(), t=1.0, h=0.1)
 
 
@@ -202,7 +204,7 @@ def test_an_explicit_spring_that_grows_or_that_only_walls_hold_is_reported(schem
     """MoreauJean reached 1e83, and Maury and Paoli 49, with status "finished" and without a word."""
     h = 0.01
     problem = jo.Motion(q0=[1.0], force=lambda t, q: -((wh / h) ** 2) * (q - 0.4), within=within)
-    with pytest.warns(jo.UnstableStep, match=r"step \d+ .* grew|held.*stiffness=K") as found:
+    with pytest.warns(jo.errors.UnstableStep, match=r"step \d+ .* grew|held.*stiffness=K") as found:
         jo.solve(problem, scheme, t=0.18, h=h)
     assert len(found) == 1
     assert f"h^2 K / M = {wh**2:.3g}" in str(found[0].message)
@@ -212,7 +214,7 @@ def test_an_explicit_spring_that_grows_or_that_only_walls_hold_is_reported(schem
 @pytest.mark.parametrize("scheme", EXPLICIT, ids=name)
 def test_an_explicit_damper_that_grows_is_reported(scheme):
     problem = jo.Motion(q0=[1.0], v0=[1.0], force=lambda t, q, u: -300.0 * u)
-    with pytest.warns(jo.UnstableStep, match=r"h C / M = 3\b.*below 0.0067"):
+    with pytest.warns(jo.errors.UnstableStep, match=r"h C / M = 3\b.*below 0.0067"):
         jo.solve(problem, scheme, t=0.5, h=0.01)
 
 
@@ -225,7 +227,7 @@ def test_one_stiff_spring_among_many_bodies_is_reported():
         return f
 
     problem = jo.Motion(q0=q0, v0=np.full((20, 2), 1.0), force=force, within=jo.Balls(np.ones(20)))
-    with pytest.warns(jo.UnstableStep, match=r"h\^2 K / M = 10\b"):
+    with pytest.warns(jo.errors.UnstableStep, match=r"h\^2 K / M = 10\b"):
         jo.solve(problem, jo.Maury(), t=0.2, h=0.01)
 
 
@@ -242,7 +244,7 @@ def test_one_stiff_spring_between_walls_among_faster_bodies_is_reported(scheme, 
         return f
 
     walls = jo.constraints(gradient=lambda t, q: [walled, -walled], moving=False)(lambda t, q: [q[7] + 1.0, 1.0 - q[7]])
-    with pytest.warns(jo.UnstableStep, match=r"force on coordinate 7 is too stiff .* h\^2 K / M = 10\b"):
+    with pytest.warns(jo.errors.UnstableStep, match=r"force on coordinate 7 is too stiff .* h\^2 K / M = 10\b"):
         jo.solve(jo.Motion(q0=q0, v0=v0, force=force, within=walls), scheme, t=0.2, h=0.01)
 
 
@@ -255,7 +257,7 @@ def test_switches_of_many_bodies_are_no_springs_and_cost_few_calls():
 
     problem = jo.Motion(q0=np.linspace(-0.1, 0.1, 40), force=force)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", jo.UnstableStep)
+        warnings.simplefilter("error", jo.errors.UnstableStep)
         jo.solve(problem, jo.Maury(), t=5.0, h=0.01)
     assert len(calls) <= 2 * 500 + 5 * 6  # Maury asks twice in each step
 
@@ -263,7 +265,7 @@ def test_switches_of_many_bodies_are_no_springs_and_cost_few_calls():
 def test_slopes_that_are_too_small_are_reported():
     h, k = 0.01, 1e8
     problem = jo.Motion(q0=[1.0], force=jo.StiffForce(lambda t, q: -k * q, stiffness=0.1 * k))
-    with pytest.warns(jo.UnstableStep, match="slopes that are closer to its own"):
+    with pytest.warns(jo.errors.UnstableStep, match="slopes that are closer to its own"):
         jo.solve(problem, jo.MoreauJean(), t=0.5, h=h)
 
 
@@ -301,7 +303,7 @@ def test_there_is_no_warning_of_forces_that_steps_resolve_or_that_depend_on_time
     if isinstance(scheme, jo.Paoli) and within is not None and within.moving:
         pytest.skip("Paoli's sets are at rest")
     with warnings.catch_warnings():
-        warnings.simplefilter("error", jo.UnstableStep)
+        warnings.simplefilter("error", jo.errors.UnstableStep)
         jo.solve(jo.Motion(q0=[0.02], force=force, within=within), scheme, t=2.0, h=0.01)
 
 
@@ -320,7 +322,7 @@ def test_random_driven_oscillators_below_the_limit_are_not_reported(w, drive, si
         force=lambda t, q, u: size * np.cos(drive * t) - w * w * q - c * u,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("error", jo.UnstableStep)
+        warnings.simplefilter("error", jo.errors.UnstableStep)
         jo.solve(problem, EXPLICIT[which], t=80.0, h=1.0)
 
 
@@ -352,9 +354,9 @@ def linear(t, q):
 @pytest.mark.parametrize("h", [0.01, [0.01, 0.009] * 15], ids=["even", "uneven"])
 def test_a_stiff_force_is_noticed_with_steps_of_any_length_and_after_changes(h):
     spring = jo.Motion(q0=[1.0], force=lambda t, q: -1e6 * q)
-    with pytest.warns(jo.UnstableStep):
+    with pytest.warns(jo.errors.UnstableStep):
         jo.solve(spring, jo.MoreauJean(), t=0.3 if np.ndim(h) == 0 else float(np.sum(h)), h=h)
-    with pytest.warns(jo.UnstableStep):
+    with pytest.warns(jo.errors.UnstableStep):
         jo.solve(spring, jo.MoreauJean(), t=0.3, h=0.01, change=lambda state: state._replace(u=state.u))
 
 

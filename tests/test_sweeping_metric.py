@@ -317,7 +317,7 @@ def test_a_scheme_that_does_not_know_of_metrics_refuses_a_mass():
 
     jo.solve(jo.Sweeping(q0=[0.0]), Euclidean(), t=1.0, h=0.5)
     words = "Euclidean projects in the Euclidean metric, the problem has a mass; use Venel or CatchingUp"
-    with pytest.raises(jo.SchemeRefuses, match=words):
+    with pytest.raises(jo.errors.SchemeRefuses, match=words):
         jo.solve(jo.Sweeping(q0=[0.0], mass=2.0), Euclidean(), t=1.0, h=0.5)
 
 

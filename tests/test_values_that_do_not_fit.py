@@ -220,7 +220,7 @@ def test_walls_that_do_not_fit_are_named(make, what):
         make()
 
 
-class Faster(jo.ImpactLaw):
+class Faster(jo.laws.ImpactLaw):
     uniform = 1.5
 
 
@@ -238,7 +238,7 @@ def test_a_law_with_a_wrong_uniform_is_refused(law, what):
     with pytest.raises(jo.InvalidValue, match=what):
         jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=law)
     with pytest.raises(jo.InvalidValue, match=what):
-        jo.impact([-1.0], jo.Cone([[1.0]]), law=law)
+        jo.impact([-1.0], jo.convex.Cone([[1.0]]), law=law)
 
 
 def test_a_group_of_a_table_is_not_a_mask():

@@ -74,7 +74,7 @@ def things():
     found = {}
     found["floor"] = jo.HalfSpace([0.0, 1.0])
     found["pair"] = jo.Balls([0.5, 0.5])
-    found["cone"] = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
+    found["cone"] = jo.convex.Cone([[1.0, 0.0], [1.0, 1.0]])
     found["ball"] = jo.Motion(q0=[0.0, 1.0], within=found["floor"])
     found["fall"] = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=found["floor"])
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],

@@ -26,7 +26,9 @@ class HalfKick(jo.Scheme):
         predicted = u + kick * problem.acceleration(t, q, u)
         Q = problem.within
         contacts, P = project_velocity(self.solver, Q, state, h, predicted, M)
-        return jo.State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
+        return jo.schemes.State(
+            t + h, q + h * P.point, P.point, P, contacts, P.multipliers
+        )
 
 
 SCHEMES.register("half_kick", HalfKick)  # [scheme] kind = "half_kick" in scenario files

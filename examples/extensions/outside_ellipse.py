@@ -17,7 +17,7 @@ class OutsideEllipse(jo.ConstraintSet):
     def linearise(self, t, q, reach=np.inf):
         x = self.A @ q
         size = np.linalg.norm(x)
-        return jo.Contacts(
+        return jo.sets.Contacts(
             gap=np.array([size - 1.0]),
             G=Dense((self.A @ x / size)[None]),
             pairs=np.array([[0, -1]]),  # body 0 and constraint 0 of this set

@@ -10,53 +10,32 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from jostle import schemes, solvers
+from jostle import convex, errors, laws, schemes, sets, solvers
 from jostle._tools import displays as _displays
 from jostle._tools.citations import cite
-from jostle.convex.linear_map import Pairs
-from jostle.convex.polyhedron import Cone, Polyhedron
-from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
-    CannotCompile,
-    CloseImpacts,
-    DeviceUnavailable,
-    EmptySet,
-    EnergyDrift,
     InfeasibleStart,
-    Interrupted,
     InvalidValue,
     JostleError,
     JostleWarning,
     LeftTheSet,
-    LongStep,
-    NoContraction,
-    NotApproaching,
-    NotContinuous,
     NotConverged,
-    NotFinite,
-    NotPicklable,
-    SchemeRefuses,
-    UndefinedGradient,
-    UnresolvedEvent,
-    UnstableStep,
 )
 from jostle.events.solve import solve_by_events
-from jostle.laws import Impact, ImpactLaw, Restitution, impact
+from jostle.laws import Restitution, impact
 from jostle.problems import Motion, StiffForce, Sweeping
 from jostle.result.solution import Solution
 from jostle.run.exchange import Outlet, Source
 from jostle.run.solve import Progress, solve
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
-from jostle.schemes.gluey import Gluey, glue
+from jostle.schemes.gluey import Gluey
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
-from jostle.schemes.state import State
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
-from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
 from jostle.sets.user import constraints
@@ -67,7 +46,7 @@ from jostle.solvers.base import Solver
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.gauss_seidel import Budget, GaussSeidel
 from jostle.solvers.interior_point import InteriorPoint
-from jostle.solvers.project import decompose, project
+from jostle.solvers.project import project
 
 if _typing.TYPE_CHECKING:
     from jostle import (
@@ -93,81 +72,58 @@ __all__ = [
     "Balls",
     "Box",
     "Budget",
-    "CannotCompile",
     "CatchingUp",
-    "CloseImpacts",
-    "Cone",
     "ConstraintSet",
-    "Contacts",
-    "DeviceUnavailable",
-    "EmptySet",
-    "EnergyDrift",
     "Free",
     "GaussSeidel",
     "Gluey",
     "HalfSpace",
-    "Impact",
-    "ImpactLaw",
     "InfeasibleStart",
     "Inside",
     "InteriorPoint",
-    "Interrupted",
     "InvalidValue",
     "JostleError",
     "JostleWarning",
     "LeftTheSet",
     "Line",
-    "LongStep",
     "Maury",
     "MoreauJean",
     "Motion",
-    "NoContraction",
-    "NotApproaching",
-    "NotContinuous",
     "NotConverged",
-    "NotFinite",
-    "NotPicklable",
     "Outlet",
     "Outside",
-    "Pairs",
     "Paoli",
     "Polygons",
-    "Polyhedron",
     "Progress",
-    "Projection",
-    "Residual",
     "Restitution",
     "Rods",
     "Scheme",
-    "SchemeRefuses",
     "Segments",
     "Solution",
     "Solver",
     "Source",
-    "State",
     "StiffForce",
     "Sweeping",
-    "UndefinedGradient",
-    "UnresolvedEvent",
-    "UnstableStep",
     "Venel",
     "Vessel",
     "analysis",
     "cite",
     "constraints",
+    "convex",
     "crowds",
-    "decompose",
     "endings",
     "ensembles",
-    "glue",
+    "errors",
     "impact",
     "impacts",
     "io",
+    "laws",
     "macro",
     "models",
     "project",
     "scenarios",
     "schemes",
+    "sets",
     "solve",
     "solve_by_events",
     "solvers",

@@ -12,6 +12,35 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+__all__ = [
+    "BrokenFile",
+    "BrokenPlugin",
+    "CannotCompile",
+    "CloseImpacts",
+    "DependsOnRoundOff",
+    "DeviceUnavailable",
+    "EmptySet",
+    "EnergyDrift",
+    "FileInUse",
+    "FileIsThere",
+    "Interrupted",
+    "LongStep",
+    "MissingPackage",
+    "NoContraction",
+    "NoSuchFile",
+    "NotApproaching",
+    "NotContinuous",
+    "NotFinite",
+    "NotPicklable",
+    "NotReproducible",
+    "SchemeRefuses",
+    "UndefinedGradient",
+    "UnresolvedEvent",
+    "UnstableStep",
+    "WriteFailed",
+]
+"""All but those that `jostle` itself has: the ones that programs catch most often."""
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -186,7 +215,7 @@ class Interrupted(KeyboardInterrupt):
     ...         signal.raise_signal(signal.SIGINT)
     >>> try:
     ...     jo.solve(ball, jo.Maury(), t=1.0, h=0.01, progress=hit_ctrl_c)
-    ... except jo.Interrupted as error:
+    ... except jo.errors.Interrupted as error:
     ...     print(error, len(error.solution.t))
     interrupted after step 3, t = 0.03 4
     """

@@ -32,6 +32,8 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
+__all__ = ["Impact", "ImpactLaw"]
+
 
 class ImpactLaw:
     """A law that gives each contact a restitution coefficient e: it separates e times as fast as it approached.
@@ -49,7 +51,7 @@ class ImpactLaw:
     Examples
     --------
     >>> import jostle as jo
-    >>> class Sticky(jo.ImpactLaw):
+    >>> class Sticky(jo.laws.ImpactLaw):
     ...     def coefficients(self, contacts, speed):
     ...         return np.where(speed < 1.0, 0.0, 0.5)                  # slow impacts do not rebound
     >>> ball = jo.Motion(q0=[0.5], v0=[-2.0], within=jo.HalfSpace([1.0]), law=Sticky())
@@ -293,7 +295,7 @@ def check_law(law: ImpactLaw) -> None:
     if owner["uniform"] is not owner["coefficients"] and issubclass(owner["coefficients"], owner["uniform"]):
         raise InvalidValue(
             f"{kind.__name__} defines coefficients, which are not used because it inherits uniform = {e:g} from "
-            f"{owner['uniform'].__name__}: inherit from jo.ImpactLaw"
+            f"{owner['uniform'].__name__}: inherit from jo.laws.ImpactLaw"
         )
 
 
@@ -349,7 +351,7 @@ class Impact:
     Examples
     --------
     >>> import jostle as jo
-    >>> hit = jo.impact([-1.0], jo.Cone([[1.0]]), law=jo.Restitution(0.5))
+    >>> hit = jo.impact([-1.0], jo.convex.Cone([[1.0]]), law=jo.Restitution(0.5))
     >>> hit.velocity.tolist(), hit.impulse.tolist(), hit.approaching, hit.admissible
     ([0.5], [1.5], True, True)
     """
@@ -403,7 +405,7 @@ def impact(
     Examples
     --------
     >>> import jostle as jo
-    >>> cradle = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
+    >>> cradle = jo.convex.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
     >>> jo.impact([1.0, 0.0, 0.0], cone=cradle, law=jo.Restitution(1.0)).velocity.round(6).tolist()
     [-0.333333, 0.666667, 0.666667]
     """

@@ -19,7 +19,7 @@ TRIANGLE = np.array([[0.0, 1.0], [np.sqrt(3.0) / 2.0, -0.5], [-np.sqrt(3.0) / 2.
 
 def triangle(size, scale=1.0):
     """{u : size + n_k . u >= 0}: a triangle around the origin, empty if size < 0."""
-    return jo.Polyhedron(TRIANGLE, np.full(3, size * scale))
+    return jo.convex.Polyhedron(TRIANGLE, np.full(3, size * scale))
 
 
 def assert_proves_emptiness(y, K):
@@ -39,7 +39,7 @@ def test_a_contradiction_is_a_proof_in_every_unit_and_metric(mass, scale):
 
 def test_only_the_rows_that_contradict_each_other_are_in_the_proof():
     """u_0 >= 1 and u_0 <= 0 among rows that have nothing to do with it."""
-    K = jo.Polyhedron([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]], [3.0, -1.0, 5.0, 0.0])
+    K = jo.convex.Polyhedron([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]], [3.0, -1.0, 5.0, 0.0])
     y = contradiction(K, metric(1.0, (2,)))
     assert_proves_emptiness(y, K)
     assert np.flatnonzero(y > 1e-9).tolist() == [1, 3]
@@ -55,8 +55,8 @@ def test_the_lengths_of_the_rows_prove_nothing():
     """1 <= u <= 2 and 2 >= u >= 1 in rows a thousand times longer or shorter; and the same without room."""
     for long, short in ((1e3, 1.0), (1.0, 1e3)):
         G = np.array([[long], [-short]])
-        assert contradiction(jo.Polyhedron(G, [-long, 2.0 * short]), metric(1.0, (1,))) is None
-        K = jo.Polyhedron(G, [-2.0 * long, short])
+        assert contradiction(jo.convex.Polyhedron(G, [-long, 2.0 * short]), metric(1.0, (1,))) is None
+        K = jo.convex.Polyhedron(G, [-2.0 * long, short])
         assert_proves_emptiness(contradiction(K, metric(1.0, (1,))), K)
 
 
@@ -64,17 +64,17 @@ def test_the_lengths_of_the_rows_prove_nothing():
 def test_a_contradiction_within_the_tolerance_times_the_length_does_not_count(unit):
     """u >= 1.001 and u <= 1: rows that may be violated by 1e-2 of a length of one, or of a tenth, meet or do not."""
     G, c, M = [[1.0], [-1.0]], [-1.001 * unit, unit], metric(1.0, (1,))
-    long, short = (jo.Polyhedron(G, c, length=length * unit) for length in (1.0, 0.01))
+    long, short = (jo.convex.Polyhedron(G, c, length=length * unit) for length in (1.0, 0.01))
     assert contradiction(long, M, 1e-2) is None
     assert_proves_emptiness(contradiction(short, M, 1e-2), short)
     assert_proves_emptiness(contradiction(long, M), long)
-    assert_proves_emptiness(contradiction(jo.Polyhedron(G, c), M, 1e-2), long)
+    assert_proves_emptiness(contradiction(jo.convex.Polyhedron(G, c), M, 1e-2), long)
 
 
 @pytest.mark.parametrize("limit", ["MOST_ENTRIES", "MOST_ITERATIONS"])
 def test_a_linear_program_beyond_its_limits_decides_nothing(monkeypatch, limit):
     random = np.random.default_rng(0)
-    K = jo.Polyhedron(random.normal(size=(30, 5)), -np.ones(30))
+    K = jo.convex.Polyhedron(random.normal(size=(30, 5)), -np.ones(30))
     assert_proves_emptiness(contradiction(K, metric(1.0, (5,))), K)
     monkeypatch.setattr(emptiness, limit, 1)
     with pytest.raises(Undecided, match="the linear program that decides it"):
@@ -82,30 +82,32 @@ def test_a_linear_program_beyond_its_limits_decides_nothing(monkeypatch, limit):
 
 
 def test_an_unbounded_set_and_a_cone_have_no_contradiction():
-    assert contradiction(jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [-5.0, -5.0]), metric(1.0, (2,))) is None
-    assert contradiction(jo.Cone(TRIANGLE), metric(1.0, (2,))) is None
+    assert contradiction(jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [-5.0, -5.0]), metric(1.0, (2,))) is None
+    assert contradiction(jo.convex.Cone(TRIANGLE), metric(1.0, (2,))) is None
 
 
 @every_solver
 @pytest.mark.parametrize("mass", [1.0, [1.0, 9.0], [[2.0, 1.0], [1.0, 3.0]]], ids=["one", "diagonal", "matrix"])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_every_solver_says_that_the_set_is_empty_and_why(solver, mass, scale):
-    with pytest.raises(jo.EmptySet, match=r"contradict each other: row 0; row 1; row 2\. .*\. Proof: the weights y"):
+    with pytest.raises(
+        jo.errors.EmptySet, match=r"contradict each other: row 0; row 1; row 2\. .*\. Proof: the weights y"
+    ):
         solver.project([0.3 * scale, -0.1 * scale], triangle(-1.0, scale), mass)
 
 
 @every_solver
 def test_every_solver_sees_a_row_that_nothing_can_satisfy(solver):
     """A row of zeros with c < 0."""
-    K = jo.Polyhedron([[1.0, 0.0], [0.0, 0.0]], [0.0, -2.0])
-    with pytest.raises(jo.EmptySet, match="row 1") as caught:
+    K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 0.0]], [0.0, -2.0])
+    with pytest.raises(jo.errors.EmptySet, match="row 1") as caught:
         solver.project([-1.0, 0.0], K)
     assert caught.value.rows.tolist() == [1]
 
 
 @every_solver
 def test_a_row_of_zeros_that_holds_does_no_harm(solver):
-    K = jo.Polyhedron([[1.0, 0.0], [0.0, 0.0]], [0.0, 2.0])
+    K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 0.0]], [0.0, 2.0])
     P = solver.project([-1.0, 0.5], K)
     assert P.converged
     np.testing.assert_allclose(P.point, [0.0, 0.5], atol=1e-6)
@@ -114,16 +116,16 @@ def test_a_row_of_zeros_that_holds_does_no_harm(solver):
 @every_solver
 def test_the_set_of_one_point_is_not_empty(solver):
     """u >= 1 and u <= 1, twice over, seen from both sides."""
-    K = jo.Polyhedron([[1.0], [-1.0], [2.0]], [-1.0, 1.0, -2.0])
+    K = jo.convex.Polyhedron([[1.0], [-1.0], [2.0]], [-1.0, 1.0, -2.0])
     for w in (-3.0, 4.0):
         assert solver.project([w], K).point[0] == pytest.approx(1.0, abs=1e-5)
 
 
 def test_the_message_names_a_few_rows_in_words_and_counts_the_others():
     n = MAX_NAMED_ROWS + 3
-    K = jo.Polyhedron(np.ones((n, 1)), -np.ones(n), describe="wall number {}".format)
+    K = jo.convex.Polyhedron(np.ones((n, 1)), -np.ones(n), describe="wall number {}".format)
     error = empty_set(K, np.append(np.ones(n - 1), 0.0))
-    assert isinstance(error, jo.EmptySet)
+    assert isinstance(error, jo.errors.EmptySet)
     assert isinstance(error, ValueError)
     named = "; ".join(f"wall number {row}" for row in range(MAX_NAMED_ROWS))
     assert f"{named} and 2 more" in str(error)
@@ -135,7 +137,7 @@ def test_closing_walls_name_themselves():
     """P17 in small: a ball of diameter 1 between walls half a metre apart."""
     walls = jo.Line([0.5], lower=0.0, upper=0.5)
     K = walls.linearise(0.0, np.array([0.25])).velocities(0.1)
-    with pytest.raises(jo.EmptySet, match="ball 0 and the lower wall; ball 0 and the upper wall"):
+    with pytest.raises(jo.errors.EmptySet, match="ball 0 and the lower wall; ball 0 and the upper wall"):
         jo.project([0.0], K)
 
 
@@ -153,7 +155,7 @@ def overfull(n=150):
 def test_an_empty_set_too_large_for_the_linear_program_is_proven_by_the_multipliers(solver, monkeypatch):
     monkeypatch.setattr("jostle.solvers.base.contradiction", lambda *_: pytest.fail("there is a proof already"))
     w, K = overfull()
-    with pytest.raises(jo.EmptySet, match="contradict each other") as caught:
+    with pytest.raises(jo.errors.EmptySet, match="contradict each other") as caught:
         solver.project(w, K)
     y = caught.value.weights
     assert y.min() >= 0.0
@@ -170,7 +172,7 @@ def test_no_multipliers_prove_that_a_set_with_a_point_is_empty(seed, size):
     G = random.normal(size=(6, 3))
     G = np.concatenate([G, -G[:4]])
     u = random.normal(size=3)
-    K = jo.Polyhedron(G, random.exponential(1e-3, 10) - G @ u)
+    K = jo.convex.Polyhedron(G, random.exponential(1e-3, 10) - G @ u)
     p = 10.0**size * np.where(random.random(10) < 0.5, 1.0, random.exponential(1.0, 10))
     p[6:] = np.where(random.random(4) < 0.7, p[:4], p[6:])
     assert emptiness.proven_by(p, K.c, K, metric(1.0, (3,))) is None
@@ -179,7 +181,7 @@ def test_no_multipliers_prove_that_a_set_with_a_point_is_empty(seed, size):
 def test_the_message_begins_in_plain_words_and_ends_with_the_proof():
     """Who contradicts whom, what to do, why the step found it, and last the weights for those who want to check."""
     press = jo.Motion(q0=[0.3], within=jo.Box(lambda t: [t], lambda t: [1.0 - t], radii=[0.1]))
-    with pytest.raises(jo.EmptySet) as caught:
+    with pytest.raises(jo.errors.EmptySet) as caught:
         jo.solve(press, jo.Maury(), t=1.0, h=0.03)
     said = str(caught.value)
     places = [
@@ -195,5 +197,5 @@ def test_the_message_begins_in_plain_words_and_ends_with_the_proof():
 
 
 def test_equalities_that_contradict_each_other_blame_the_rods():
-    with pytest.raises(jo.EmptySet, match="change the length of a rod, or leave one of these constraints out"):
-        jo.project([0.0], jo.Polyhedron([[1.0], [1.0]], [0.0, 1.0], equal=[True, True]))
+    with pytest.raises(jo.errors.EmptySet, match="change the length of a rod, or leave one of these constraints out"):
+        jo.project([0.0], jo.convex.Polyhedron([[1.0], [1.0]], [0.0, 1.0], equal=[True, True]))

@@ -187,7 +187,7 @@ def test_residuals_do_not_depend_on_the_form(kind):
     w, c, p = random.normal(size=array.shape[1]), random.normal(size=len(array)), random.exponential(size=len(array))
     length = np.where(np.arange(len(array)) % 3 == 0, 0.0, random.uniform(0.1, 2.0, len(array)))
     found, expected = (
-        residual(w, jo.Polyhedron(H, c, length=length), metric(2.0, w.shape), w + H.adjoint(p) / 2.0 + 0.1, p)
+        residual(w, jo.convex.Polyhedron(H, c, length=length), metric(2.0, w.shape), w + H.adjoint(p) / 2.0 + 0.1, p)
         for H in (G, Foreign(array))
     )
     assert expected.primal > 0.0
@@ -206,7 +206,7 @@ def test_a_map_that_does_not_inherit_is_not_turned_into_a_matrix_in_silence():
             return csr_array(np.eye(2)[:1])
 
     with pytest.raises(jo.InvalidValue, match=r"Almost looks like a linear map: let it inherit"):
-        jo.Cone(Almost())
+        jo.convex.Cone(Almost())
 
 
 @pytest.mark.parametrize("given", [[[1.0, 2.0], [0.0, 3.0]], np.array([[1, 2], [0, 3]])], ids=["lists", "integers"])

@@ -357,7 +357,7 @@ def test_a_function_in_a_crowd_is_a_free_wish_and_stays_itself():
     assert isinstance(people.wish, FreeWish)
     assert people.wish.function is east
     assert people.velocity(0.5, Q).tolist() == [[1.5, 0.0]] * N
-    with pytest.raises(jo.NotFinite, match=r"velocity is nan at index \(0, 0\), t = 0"):
+    with pytest.raises(jo.errors.NotFinite, match=r"velocity is nan at index \(0, 0\), t = 0"):
         crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: np.nan * q).velocity(0.0, Q)
 
 

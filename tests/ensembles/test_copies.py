@@ -71,7 +71,7 @@ def test_a_copy_moves_as_by_solve(within, scheme, e, mass):
         q0=q0, v0=v0, force=pull_of_one, within=within, law=jo.Restitution(e), mass=np.diag(np.broadcast_to(mass, 2))
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", jo.CloseImpacts)
+        warnings.simplefilter("ignore", jo.errors.CloseImpacts)
         plain = jo.solve(one, scheme, t=1.5, h=0.01)
     copies = Copies(q0=q0, v0=v0, force=pull, within=within, parameters=[0.7], restitution=e, mass=mass)
     found = sections(copies, scheme, period=0.01, steps=1, periods=150)
@@ -98,7 +98,7 @@ def test_copies_in_a_corner_at_the_origin_move_as_by_solve(within, e):
             law=jo.Restitution(e), mass=np.diag(mass),
         )  # fmt: skip
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", jo.CloseImpacts)
+            warnings.simplefilter("ignore", jo.errors.CloseImpacts)
             plain = jo.solve(one, jo.MoreauJean(), t=0.4, h=0.01)
         copies = Copies(q0=[0.0, 0.0], force=shake, within=within, parameters=[parameters], restitution=e, mass=mass)
         found = sections(copies, jo.MoreauJean(), period=0.01, steps=1, periods=40)
@@ -404,7 +404,7 @@ def pulled_away(t, q, u, parameters):
 
 
 def test_errors_of_exponents_name_copies_that_exist():
-    with pytest.raises(jo.NotFinite, match=r"copy 0 \(parameters \[1e\+308\]\)"):
+    with pytest.raises(jo.errors.NotFinite, match=r"copy 0 \(parameters \[1e\+308\]\)"):
         lyapunov_exponents(Copies(q0=[1.0], force=grows, parameters=[1e308]), period=1.0, steps=10, periods=5)
 
 
@@ -466,13 +466,13 @@ def of_two(t, q, u, parameters):
 
 @pytest.mark.parametrize("force", [of_nothing, of_unknown_function, writes], ids=lambda one: one.__name__)
 def test_what_cannot_be_compiled_is_named(force):
-    with pytest.raises(jo.CannotCompile, match=r"^force cannot be compiled by numba: \w"):
+    with pytest.raises(jo.errors.CannotCompile, match=r"^force cannot be compiled by numba: \w"):
         advance(Copies(q0=[0.0], force=force), t=1.0, h=0.1)
 
 
 def test_constraints_that_cannot_be_compiled_are_named():
     copies = Copies(q0=[1.0], force=[1.0], within=lambda t, q, parameters: np.array(q.tolist()))
-    with pytest.raises(jo.CannotCompile, match="within cannot be compiled by numba"):
+    with pytest.raises(jo.errors.CannotCompile, match="within cannot be compiled by numba"):
         advance(copies, jo.MoreauJean(), t=1.0, h=0.1)
 
 
@@ -480,7 +480,7 @@ def test_constraints_that_cannot_be_compiled_are_named():
 def test_a_force_that_fails_ends_the_run_with_an_error(scheme):
     with pytest.raises(ValueError, match="no such time"):
         advance(Copies(q0=[0.0], force=raises), scheme, t=1.0, h=0.1)
-    with pytest.raises(jo.NotFinite, match=r"copy 1 \(parameters \[1e\+308\]\) in step [12]"):
+    with pytest.raises(jo.errors.NotFinite, match=r"copy 1 \(parameters \[1e\+308\]\) in step [12]"):
         advance(Copies(q0=[1.0], force=grows, parameters=[0.0, 1e308]), scheme, t=1.0, h=0.1)
 
 

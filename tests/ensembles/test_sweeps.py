@@ -213,7 +213,9 @@ def test_ctrl_c_keeps_the_finished_runs(tmp_path):
             signal.raise_signal(signal.SIGINT)
 
     study = Study(drawn, over=grid({"k": range(10)}))
-    with pytest.raises(jo.Interrupted, match=r"3 of 10 runs are finished; repeat the call to continue") as stopped:
+    with pytest.raises(
+        jo.errors.Interrupted, match=r"3 of 10 runs are finished; repeat the call to continue"
+    ) as stopped:
         sweep(study, executor=SERIAL, workers=1, folder=tmp_path / "study", progress=hit)
     assert len(stopped.value.results) == 3
     assert columns(sweep(study, executor=SERIAL, folder=tmp_path / "study")) == columns(sweep(study, executor=SERIAL))

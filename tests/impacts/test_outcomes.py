@@ -58,7 +58,7 @@ def test_every_outcome_is_one_of_some_order_and_its_gaps_lead_to_it():
 
 
 def test_where_contacts_are_orthogonal_small_gaps_change_nothing():
-    corner = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
+    corner = jo.convex.Cone([[1.0, 0.0], [1.0, 1.0]])
     law = {"law": jo.Restitution(0.5), "samples": 50}
     found = jo.impacts.outcomes([-1.0, -0.5], corner, mass=[[2.0, 1.0], [1.0, 1.0]], **law)
     assert found.continuous

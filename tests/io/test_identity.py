@@ -229,7 +229,7 @@ def test_a_force_that_counts_its_calls_stays_the_same(tmp_path):
 
 @pytest.mark.parametrize("factor", [1.0, 0.9])
 def test_laws_and_sets_of_users_are_compared_by_their_values(factor, tmp_path):
-    class Law(jo.ImpactLaw):
+    class Law(jo.laws.ImpactLaw):
         def __init__(self, e):
             self._e = e
 

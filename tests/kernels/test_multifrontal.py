@@ -319,7 +319,7 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
             s0 = s0 - 2.0 * s0.min() - 1.0
         violation = np.full(len(i), tol)
         p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200, 10**9, 1)
-        K = jo.Polyhedron(reference.pairs_to_dense(i, j, e, n), s0)
+        K = jo.convex.Polyhedron(reference.pairs_to_dense(i, j, e, n), s0)
         exact = jo.ActiveSet().project(np.zeros(n * d), K, mass.ravel())
         moved = cpu.adjoint(i, j, e, p, n, 1).ravel() / mass.ravel()
         assert found <= 1.0

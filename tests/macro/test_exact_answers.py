@@ -30,7 +30,7 @@ def test_a_row_of_grains_has_the_discrete_parabola():
     n = 9
     after = macro.Interval(np.arange(n + 1.0)).impact(-(np.arange(1, n + 1) - (n + 1) / 2))
     assert after.pressure[1:-1] == pytest.approx([4, 7, 9, 10, 10, 9, 7, 4], abs=1e-12)
-    chain = jo.Cone(np.diff(np.eye(n), axis=0))
+    chain = jo.convex.Cone(np.diff(np.eye(n), axis=0))
     micro = jo.impact(-(np.arange(1, n + 1) - (n + 1) / 2), chain)
     assert after.pressure[1:-1] == pytest.approx(micro.impulse, abs=1e-7)
 
@@ -39,7 +39,7 @@ def test_a_row_of_grains_has_the_discrete_parabola():
 def test_micro_is_macro_to_round_off_in_one_dimension(n):
     U, h = np.random.default_rng(n).normal(size=n), 1 / n
     after = macro.Interval(np.linspace(0, 1, n + 1)).impact(U)
-    micro = jo.impact(U, jo.Cone(np.diff(np.eye(n), axis=0)), solver=jo.ActiveSet(tol=1e-12))
+    micro = jo.impact(U, jo.convex.Cone(np.diff(np.eye(n), axis=0)), solver=jo.ActiveSet(tol=1e-12))
     assert after.u == pytest.approx(micro.velocity, abs=1e-13)
     assert after.pressure[1:-1] == pytest.approx(h * micro.impulse, abs=1e-13)
 

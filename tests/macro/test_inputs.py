@@ -7,7 +7,7 @@ import jostle as jo
 from jostle import macro
 
 GRID = macro.Grid([-1, -1], [1, 1], h=1 / 4)
-REFUSED = (jo.InvalidValue, jo.NotFinite)
+REFUSED = (jo.InvalidValue, jo.errors.NotFinite)
 LAWS = [macro.Isotropic, macro.Square, macro.Triangular]
 
 
@@ -28,7 +28,7 @@ def test_a_condition_is_no_outline(law, place):
 @pytest.mark.parametrize("outline", [lambda x, y: np.nan * x, lambda x, y: np.where(x > 0, np.nan, y)])
 def test_an_outline_is_a_number_everywhere(law, place, outline):
     zone = {"saturated": np.ones(GRID.shape), place: outline}
-    with pytest.raises(jo.NotFinite, match="outline"):
+    with pytest.raises(jo.errors.NotFinite, match="outline"):
         law(GRID, **zone)
 
 

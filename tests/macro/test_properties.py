@@ -28,7 +28,7 @@ def law_on(law, grid, zone, **options):
 def collide(law, grid, zone, ux, uy, e=0.0):
     rule = law_on(law, grid, zone)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", jo.NotApproaching)
+        warnings.simplefilter("ignore", jo.errors.NotApproaching)
         return rule, rule.impact(grid.velocity(ux, uy), restitution=e)
 
 
@@ -222,7 +222,7 @@ def test_smooth_walls_let_grains_slide_and_walls_of_the_triangular_lattice_do_no
 
 @pytest.mark.parametrize("angle", [0.0, 0.2])
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
-@pytest.mark.filterwarnings("ignore::jostle.NotApproaching")
+@pytest.mark.filterwarnings("ignore::jostle.errors.NotApproaching")
 def test_walls_take_the_momentum_that_the_triangular_law_loses(angle, restitution):
     room = macro.Grid([0, 0], [1, 1], h=1 / 8, closed=((True, False), (True, True)))
     law = macro.Triangular(room, np.ones(room.shape), angle=angle, tol=1e-10)
@@ -236,7 +236,7 @@ def test_walls_take_the_momentum_that_the_triangular_law_loses(angle, restitutio
 
 def test_a_law_with_restitution_warns_where_contacts_open():
     grid = macro.Grid([0, 0], [3, 1], h=1.0)
-    with pytest.warns(jo.NotApproaching):
+    with pytest.warns(jo.errors.NotApproaching):
         macro.Square(grid, np.ones((3, 1))).impact(grid.velocity(np.array([[1.0], [0.0], [0.25]]), 0), restitution=1.0)
 
 
@@ -295,7 +295,7 @@ def test_what_does_not_fit_is_refused():
         GRID.velocity(np.ones((2, 2)), 0)
     with pytest.raises(jo.InvalidValue, match="both saturated and walls"):
         macro.Isotropic(GRID, np.ones(SHAPE), walls=np.ones(SHAPE))
-    with pytest.raises(jo.NotFinite):
+    with pytest.raises(jo.errors.NotFinite):
         macro.Isotropic(GRID, np.ones(SHAPE)).impact(GRID.velocity(lambda x, y: np.nan * x, 0))
 
 
@@ -375,7 +375,9 @@ def test_each_pressure_of_the_triangular_law_belongs_to_its_direction(k, angle):
     order = np.argsort(along)
     assert along[order] == pytest.approx(spacing * np.arange(-3, 4), abs=1e-12)
     speed = np.array([3.0, 1.0, 0.0, 1.0, -1.0, 0.5, -4.0])
-    row = jo.impact(speed, jo.Cone(np.diff(np.eye(7), axis=0)), mass=law.lattice.area, solver=jo.ActiveSet(tol=1e-12))
+    row = jo.impact(
+        speed, jo.convex.Cone(np.diff(np.eye(7), axis=0)), mass=law.lattice.area, solver=jo.ActiveSet(tol=1e-12)
+    )
     contact = np.concatenate([[0.0], row.impulse, [0.0]])
     expected = 0.5 * (contact[1:] + contact[:-1]) * spacing / law.lattice.area
     U = grid.velocity(*(lambda x, y, a=a: e[a] * np.interp(x * e[0] + y * e[1], along[order], speed) for a in (0, 1)))

@@ -116,7 +116,7 @@ def test_multipliers_of_free_grains_are_bounded_and_the_least_and_the_most_are_r
 
 
 def test_a_disc_wedged_between_two_walls_has_a_self_stress():
-    wedge = jo.Cone([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    wedge = jo.convex.Cone([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
     found = macro.structure(wedge)
     assert found.self_stress == pytest.approx([1, 1, 0])
     spread = jo.analysis.impulse_range(wedge, jo.impact([-1.0, -2.0], wedge).impulse)
@@ -126,7 +126,9 @@ def test_a_disc_wedged_between_two_walls_has_a_self_stress():
 
 @pytest.mark.parametrize("n", [2, 5, 12])
 def test_the_constant_of_a_row_is_that_of_the_discrete_laplacian(n):
-    assert macro.structure(jo.Cone(np.diff(np.eye(n), axis=0))).constant == pytest.approx(2 * np.sin(np.pi / (2 * n)))
+    assert macro.structure(jo.convex.Cone(np.diff(np.eye(n), axis=0))).constant == pytest.approx(
+        2 * np.sin(np.pi / (2 * n))
+    )
 
 
 def test_the_constant_of_the_isotropic_law_is_that_of_poincare():
@@ -153,18 +155,18 @@ def test_the_search_finds_what_the_edges_prove(monkeypatch):
 def test_contacts_that_are_counted_twice_keep_the_principle():
     """They depend on each other and have positive entries off the diagonal; p may be shared between the two."""
     row = np.diff(np.eye(3), axis=0)
-    found = macro.structure(jo.Cone(np.concatenate([row, row[:1]])))
+    found = macro.structure(jo.convex.Cone(np.concatenate([row, row[:1]])))
     assert found.dependent == 1
     assert not found.is_m_matrix
     assert found.counter_example is None
     assert found.maximum_principle is True
-    single = macro.structure(jo.Cone([[1.0], [1.0]]))
+    single = macro.structure(jo.convex.Cone([[1.0], [1.0]]))
     assert (single.rank, single.maximum_principle) == (1, True)
 
 
 def test_wedged_grains_verify_the_principle():
     """D = {0}: nothing pushes all contacts together."""
-    found = macro.structure(jo.Cone([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.6, 0.8]]))
+    found = macro.structure(jo.convex.Cone([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.6, 0.8]]))
     assert found.maximum_principle is True
     assert found.counter_example is None
     grid = macro.Grid([0, 0], [1, 1], h=0.2, closed=True)
@@ -175,15 +177,15 @@ def test_wedged_grains_verify_the_principle():
 
 def test_an_acute_angle_alone_does_not_break_the_principle():
     angle = np.radians([0, 60, 120])
-    found = macro.structure(jo.Cone(np.stack([np.cos(angle), np.sin(angle)], axis=1)))
+    found = macro.structure(jo.convex.Cone(np.stack([np.cos(angle), np.sin(angle)], axis=1)))
     assert not found.is_m_matrix
     assert found.maximum_principle is True
 
 
 def test_rows_of_very_different_lengths_give_no_false_proof():
     rows = np.array(ROWS)
-    assert macro.structure(jo.Cone(rows)).maximum_principle is True
-    assert macro.structure(jo.Cone(rows / np.linalg.norm(rows, axis=1)[:, None])).maximum_principle is True
+    assert macro.structure(jo.convex.Cone(rows)).maximum_principle is True
+    assert macro.structure(jo.convex.Cone(rows / np.linalg.norm(rows, axis=1)[:, None])).maximum_principle is True
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -191,7 +193,7 @@ def test_the_lengths_of_the_rows_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     m, n = rng.integers(2, 8), rng.integers(2, 5)
     G, lengths = rng.normal(size=(m, n)), 10 ** rng.uniform(-6, 6, size=m)
-    one, other = macro.structure(jo.Cone(G)), macro.structure(jo.Cone(lengths[:, None] * G))
+    one, other = macro.structure(jo.convex.Cone(G)), macro.structure(jo.convex.Cone(lengths[:, None] * G))
     assert other.maximum_principle is one.maximum_principle is not None
     assert (other.rank, other.is_m_matrix) == (one.rank, one.is_m_matrix)
     assert np.abs(other.B.T / np.abs(other.B).max() @ other.kernel).max(initial=0.0) <= 1e-12
@@ -208,7 +210,7 @@ def test_the_lengths_of_the_rows_do_not_matter(seed):
 
 
 def test_a_proof_in_doubt_is_no_proof(monkeypatch):
-    found = macro.structure(jo.Cone([[1.0, 0.0], [0.5, 0.75**0.5]]))
+    found = macro.structure(jo.convex.Cone([[1.0, 0.0], [0.5, 0.75**0.5]]))
     monkeypatch.setattr(type(found), "_proved", lambda self, example: False)
     assert found.maximum_principle is None
     assert found.counter_example is None

@@ -259,7 +259,9 @@ def test_balls_that_do_not_fit_are_an_error_that_names_the_worst():
     radii = np.ones(20)
     Q = jo.Balls(radii) & jo.Box([0, 0], [8, 8], radii=radii)
     q = np.random.default_rng(0).uniform(1.0, 7.0, (20, 2))
-    with pytest.raises(jo.EmptySet, match=r"no room was found for 20 balls.*pairs still overlap.*does not prove"):
+    with pytest.raises(
+        jo.errors.EmptySet, match=r"no room was found for 20 balls.*pairs still overlap.*does not prove"
+    ):
         separate(q, Q)
 
 
@@ -268,7 +270,7 @@ def test_what_cannot_be_separated_is_refused():
         separate([0.0, 1.0], [1.0, 1.0])
     with pytest.raises(jo.InvalidValue, match="tol"):
         separate([[0.0], [1.0]], [1.0, 1.0], tol=0.0)
-    with pytest.raises(jo.NotFinite):
+    with pytest.raises(jo.errors.NotFinite):
         separate([[0.0], [np.nan]], [1.0, 1.0])
     with pytest.raises(jo.InvalidValue, match="radii"):
         separate([[0.0], [1.0]], [1.0, 1.0, 1.0])

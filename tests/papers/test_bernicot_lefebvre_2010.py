@@ -191,7 +191,7 @@ def test_growing_balls_are_led_to_the_jam_whatever_their_history(h):
 
 def test_beyond_the_jam_the_set_is_empty_and_the_state_is_kept():
     """P17: K_h is empty for t^{n+1} > 3.75: EmptySet in the step to 3.8, with all that came before."""
-    with pytest.raises(jo.EmptySet, match="wall") as caught:
+    with pytest.raises(jo.errors.EmptySet, match="wall") as caught:
         jo.solve(growing_in_a_box(), jo.Maury(), t=5.0, h=0.1)
     error = caught.value
     assert error.step == 38
@@ -205,7 +205,7 @@ def test_beyond_the_jam_the_set_is_empty_and_the_state_is_kept():
 @pytest.mark.parametrize("h", [0.05, 0.25, 0.75])
 def test_at_the_instant_of_the_jam_nothing_explodes(h):
     """P17: at t = 3.75 the set is one point; it is found to 1e-6 or refused, never left."""
-    with pytest.raises(jo.EmptySet) as caught:
+    with pytest.raises(jo.errors.EmptySet) as caught:
         jo.solve(growing_in_a_box(), jo.Maury(), t=6.0, h=h)
     sol = caught.value.solution
     assert caught.value.time >= 3.75 - 1e-12

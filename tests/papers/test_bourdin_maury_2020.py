@@ -101,7 +101,7 @@ def test_a_shot_at_the_vertex_comes_straight_back(solver, degrees, e):
     before = -np.array([np.cos(half), np.sin(half)])
     _, normals = wedge(2.0 * half)
     assert normals[0] @ normals[1] == pytest.approx(-np.cos(2.0 * half), abs=1e-15)
-    found = strike(before, jo.Cone(normals), -e * before, solver=solver, e=e, tol=1e-12)
+    found = strike(before, jo.convex.Cone(normals), -e * before, solver=solver, e=e, tol=1e-12)
     assert found.approaching
     assert found.admissible
 
@@ -109,7 +109,7 @@ def test_a_shot_at_the_vertex_comes_straight_back(solver, degrees, e):
 def test_a_shot_at_the_vertex_gives_the_number_of_the_case():
     """P09: theta = 60 degrees, e = 0.5."""
     _, normals = wedge(np.pi / 3.0)
-    found = jo.impact(-np.array([np.cos(np.pi / 6), 0.5]), jo.Cone(normals), law=jo.Restitution(0.5))
+    found = jo.impact(-np.array([np.cos(np.pi / 6), 0.5]), jo.convex.Cone(normals), law=jo.Restitution(0.5))
     np.testing.assert_allclose(found.velocity, [0.433012701892, 0.25], rtol=0, atol=1e-12)
 
 
@@ -122,16 +122,16 @@ def test_one_face_first_keeps_some_speed_if_and_only_if_the_wedge_is_obtuse(solv
     edges, normals = wedge(theta)
     before = -np.array([np.cos(theta / 2.0), np.sin(theta / 2.0)])
     along = -np.cos(theta / 2.0) * edges[first]
-    strike(before, jo.Cone(normals[[first]]), along, solver=solver, tol=1e-12)
+    strike(before, jo.convex.Cone(normals[[first]]), along, solver=solver, tol=1e-12)
     after = np.cos(theta / 2.0) * max(0.0, -np.cos(theta)) * edges[1 - first]
-    strike(along, jo.Cone(normals), after, solver=solver, tol=1e-12)
+    strike(along, jo.convex.Cone(normals), after, solver=solver, tol=1e-12)
 
 
 def test_one_face_first_gives_the_number_of_the_case():
     """P09: theta = 120 degrees: (-1/8, sqrt(3)/8), speed 1/4, where the vertex shot stops dead."""
     _, normals = wedge(np.radians(120.0))
-    first = jo.impact([-0.5, -np.sqrt(0.75)], jo.Cone(normals[:1])).velocity
-    found = jo.impact(first, jo.Cone(normals)).velocity
+    first = jo.impact([-0.5, -np.sqrt(0.75)], jo.convex.Cone(normals[:1])).velocity
+    found = jo.impact(first, jo.convex.Cone(normals)).velocity
     np.testing.assert_allclose(found, [-0.125, 0.216506350946], rtol=0, atol=1e-12)
 
 
@@ -141,13 +141,13 @@ def test_faces_orthogonal_in_the_kinetic_metric_decouple(solver):
     M, normals, e = np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [1.0, 1.0]]), 0.5
     before, after = np.array([-1.0, -0.5]), np.array([0.5, 0.25])
     np.testing.assert_allclose(normals @ after, -e * normals @ before, rtol=0, atol=1e-15)
-    strike(before, jo.Cone(normals), after, solver=solver, e=e, mass=M, tol=1e-12)
+    strike(before, jo.convex.Cone(normals), after, solver=solver, e=e, mass=M, tol=1e-12)
     for order in ([0, 1], [1, 0]):
         u = before
         for n in normals[order]:
             bounce = np.linalg.solve(M, n)
             reflected = u - (1.0 + e) * (n @ u) / (n @ bounce) * bounce
-            strike(u, jo.Cone([n]), reflected, solver=solver, e=e, mass=M, tol=1e-12)
+            strike(u, jo.convex.Cone([n]), reflected, solver=solver, e=e, mass=M, tol=1e-12)
             u = reflected
         np.testing.assert_allclose(u, after, rtol=0, atol=1e-12)
 
@@ -407,7 +407,7 @@ def test_a_squeezed_rhombus_opens_in_the_middle(solver):
 def test_glued_contacts_of_the_rhombus_would_pull(solver):
     """P40: projected on G u = 0 instead, top and bottom have p = b - a / sqrt(3) < 0."""
     G = discs(RHOMBUS).G.toarray()
-    found = jo.project(SQUEEZE, jo.Cone(np.concatenate([G, -G])), solver=solver)
+    found = jo.project(SQUEEZE, jo.convex.Cone(np.concatenate([G, -G])), solver=solver)
     p = found.multipliers[:5] - found.multipliers[5:]
     tol = max(1e-11, 10 * found.residual.eta)
     assert p[4] == pytest.approx(B - A / np.sqrt(3.0), abs=tol)
@@ -512,7 +512,7 @@ OPENING, MASSES = np.array([-1.0, 0.5, -2.0, -1.0]), np.array([1.0, 2.0, 0.5, 1.
 def test_the_law_warns_when_contacts_that_separate_make_it_inadmissible(solver):
     """Wall and four balls, two contacts opening, e = 0.4: u = (.4, -.2, .8, .4) runs into itself; both flags say so."""
     cone, exact = row(4, wall=True), np.array([0.4, -0.2, 0.8, 0.4])
-    with pytest.warns(jo.NotApproaching, match=r"e = 0\.4 .*gap rate -0\.6 "):
+    with pytest.warns(jo.errors.NotApproaching, match=r"e = 0\.4 .*gap rate -0\.6 "):
         found = strike(OPENING, cone, exact, solver=solver, e=0.4, mass=MASSES, tol=1e-12)
     assert not found.approaching
     assert not found.admissible

@@ -329,7 +329,7 @@ def test_a_cluster_whose_gaps_cannot_all_be_closed_keeps_its_glue(small, solver)
     near, most = 0.1, abs(small) / h
     pairs = problem.within.linearise(0.0, q0, near).pairs
     assert len(pairs) == 12
-    state = jo.State(0.0, q0, np.zeros_like(q0), memory=Glue(pairs, np.full(12, -1.0)))
+    state = jo.schemes.State(0.0, q0, np.zeros_like(q0), memory=Glue(pairs, np.full(12, -1.0)))
     for _ in range(10):
         state = scheme.step(problem, state, h)
         gap = problem.within.linearise(state.t, state.q, near).gap
@@ -349,7 +349,7 @@ def test_the_gaps_of_a_long_chain_that_turns_are_closed():
     v0 = rate * q0[:, ::-1]
     row = jo.Motion(q0=q0, v0=v0, within=jo.Balls(np.full(20, 0.5)))
     pairs = row.within.linearise(0.0, q0, 0.1).pairs
-    scheme, state = Gluey(), jo.State(0.0, q0, v0, memory=Glue(pairs, np.full(19, -100.0)))
+    scheme, state = Gluey(), jo.schemes.State(0.0, q0, v0, memory=Glue(pairs, np.full(19, -100.0)))
     for _ in range(50):
         state = scheme.step(row, state, h)
         assert np.linalg.norm(np.diff(state.q, axis=0), axis=1).max() - 1.0 <= 0.55 * (h * rate) ** 2
@@ -511,7 +511,7 @@ def test_a_cluster_of_spheres_is_glued_in_three_dimensions():
 def test_gluey_refuses_a_threshold_above_zero_and_restitution():
     with pytest.raises(jo.InvalidValue, match="weakest must not be positive"):
         Gluey(weakest=0.5)
-    with pytest.raises(jo.SchemeRefuses, match="Gluey is a scheme for e = 0"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="Gluey is a scheme for e = 0"):
         jo.solve(jo.Motion(q0=[1.0], law=jo.Restitution(0.5)), Gluey(), t=1.0, h=0.1)
 
 

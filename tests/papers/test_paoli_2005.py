@@ -106,7 +106,7 @@ def test_the_fixed_point_is_found_up_to_its_bound(factor):
 @pytest.mark.parametrize(("c", "h"), [(100.0, 0.05), (100.0, 0.021), (1e4, 1e-3)])
 def test_a_fixed_point_that_does_not_contract_is_refused(c, h):
     """P06: for h > 2 / L (c = 100, h = 0.05: factor 2.5) the error says so, in the first step that iterates."""
-    with pytest.raises(jo.NoContraction, match="h < 2 / L") as caught:
+    with pytest.raises(jo.errors.NoContraction, match="h < 2 / L") as caught:
         jo.solve(falls_with_drag(c), jo.Paoli(implicit=True), t=1.0, h=h)
     assert caught.value.step == 2
     assert len(caught.value.solution.t) == 2

@@ -72,7 +72,7 @@ def test_a_crowd_that_was_interrupted_ends_as_if_it_had_not_been(text, tmp_path)
         try:
             sol = run(text, checkpoint=tmp_path / "c", resume=resume, progress=ctrl_c)
             break
-        except jo.Interrupted:
+        except jo.errors.Interrupted:
             resume, interruptions = True, interruptions + 1
     assert interruptions > 1 or text == EMPTY
     assert (sol.status, sol.t[-1]) == (whole.status, whole.t[-1])

@@ -200,7 +200,9 @@ def test_mistakes_in_the_tables_of_plugins_are_named_like_all_others(registered,
 def test_a_scheme_of_a_plugin_is_recommended_where_it_fits(registered):
     moving = jo.HalfSpace([1.0], lambda t: -t)
     bouncing = jo.Motion(q0=[1.0], within=moving, law=jo.Restitution(0.5))
-    with pytest.raises(jo.SchemeRefuses, match=r"needs a set that does not move; use MoreauJean or damped\.Damped$"):
+    with pytest.raises(
+        jo.errors.SchemeRefuses, match=r"needs a set that does not move; use MoreauJean or damped\.Damped$"
+    ):
         jo.solve(bouncing, jo.Paoli(), t=1.0, h=0.1)
     text = jo.scenarios.shipped("jamming")
     settings = ["problem.e=0.5", "scheme.kind=paoli"]
@@ -212,9 +214,9 @@ def test_a_scheme_of_a_plugin_is_recommended_where_it_fits(registered):
 def test_no_scheme_is_recommended_for_what_it_inherits(registered):
     """`Gluey` has the abilities of `Maury`, and solves another problem."""
     bouncing = jo.Motion(q0=[1.0], law=jo.Restitution(0.5))
-    with pytest.raises(jo.SchemeRefuses, match=r"use Paoli, MoreauJean or damped\.Damped$"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"use Paoli, MoreauJean or damped\.Damped$"):
         jo.solve(bouncing, jo.Maury(), t=1.0, h=0.1)
-    with pytest.raises(jo.SchemeRefuses, match=r"use Maury, Paoli, MoreauJean or damped\.Damped$"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"use Maury, Paoli, MoreauJean or damped\.Damped$"):
         jo.solve(jo.Motion(q0=[1.0]), jo.Venel(), t=1.0, h=0.1)
 
 

@@ -138,7 +138,7 @@ def test_discs_swell_until_they_jam():
     assert np.pi * (radii(0.0) ** 2).sum() < 0.4
     assert sol.stats["primal"].max() <= 1e-6
     # without the ending the very next step finds no room
-    with pytest.raises(jo.EmptySet) as error:
+    with pytest.raises(jo.errors.EmptySet) as error:
         jo.solve(**run._replace(until=None)._asdict())
     assert error.value.step == len(sol.stats) + 1
 

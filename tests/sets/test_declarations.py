@@ -19,7 +19,7 @@ class Piston(jo.ConstraintSet):
 
     def linearise(self, t, q, reach=np.inf):
         gap = np.array([q[0] - self.where(t)])
-        return jo.Contacts(gap, Dense(np.array([[1.0, 0.0]])), np.array([[0, -1]]), numbers=1)
+        return jo.sets.Contacts(gap, Dense(np.array([[1.0, 0.0]])), np.array([[0, -1]]), numbers=1)
 
 
 class Floor(jo.ConstraintSet):
@@ -36,7 +36,7 @@ class Floor(jo.ConstraintSet):
         rows = np.flatnonzero(gap <= reach)
         nobody = np.full(len(rows), -1)
         normal = np.tile([0.0, -1.0], (len(rows), 1))
-        return jo.Contacts(
+        return jo.sets.Contacts(
             gap[rows], Pairs(rows, nobody, normal, len(q)), np.stack([rows, nobody], axis=1), numbers=1, bodies=len(q)
         )
 
@@ -132,7 +132,7 @@ def test_a_moving_wall_is_seen_beside_gaps_that_are_nan_or_infinite():
 
         def linearise(self, t, q, reach=np.inf):
             gap = np.array([q[0] - t, np.inf])
-            return jo.Contacts(gap, Dense(np.eye(2)), np.array([[0, -1], [0, -2]]), numbers=2)
+            return jo.sets.Contacts(gap, Dense(np.eye(2)), np.array([[0, -1], [0, -2]]), numbers=2)
 
     assert Rising().moves((0.0, 0.1), np.array([1.0, 1.0]))
 
@@ -155,7 +155,7 @@ class Round(jo.ConstraintSet):
     def linearise(self, t, q, reach=np.inf):
         distance = np.linalg.norm(q)
         gap, normal = np.array([self.side * (distance - 1.0)]), self.sign * self.side * q / distance
-        return jo.Contacts(gap, Dense(normal[None]), np.array([[0, -1]]), numbers=1, length=1.0)
+        return jo.sets.Contacts(gap, Dense(normal[None]), np.array([[0, -1]]), numbers=1, length=1.0)
 
 
 @pytest.mark.parametrize("beside", [False, True])

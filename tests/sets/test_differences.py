@@ -136,7 +136,7 @@ def test_only_what_is_seen_at_q_counts(g, q, G):
     """Not the far field; and where a constraint is active and has no gradient, that is said."""
     Q = jo.constraints(g)
     if G is None:
-        with pytest.raises(jo.UndefinedGradient):
+        with pytest.raises(jo.errors.UndefinedGradient):
             Q.linearise(0.0, np.array(q))
     else:
         np.testing.assert_allclose(Q.linearise(0.0, np.array(q)).G.toarray(), [[G]], atol=1e-8)
@@ -168,7 +168,7 @@ class Bowl(jo.ConstraintSet):
         size = np.linalg.norm(q)
         G = self.sign * q[None] / size * [1.0, self.factor if q[0] > 0.5 else 1.0]
         gap = np.array([self.sign * (size - 1.0)])
-        return jo.Contacts(gap=gap, G=Dense(G), pairs=np.array([[0, -1]]), numbers=1, at=q)
+        return jo.sets.Contacts(gap=gap, G=Dense(G), pairs=np.array([[0, -1]]), numbers=1, at=q)
 
 
 def test_a_set_that_is_left_says_whether_its_gradient_or_its_shape_is_to_blame():

@@ -61,7 +61,7 @@ def test_a_set_refuses_what_is_not_finite(make, q, open_side, bad):
     if bad in open_side:
         make(BAD[bad]).check_start(0.0, q)
         return
-    with pytest.raises((jo.InvalidValue, jo.NotFinite, jo.UndefinedGradient)):
+    with pytest.raises((jo.InvalidValue, jo.errors.NotFinite, jo.errors.UndefinedGradient)):
         make(BAD[bad]).check_start(0.0, q)
 
 
@@ -81,7 +81,7 @@ def test_every_set_is_tried():
 
 def test_a_wall_that_becomes_infinite_during_a_run_is_noticed():
     floor = jo.HalfSpace([0.0, 1.0], lambda t: 0.0 if t < 0.45 else -np.inf)
-    with pytest.raises(jo.NotFinite, match=r"offset of the plane .* is -inf at t = 0\.5") as raised:
+    with pytest.raises(jo.errors.NotFinite, match=r"offset of the plane .* is -inf at t = 0\.5") as raised:
         jo.solve(jo.Motion(q0=[0.0, 0.0], force=[0.0, -1.0], within=floor), jo.Maury(), t=1.0, h=0.1)
     assert raised.value.step == 5
 
@@ -101,5 +101,5 @@ def test_a_wall_that_becomes_infinite_during_a_run_is_noticed():
     ],
 )
 def test_a_model_refuses_what_is_not_finite(make, bad):
-    with pytest.raises((jo.InvalidValue, jo.NotFinite)):
+    with pytest.raises((jo.InvalidValue, jo.errors.NotFinite)):
         make(bad)

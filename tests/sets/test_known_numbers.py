@@ -26,7 +26,7 @@ def test_a_set_of_a_user_beside_them_is_still_checked():
     class Greedy(jo.ConstraintSet):
         def linearise(self, t, q, reach=np.inf):
             found = jo.HalfSpace([0.0, 1.0]).near(t, q, reach)
-            return jo.Contacts(found.gap, found.G, found.pairs - [0, 1], numbers=1)
+            return jo.sets.Contacts(found.gap, found.G, found.pairs - [0, 1], numbers=1)
 
     within = jo.Balls(np.full(2, 0.1)) & jo.HalfSpace([1.0, 0.0]) & Greedy()
     with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares numbers=1"):
@@ -63,7 +63,7 @@ def test_a_ball_that_is_nowhere_is_named_although_a_list_is_known(balls):
     Q, q = balls
     q = q.copy()
     q[7, 1] = np.nan
-    with pytest.raises(jo.NotFinite, match=r"position of ball 7 is \[.*nan\]"):
+    with pytest.raises(jo.errors.NotFinite, match=r"position of ball 7 is \[.*nan\]"):
         Q.near(0.0, q, np.full(100, 0.1))
 
 

@@ -242,14 +242,14 @@ def test_the_units_do_not_matter():
 
 
 def test_an_empty_set_is_an_error():
-    with pytest.raises(jo.EmptySet):
+    with pytest.raises(jo.errors.EmptySet):
         (jo.HalfSpace([1.0], 1.0) & jo.HalfSpace([-1.0], 1.0)).nearest([0.0])
 
 
 def test_what_does_not_converge_is_an_error():
     """Between three circles that leave no room, the linearised sets are not empty at once."""
     Q = jo.Outside([0.0, 0.0], 1.0) & jo.Inside([0.0, 0.0], 0.5)
-    with pytest.raises((jo.EmptySet, jo.NotConverged)):
+    with pytest.raises((jo.errors.EmptySet, jo.NotConverged)):
         Q.nearest([0.1, 0.7])
 
 
@@ -313,5 +313,5 @@ def test_two_of_many_balls_with_the_same_centre_are_moved_apart():
 
 
 def test_flat_constraints_on_many_bodies_that_contradict_each_other_are_an_empty_set():
-    with pytest.raises(jo.EmptySet):
+    with pytest.raises(jo.errors.EmptySet):
         jo.Box([0.0, 0.0], [1.0, 1.0], radii=np.full(100, 0.7)).nearest(np.full((100, 2), 0.5))

@@ -19,7 +19,7 @@ class Plane(jo.ConstraintSet):
 
     def linearise(self, t, q, reach=np.inf):
         declared = self.declared(t) if callable(self.declared) else self.declared
-        return jo.Contacts(
+        return jo.sets.Contacts(
             gap=np.array([self.normal @ q]),
             G=Dense(self.normal[None]),
             pairs=np.array([self.pair]),
@@ -55,7 +55,7 @@ def test_a_count_that_is_no_whole_number_is_refused(declared):
 
 def test_contacts_cannot_be_built_without_their_numbers():
     with pytest.raises(TypeError, match="numbers"):
-        jo.Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]))
+        jo.sets.Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]))
 
 
 def test_a_set_that_declares_another_count_later_is_refused():
@@ -68,7 +68,7 @@ def test_a_set_that_declares_another_count_later_is_refused():
 def test_two_rows_with_the_same_pair_are_refused_at_the_start():
     class Twice(Plane):
         def linearise(self, t, q, reach=np.inf):
-            return jo.Contacts(gap=q + 1.0, G=Dense(np.eye(2)), pairs=np.array([[0, -1], [0, -1]]), numbers=1)
+            return jo.sets.Contacts(gap=q + 1.0, G=Dense(np.eye(2)), pairs=np.array([[0, -1], [0, -1]]), numbers=1)
 
     with pytest.raises(jo.InvalidValue, match=r"rows 0 .* and 1 .* have the same pair \[0, -1\]"):
         jo.solve(jo.Motion(q0=[0.0, 0.0], within=Twice([1.0, 0.0], 1)), jo.Maury(), t=1.0, h=0.1)
@@ -97,7 +97,7 @@ class Counted(jo.ConstraintSet):
         gap, i = q[:, 1] - 0.5, np.arange(len(q))
         G = np.zeros((len(q), q.size))
         G[i, 2 * i + 1] = 1.0
-        return jo.Contacts(gap=gap, G=Dense(G), pairs=np.stack([i, -1 - 0 * i], axis=1), numbers=1, at=q)
+        return jo.sets.Contacts(gap=gap, G=Dense(G), pairs=np.stack([i, -1 - 0 * i], axis=1), numbers=1, at=q)
 
 
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
@@ -130,7 +130,7 @@ def test_a_set_alone_is_held_to_its_numbers_as_well():
 def test_rows_that_name_nothing_are_an_error_that_names_the_set(pairs, message, beside):
     class Stray(jo.ConstraintSet):
         def linearise(self, t, q, reach=np.inf):
-            return jo.Contacts(np.ones(1), Dense(np.eye(1, 4)), np.array(pairs), numbers=1)
+            return jo.sets.Contacts(np.ones(1), Dense(np.eye(1, 4)), np.array(pairs), numbers=1)
 
     two = jo.Motion(q0=[[0.0, 1.0], [3.0, 1.0]], within=Stray() if beside is None else Stray() & beside)
     with pytest.raises(jo.InvalidValue, match=message) as raised:

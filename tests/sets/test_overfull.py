@@ -20,27 +20,31 @@ def test_balls_with_more_volume_than_their_box_are_an_empty_set_at_once(n, side,
     monkeypatch.setattr(jo.Automatic, "project", lambda *_: pytest.fail("nothing has to be projected"))
     q = np.random.default_rng(0).uniform(0.0, side, (n, 3))
     Q = jo.Balls(np.full(n, 0.3)) & jo.Box([0.0] * 3, [side] * 3, radii=0.3)
-    with pytest.raises(jo.EmptySet, match=f"{n} balls have the volume .*, and the box that holds them has {side**3:g}"):
+    with pytest.raises(
+        jo.errors.EmptySet, match=f"{n} balls have the volume .*, and the box that holds them has {side**3:g}"
+    ):
         Q.nearest(q)
 
 
 def test_discs_with_more_area_than_their_periodic_cell_are_an_empty_set():
     q = np.random.default_rng(0).uniform(0.0, 8.0, (100, 2))
-    with pytest.raises(jo.EmptySet, match=r"100 balls have the area 78\.54, and the box that holds them has 64\."):
+    with pytest.raises(
+        jo.errors.EmptySet, match=r"100 balls have the area 78\.54, and the box that holds them has 64\."
+    ):
         jo.Balls(np.full(100, 0.5), period=8.0).nearest(q)
     channel = jo.Balls(np.full(100, 0.5), period=[8.0, np.inf]) & jo.Box([-np.inf, 0.0], [np.inf, 7.5], radii=0.5)
-    with pytest.raises(jo.EmptySet, match=r"has 60\."):
+    with pytest.raises(jo.errors.EmptySet, match=r"has 60\."):
         channel.nearest(q)
 
 
 def test_equal_balls_that_fill_more_than_the_densest_packing_are_an_empty_set_at_once(monkeypatch):
     monkeypatch.setattr(jo.Automatic, "project", lambda *_: pytest.fail("nothing has to be projected"))
     q, Q = spheres(3000, 0.75)
-    with pytest.raises(jo.EmptySet, match=r"of which equal balls fill at most 0\.7405\. Take a larger box"):
+    with pytest.raises(jo.errors.EmptySet, match=r"of which equal balls fill at most 0\.7405\. Take a larger box"):
         Q.nearest(q)
     plane = np.random.default_rng(0).uniform(0.0, 9.2, (100, 2))
     with pytest.raises(
-        jo.EmptySet, match=r"100 balls have the area 78\.54, .* of which equal balls fill at most 0\.9069"
+        jo.errors.EmptySet, match=r"100 balls have the area 78\.54, .* of which equal balls fill at most 0\.9069"
     ):
         jo.Balls(np.full(100, 0.5), period=9.2).nearest(plane)
 
@@ -64,7 +68,7 @@ def test_unequal_balls_are_compared_with_the_whole_box():
     """One large disc among small ones: 0.99 of the area, which is no proof."""
     radii = np.append(np.full(99, 0.05), 1.0)
     area = np.pi * (radii**2).sum()
-    for part, error in ((0.99, jo.NotConverged), (1.01, jo.EmptySet)):
+    for part, error in ((0.99, jo.NotConverged), (1.01, jo.errors.EmptySet)):
         side = np.sqrt(area / part)
         Q = jo.Balls(radii) & jo.Box([0.0, 0.0], [side, side], radii=radii)
         with pytest.raises(error):
@@ -93,7 +97,7 @@ def failed(monkeypatch):
     def spied(self, *given):
         try:
             P = project(self, *given)
-        except jo.EmptySet as error:
+        except jo.errors.EmptySet as error:
             found.append(error.iterations)
             raise
         if not P.converged:

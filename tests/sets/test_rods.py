@@ -48,7 +48,7 @@ def test_points_and_lengths_may_depend_on_time():
     bob = jo.Motion(q0=[[0.0, -1.0]], within=jo.Rods([(0, -1)], 1.0, points=lambda t: [[t, 0.0]]), force=[0.0, -10.0])
     sol = jo.solve(bob, jo.Maury(), t=3.0, h=0.01)
     assert sol.overlap < 2e-3
-    with pytest.raises(jo.SchemeRefuses, match="does not move"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="does not move"):
         jo.solve(bob, jo.Paoli(), t=1.0, h=0.01)
 
 
@@ -79,7 +79,7 @@ def test_the_saved_gaps_show_a_rod_that_is_too_long():
     assert sol.gaps() == pytest.approx(1.0 - length)
     assert length.max() > 1.004
     assert sol.overlap == pytest.approx(length.max() - 1.0)
-    assert smallest_gap(bob, jo.State(0.0, sol.q[-1], sol.u[-1])) == pytest.approx(1.0 - length[-1])
+    assert smallest_gap(bob, jo.schemes.State(0.0, sol.q[-1], sol.u[-1])) == pytest.approx(1.0 - length[-1])
 
 
 def test_the_nearest_configuration_of_a_triangle_has_three_sides_of_length_one():
@@ -158,7 +158,7 @@ def test_a_frame_with_more_rods_than_it_needs_moves_as_a_whole(scheme):
 def test_rods_that_cannot_both_hold_are_named():
     """A body between two points, one of which goes away."""
     rods = jo.Rods([(0, -1), (0, -2)], 1.0, points=lambda t: [[-1.0, 0.0], [1.0 + t, 0.0]])
-    with pytest.raises(jo.EmptySet, match="rod 0 between body 0 and point 0; rod 1 between body 0 and point 1"):
+    with pytest.raises(jo.errors.EmptySet, match="rod 0 between body 0 and point 0; rod 1 between body 0 and point 1"):
         jo.solve(jo.Motion(q0=[[0.0, 0.0]], within=rods), jo.Maury(), t=1.0, h=0.01)
 
 
@@ -222,7 +222,7 @@ def test_a_rod_needs_bodies_that_exist_and_ends_apart():
         rods.linearise(0.0, PLACES)
     with pytest.raises(jo.InvalidValue, match="shape"):
         rods.linearise(0.0, np.zeros(4))
-    with pytest.raises(jo.UndefinedGradient, match="rod 0 between body 0 and body 1"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="rod 0 between body 0 and body 1"):
         jo.Rods([(0, 1)], 1.0).linearise(0.0, np.zeros((2, 2)))
 
 
@@ -230,7 +230,7 @@ BOB = jo.Motion(q0=[[0.0, -1.0]], within=jo.Rods([(0, -1)], 1.0, points=[[0.0, 0
 
 
 def test_gluey_contacts_have_no_room_for_equalities():
-    with pytest.raises(jo.SchemeRefuses, match=r"Gluey has no room for equality constraints.*Maury"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"Gluey has no room for equality constraints.*Maury"):
         jo.solve(BOB, jo.Gluey(), t=1.0, h=0.1)
 
 
@@ -246,8 +246,8 @@ def test_a_set_of_the_user_must_say_that_it_has_equalities():
         convex_gaps, moving = True, False
 
         def linearise(self, t, q, reach=np.inf):
-            return jo.Contacts(q[1:], jo.Polyhedron([[0.0, 1.0]], [0.0]).G, np.array([[-1, 0]]), numbers=1, at=q,
-                               equal=np.array([True]))  # fmt: skip
+            G = jo.convex.Polyhedron([[0.0, 1.0]], [0.0]).G
+            return jo.sets.Contacts(q[1:], G, np.array([[-1, 0]]), numbers=1, at=q, equal=np.array([True]))
 
     with pytest.raises(jo.InvalidValue, match="equalities = True"):
         jo.solve(jo.Motion(q0=[0.0, 0.0], within=Wire()), jo.Maury(), t=1.0, h=0.1)
@@ -263,7 +263,7 @@ def test_a_set_of_the_user_must_say_that_it_has_equalities():
 
 def test_an_equality_without_a_gradient_is_named():
     wire = jo.constraints(lambda t, q: [q[0] ** 2], equal=True)
-    with pytest.raises(jo.UndefinedGradient, match="of <lambda> is active"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="of <lambda> is active"):
         wire.linearise(0.0, np.array([0.0, 1.0]))
 
 

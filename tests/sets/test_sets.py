@@ -372,20 +372,20 @@ def test_radii_are_positive_at_all_times():
             shrinking.linearise(t, q)
     with pytest.raises(jo.InvalidValue, match="radius of body 0 is -1"):
         jo.HalfSpace([0, 1], radii=-1.0).linearise(0.0, ONE)
-    with pytest.raises(jo.NotFinite, match="radius of body 1 is not finite"):
+    with pytest.raises(jo.errors.NotFinite, match="radius of body 1 is not finite"):
         jo.Balls([1.0, np.nan]).linearise(0.0, q)
 
 
 def test_coincident_centres_have_no_direction():
     q = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
-    with pytest.raises(jo.UndefinedGradient, match=r"balls 1 and 2 have the same centre \[3.0, 4.0\]"):
+    with pytest.raises(jo.errors.UndefinedGradient, match=r"balls 1 and 2 have the same centre \[3.0, 4.0\]"):
         jo.Balls(RADII).linearise(0.0, q)
     many = np.vstack([q, 50.0 + np.arange(2.0 * MAX_ALL_PAIRS).reshape(-1, 2) * 5.0])
-    with pytest.raises(jo.UndefinedGradient, match="balls 1 and 2"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="balls 1 and 2"):
         jo.Balls(np.full(len(many), 0.1)).linearise(0.0, many, reach=0.5)
-    with pytest.raises(jo.UndefinedGradient, match="body 0 sits exactly on the centre of obstacle 1"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="body 0 sits exactly on the centre of obstacle 1"):
         jo.Outside(CENTRES, 1.0).linearise(0.0, CENTRES[1])
-    with pytest.raises(jo.UndefinedGradient, match="centre of body 0 lies on segment"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="centre of body 0 lies on segment"):
         jo.Segments(WALL, radii=0.1).linearise(0.0, np.array([1.0, 0.0]))
 
 
@@ -569,7 +569,7 @@ def test_a_gap_that_is_not_finite_is_an_error():
     def logarithm(t, q):
         return [q[0], np.inf if q[1] > 0 else 1.0]
 
-    with pytest.raises(jo.NotFinite, match=r"constraint 1 of logarithm is inf at t = 0\.5"):
+    with pytest.raises(jo.errors.NotFinite, match=r"constraint 1 of logarithm is inf at t = 0\.5"):
         logarithm.linearise(0.5, ONE)
 
 
@@ -580,7 +580,7 @@ def test_an_active_constraint_without_gradient_is_an_error():
     def bowl(t, q):
         return [t - (q**2).sum()]
 
-    with pytest.raises(jo.UndefinedGradient, match="constraint 0 of bowl is active"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="constraint 0 of bowl is active"):
         bowl.linearise(-1.0, np.zeros(2))
     assert bowl.linearise(1.0, np.zeros(2)).gap.tolist() == [1.0]
 

@@ -142,7 +142,9 @@ def test_on_the_axis_a_floor_is_below():
 
 def test_a_centre_on_the_wall_has_no_direction():
     q = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.5]])
-    with pytest.raises(jo.UndefinedGradient, match="centre of body 1 lies on vessel part 1; move it off the wall"):
+    with pytest.raises(
+        jo.errors.UndefinedGradient, match="centre of body 1 lies on vessel part 1; move it off the wall"
+    ):
         Vessel(SILO, radii=0.1).linearise(0.0, q, 0.2)
 
 
@@ -308,16 +310,17 @@ def test_a_vessel_is_curved_and_not_convex():
         (lambda: Vessel([1.0, 0.0], radii=0.1), jo.InvalidValue, r"points \(radius, height\)"),
         (lambda: Vessel([(1.0, 0.0, 0.0), (1.0, 0.0, 1.0)], radii=0.1), jo.InvalidValue, r"shape \(2, 3\)"),
         (lambda: Vessel([(1.0, 0.0), (-1.0, 2.0)], radii=0.1), jo.InvalidValue, "point 1 of the profile has radius -1"),
-        (lambda: Vessel([(1.0, 0.0), (np.inf, 2.0)], radii=0.1), jo.NotFinite, r"profile is inf at index \(1, 0\)"),
+        (lambda: Vessel([(1.0, 0.0), (np.inf, 2.0)], radii=0.1), jo.errors.NotFinite,
+         r"profile is inf at index \(1, 0\)"),
         (lambda: Vessel([(1.0, 0.0), (1.0, 0.0), (1.0, 1.0)], radii=0.1), jo.InvalidValue,
          r"points 0 and 1 of the profile are the same, \[1.0, 0.0\]"),
         (lambda: Vessel([*GLASS, (0.0, 2.0), (0.0, 0.0)], radii=0.1), jo.InvalidValue,
          "points 3 and 4 of the profile are both on the axis"),
         (lambda: Vessel(CYLINDER, radii=0.1, axis=(0.0, 0.0, 0.0)), jo.InvalidValue, "axis of a vessel is a direction"),
         (lambda: Vessel(CYLINDER, radii=0.1, axis=(0.0, 1.0)), jo.InvalidValue, r"axis of the vessel has shape \(2,\)"),
-        (lambda: Vessel(CYLINDER, radii=0.1, axis=(0.0, np.nan, 1.0)), jo.NotFinite, "axis of the vessel"),
+        (lambda: Vessel(CYLINDER, radii=0.1, axis=(0.0, np.nan, 1.0)), jo.errors.NotFinite, "axis of the vessel"),
         (lambda: Vessel(CYLINDER, radii=0.1, base=(0.0, 1.0)), jo.InvalidValue, r"base of the vessel has shape \(2,\)"),
-        (lambda: Vessel(CYLINDER, radii=0.1, base=(0.0, np.nan, 0.0)), jo.NotFinite, "base of the vessel"),
+        (lambda: Vessel(CYLINDER, radii=0.1, base=(0.0, np.nan, 0.0)), jo.errors.NotFinite, "base of the vessel"),
         (lambda: Vessel(CYLINDER, radii=0.1, staves=-1), jo.InvalidValue, "cannot have -1 staves"),
         (lambda: Vessel(CYLINDER, radii=0.1).gap(0.0, [0.0, 0.0]), jo.InvalidValue, "lives in dimension 3"),
         (lambda: Vessel(lambda t: SILO if t < 1 else CYLINDER, radii=0.1).gap(2.0, UP), jo.InvalidValue,

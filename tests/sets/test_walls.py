@@ -178,7 +178,7 @@ def test_no_bodies_have_no_rows(reach):
 def test_a_wall_that_becomes_nan_is_an_error_for_many_bodies_too(Q, who):
     """Rows are chosen by gap <= reach, which is false for NaN: they must not fall out of sight."""
     problem = jo.Motion(q0=[[0.0, 0.0], [0.0, 3.0]], v0=[[1.0, 0.0], [1.0, 0.0]], within=Q)
-    with pytest.raises(jo.NotFinite, match=who) as caught:
+    with pytest.raises(jo.errors.NotFinite, match=who) as caught:
         jo.solve(problem, jo.Maury(), t=1.0, h=0.1)
     assert caught.value.step == 4
 
@@ -428,7 +428,7 @@ def test_a_turning_polygon_pushes_discs_away_in_time():
         (lambda: Polygons([SQUARE, [[0, 0], [1, 1], [0, 0]]]), jo.InvalidValue, "polygon 1 has 2 corners"),
         (lambda: Polygons([[0, 0], [1, 0], [1, 0], [0, 1]]), jo.InvalidValue,
          r"vertices 1 and 2 of polygon 0 are the same point \[1.0, 0.0\]"),
-        (lambda: Polygons([SQUARE, [[0, 0], [1, np.nan], [0, 1]]]), jo.NotFinite,
+        (lambda: Polygons([SQUARE, [[0, 0], [1, np.nan], [0, 1]]]), jo.errors.NotFinite,
          r"polygon 1 is nan at index \(1, 1\)"),
         (lambda: Polygons([[0, 0, 0], [1, 0, 0], [0, 1, 0]]), jo.InvalidValue, r"polygon 0 has shape \(3, 3\)"),
         (lambda: Polygons([]), jo.InvalidValue, "must be one polygon"),
@@ -440,16 +440,16 @@ def test_a_turning_polygon_pushes_discs_away_in_time():
         (lambda: jo.Segments(lambda t: ENDS if t < 1 else ENDS[:2], radii=1.0).gap(2.0, PLANE), jo.InvalidValue,
          "there are 2 segments at t = 2, and 3 at t = 0"),
         (lambda: jo.Segments([[0, 0], [1, 1], [2, 2]], radii=1.0), jo.InvalidValue, r"shape \(k, 2, 2\)"),
-        (lambda: jo.Segments([[[0, 0], [1, np.nan]]], radii=1.0), jo.NotFinite, "ends is nan"),
+        (lambda: jo.Segments([[[0, 0], [1, np.nan]]], radii=1.0), jo.errors.NotFinite, "ends is nan"),
         (lambda: jo.Outside(lambda t: [[0, 0]] if t < 1 else [[0, 0], [1, 1]], 1.0).gap(2.0, PLANE), jo.InvalidValue,
          "there are 2 obstacles at t = 2, and 1 at t = 0"),
         (lambda: jo.HalfSpace([0, 1], lambda t: [t, t]).gap(2.0, PLANE), jo.InvalidValue,
          "offset of a half-space is one number"),
         (lambda: Polygons(SQUARE).linearise(0.0, SPACE), jo.InvalidValue, "lives in dimension 2"),
         (lambda: jo.Segments(ENDS, radii=0.1).linearise(0.0, np.array([[9.0, 9.0], [2.0, 3.0]]), 0.5),
-         jo.UndefinedGradient, r"centre of body 1 lies on segment \[2.0, 2.0\] to \[2.0, 4.0\]"),
+         jo.errors.UndefinedGradient, r"centre of body 1 lies on segment \[2.0, 2.0\] to \[2.0, 4.0\]"),
         (lambda: jo.Outside([[0, 0], [1, 1]], 0.5).linearise(0.0, np.array([[9.0, 9.0], [1.0, 1.0]]), 0.5),
-         jo.UndefinedGradient, "body 1 sits exactly on the centre of obstacle 1"),
+         jo.errors.UndefinedGradient, "body 1 sits exactly on the centre of obstacle 1"),
     ],
 )  # fmt: skip
 def test_walls_that_are_no_walls_are_refused_by_name(make, error, what):

@@ -70,7 +70,7 @@ def test_an_overlap_that_is_no_part_of_a_radius_is_refused(overlap):
 
 
 def test_an_overlap_without_a_radius_is_refused():
-    K = jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
+    K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
     with pytest.raises(jo.InvalidValue, match="row 0 has none; leave overlap out"):
         jo.Budget(overlap=1e-3).project([-1.0, -1.0], K)
 
@@ -197,7 +197,7 @@ def test_impulses_follow_their_pairs_into_the_next_step(pile):
 
 def test_under_the_same_budget_warm_steps_leave_less_than_cold_ones(pile, monkeypatch):
     warm = run(pile, jo.Budget(max_iterations=20), steps=50)
-    monkeypatch.setattr(jo.State, "impulses_of", lambda state, contacts: None)
+    monkeypatch.setattr(jo.schemes.State, "impulses_of", lambda state, contacts: None)
     cold = run(pile, jo.Budget(max_iterations=20), steps=50)
     assert 0.0 > warm.gaps()[10:].mean() > 0.6 * cold.gaps()[10:].mean()
 
@@ -305,7 +305,7 @@ def turned_round(n=150):
     last = np.zeros((1, n))
     last[0, 0], last[0, -1] = 1.0, -1.0
     G, c = csr_array(np.concatenate([rows, last])), np.append(np.zeros(n - 1), -1.0)
-    return np.linspace(1.0, -1.0, n), jo.Polyhedron(G, c)
+    return np.linspace(1.0, -1.0, n), jo.convex.Polyhedron(G, c)
 
 
 EMPTY = {"discs": lambda: crushed(2), "spheres": lambda: crushed(3), "sparse rows": turned_round}
@@ -321,7 +321,7 @@ def test_a_set_without_a_point_is_refused_with_a_proof(make, solver):
     w, K = make()
     assert K.G.shape[0] > 128
     assert K.G.shape[0] * K.G.shape[1] > 16_384
-    with pytest.raises(jo.EmptySet, match="contradict each other") as caught:
+    with pytest.raises(jo.errors.EmptySet, match="contradict each other") as caught:
         solver.project(w, K)
     y = caught.value.weights
     assert y.min() >= 0.0
@@ -343,7 +343,7 @@ def test_a_run_on_a_budget_goes_on_while_walls_crush_a_jam():
     q = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=2).reshape(-1, 2) + 0.5
     press = jo.Box([0.0, 0.0], lambda t: [12.0 - t, 12.0], radii=0.5)
     jam = jo.Sweeping(q0=q, within=jo.Balls(np.full(144, 0.5)) & press)
-    with pytest.raises(jo.EmptySet, match="linearised at the last q"):
+    with pytest.raises(jo.errors.EmptySet, match="linearised at the last q"):
         jo.solve(jam, jo.Venel(), t=0.1, h=H)
     sol = jo.solve(jam, jo.Venel(solver=jo.Budget(max_iterations=100)), t=0.1, h=H)
     assert sol.status == "budget"
@@ -356,7 +356,7 @@ def test_a_row_that_shows_that_the_point_is_no_answer_is_right(seed):
     random = np.random.default_rng(seed)
     w, length = random.normal(size=4), random.choice([0.0, 0.3, 3.0], 6)
     G = random.normal(size=(6, 4))
-    K = jo.Polyhedron(G, random.choice([0.0, 1e-16, 1e-3, 1.0]) * random.normal(size=6) - G @ w, length=length)
+    K = jo.convex.Polyhedron(G, random.choice([0.0, 1e-16, 1e-3, 1.0]) * random.normal(size=6) - G @ w, length=length)
     slack, solver, M = K.slack(w), jo.Budget(tol=1e-3), metric(1.0, (4,))
     outside = solver._is_outside(w, K, slack)
     start = solver._start(w, w, K, M, slack)

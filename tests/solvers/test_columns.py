@@ -14,7 +14,7 @@ def test_coordinates_without_a_row_stay_and_the_others_are_projected_as_before(s
     G = np.zeros((m, n))
     for row in G:
         row[random.integers(0, n, 3)] = random.normal(size=3)
-    K = jo.Polyhedron(G, random.normal(size=m) * 0.3 - 5.0)
+    K = jo.convex.Polyhedron(G, random.normal(size=m) * 0.3 - 5.0)
     w, mass = random.normal(size=n), random.uniform(0.5, 2.0, n)
     found = jo.ActiveSet().project(w, K, mass=mass)
     monkeypatch.setattr(dual_active_set, "MAX_COLUMNS_A_ROW", 1000)
@@ -30,5 +30,5 @@ def test_coordinates_without_a_row_stay_and_the_others_are_projected_as_before(s
 def test_an_empty_set_is_told_there_too():
     G = np.zeros((2, 100))
     G[:, 3] = 1.0, -1.0
-    with pytest.raises(jo.EmptySet):
-        jo.ActiveSet().project(np.zeros(100), jo.Polyhedron(G, [-1.0, -1.0]))
+    with pytest.raises(jo.errors.EmptySet):
+        jo.ActiveSet().project(np.zeros(100), jo.convex.Polyhedron(G, [-1.0, -1.0]))

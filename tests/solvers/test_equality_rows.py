@@ -54,7 +54,7 @@ def problem(seed, equalities, inequalities, dependent, coupled):
     order = random.permutation(len(G))
     root = random.normal(size=(n, n))
     mass = root @ root.T + np.eye(n) if coupled else random.uniform(0.3, 3.0, n)
-    return 3.0 * random.normal(size=n), jo.Polyhedron(G[order], c[order], equal=equal[order]), mass
+    return 3.0 * random.normal(size=n), jo.convex.Polyhedron(G[order], c[order], equal=equal[order]), mass
 
 
 @every_solver
@@ -75,8 +75,8 @@ def test_every_solver_finds_the_point_of_the_optimality_conditions(solver, seed,
 @given(st.integers(0, 10**6), st.integers(1, 2), st.integers(0, 3), st.booleans())
 def test_polar_cones_decompose_the_identity_with_equalities(seed, equalities, inequalities, dependent):
     w, K, mass = problem(seed, equalities, inequalities, dependent, False)
-    cone = jo.Cone(K.G, equal=K.equal)
-    along, against = jo.decompose(w, cone, mass=mass)
+    cone = jo.convex.Cone(K.G, equal=K.equal)
+    along, against = jo.solvers.decompose(w, cone, mass=mass)
     assert along + against == pytest.approx(w)
     assert abs((mass * along) @ against) <= 1e-9 * float((mass * w) @ w)
     assert np.abs(cone.G @ along)[K.equal].max() <= 1e-9 * np.abs(w).max()
@@ -84,7 +84,7 @@ def test_polar_cones_decompose_the_identity_with_equalities(seed, equalities, in
 
 
 def test_a_point_on_either_side_of_an_equality_moves_onto_it():
-    line = jo.Polyhedron([[0.0, 1.0]], [-1.0], equal=[True])
+    line = jo.convex.Polyhedron([[0.0, 1.0]], [-1.0], equal=[True])
     for y in (-3.0, 0.0, 1.0, 5.0):
         P = jo.project([2.0, y], line)
         assert P.point.tolist() == [2.0, 1.0]
@@ -93,13 +93,13 @@ def test_a_point_on_either_side_of_an_equality_moves_onto_it():
 
 @every_solver
 def test_equalities_that_contradict_each_other_are_named(solver):
-    K = jo.Polyhedron(
+    K = jo.convex.Polyhedron(
         [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [0.0, 0.0, 1.0, 0.0],  # x = 0, x + y = 0, 2 x + y = -1, z >= 0
         equal=[True, True, True, False],
         describe="joint {}".format,
     )
-    with pytest.raises(jo.EmptySet, match="joint 0; joint 1; joint 2") as raised:
+    with pytest.raises(jo.errors.EmptySet, match="joint 0; joint 1; joint 2") as raised:
         solver.project([1.0, 2.0, -3.0], K)
     y = raised.value.weights
     assert np.abs(K.G.adjoint(y)).max() <= 1e-6 * np.abs(y).max()
@@ -109,16 +109,16 @@ def test_equalities_that_contradict_each_other_are_named(solver):
 
 @every_solver
 def test_an_inequality_that_an_equality_excludes_is_named(solver):
-    K = jo.Polyhedron([[1.0, 1.0], [-1.0, -1.0]], [-1.0, 0.0], equal=[True, False])  # x + y = 1, x + y <= 0
-    with pytest.raises(jo.EmptySet, match="row 0; row 1"):
+    K = jo.convex.Polyhedron([[1.0, 1.0], [-1.0, -1.0]], [-1.0, 0.0], equal=[True, False])  # x + y = 1, x + y <= 0
+    with pytest.raises(jo.errors.EmptySet, match="row 0; row 1"):
         solver.project([3.0, -1.0], K)
 
 
 def test_the_linear_program_finds_contradictions_of_equalities():
     M = metric(1.0, (1,))
-    assert contradiction(jo.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, True]), M) is not None
-    assert contradiction(jo.Polyhedron([[1.0], [2.0]], [1.0, 2.0], equal=[True, True]), M) is None
-    assert contradiction(jo.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, False]), M) is None
+    assert contradiction(jo.convex.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, True]), M) is not None
+    assert contradiction(jo.convex.Polyhedron([[1.0], [2.0]], [1.0, 2.0], equal=[True, True]), M) is None
+    assert contradiction(jo.convex.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, False]), M) is None
 
 
 def hanging_chain(links):
@@ -141,7 +141,7 @@ def test_a_long_chain_is_projected_by_a_sparse_factorisation():
 def test_rows_that_depend_on_each_other_do_not_harm_the_sparse_factorisation():
     K, w = hanging_chain(100), np.random.default_rng(1).normal(size=(100, 2))
     G, equal = K.G.toarray(), np.append(K.equal, K.equal)
-    twice = jo.Polyhedron(csr_array(np.vstack([G, 3.0 * G])), np.append(K.c, 3.0 * K.c), equal=equal)
+    twice = jo.convex.Polyhedron(csr_array(np.vstack([G, 3.0 * G])), np.append(K.c, 3.0 * K.c), equal=equal)
     P = SemismoothNewton().project(w, twice)
     assert P.converged
     assert P.point == pytest.approx(jo.ActiveSet().project(w, K).point, abs=1e-7)
@@ -160,17 +160,17 @@ def test_where_newton_goes_round_in_circles_another_solver_takes_over():
 @pytest.mark.parametrize("wrong", [[True], [[True, False]], [1.0, 0.0], [1, 0]])
 def test_the_kind_of_each_row_is_true_or_false(wrong):
     with pytest.raises(jo.InvalidValue, match="equal"):
-        jo.Polyhedron([[1.0], [2.0]], [0.0, 0.0], equal=wrong)
+        jo.convex.Polyhedron([[1.0], [2.0]], [0.0, 0.0], equal=wrong)
 
 
 def test_rows_without_equalities_are_the_same_polyhedron():
-    K = jo.Polyhedron([[1.0], [2.0]], [0.0, 0.0], equal=[False, False])
+    K = jo.convex.Polyhedron([[1.0], [2.0]], [0.0, 0.0], equal=[False, False])
     assert K.equal is None
 
 
 def test_moreaus_law_reflects_along_an_equality():
     """A bead on the wire x + y = 0 hits a wall x >= 0: it comes back along the wire."""
-    cone = jo.Cone([[1.0, 1.0], [1.0, 0.0]], equal=[True, False])
+    cone = jo.convex.Cone([[1.0, 1.0], [1.0, 0.0]], equal=[True, False])
     hit = jo.impact([-2.0, 2.0], cone, law=jo.Restitution(0.5))
     assert hit.velocity == pytest.approx([1.0, -1.0])
     assert hit.approaching
@@ -183,10 +183,10 @@ def test_no_law_gives_an_equality_a_restitution(seed, e):
     """A velocity across equalities is lost whatever e is; the other rows obey their law."""
     random = np.random.default_rng(seed)
     G, u, mass = random.normal(size=(3, 5)), random.normal(size=5), random.uniform(1.0, 3.0, 5)
-    cone = jo.Cone(G, equal=[False, True, True])
+    cone = jo.convex.Cone(G, equal=[False, True, True])
     for law in (jo.Restitution(e), jo.Restitution(lambda v: np.full(len(v), e))):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", jo.NotApproaching)  # the inequality may open before the impact
+            warnings.simplefilter("ignore", jo.errors.NotApproaching)  # the inequality may open before the impact
             hit = jo.impact(u, cone, law=law, mass=mass)
         rate, allowed = G @ hit.velocity, 1e-7 * np.abs(G @ u).max()
         np.testing.assert_allclose(rate[1:], 0.0, atol=allowed)
@@ -201,24 +201,24 @@ def test_no_law_gives_an_equality_a_restitution(seed, e):
 @pytest.mark.parametrize("u", [[0.0, 1.0], [1.0, 0.0]])
 @pytest.mark.parametrize("e", [0.0, 0.5, lambda v: 0.0 * v, lambda v: 0.5 + 0.0 * v])
 def test_the_ends_of_a_rod_go_on_together(u, e):
-    hit = jo.impact(u, jo.Cone([[-1.0, 1.0]], equal=[True]), law=jo.Restitution(e))
+    hit = jo.impact(u, jo.convex.Cone([[-1.0, 1.0]], equal=[True]), law=jo.Restitution(e))
     assert hit.velocity == pytest.approx([0.5, 0.5])
     assert hit.admissible
 
 
 def test_a_law_that_varies_warns_of_an_inadmissible_velocity():
     """The second row opens before the impact: the law with e = 1 lets it close after it."""
-    cone = jo.Cone([[1.0, 0.0], [-1.0, 0.1]])
+    cone = jo.convex.Cone([[1.0, 0.0], [-1.0, 0.1]])
     for law in (jo.Restitution(1.0), jo.Restitution(np.ones_like)):
-        with pytest.warns(jo.NotApproaching, match="with e = 1 the law gives an inadmissible velocity"):
+        with pytest.warns(jo.errors.NotApproaching, match="with e = 1 the law gives an inadmissible velocity"):
             assert not jo.impact([-1.0, 0.0], cone, law=law).admissible
 
 
 def row_of_balls(n):
     """Balls on a line that touch, some of which are glued together: contacts of bodies, with equalities among them."""
     i = np.arange(n - 1)
-    G = jo.Pairs(i, i + 1, np.ones((n - 1, 1)), bodies=n, places=np.arange(float(n))[:, None])
-    return jo.Polyhedron(G, np.zeros(n - 1), equal=i % 5 == 0, length=1.0)
+    G = jo.convex.Pairs(i, i + 1, np.ones((n - 1, 1)), bodies=n, places=np.arange(float(n))[:, None])
+    return jo.convex.Polyhedron(G, np.zeros(n - 1), equal=i % 5 == 0, length=1.0)
 
 
 @cache
@@ -249,7 +249,7 @@ def test_a_guess_of_either_sign_is_a_start():
 
 
 def test_conditions_of_the_papers_are_about_inequalities():
-    cone = jo.Cone([[1.0, 0.0], [0.0, 1.0]], equal=[False, True])
+    cone = jo.convex.Cone([[1.0, 0.0], [0.0, 1.0]], equal=[False, True])
     for ask in (jo.analysis.acute, jo.analysis.orthogonal, jo.analysis.inverse_triangle):
         with pytest.raises(jo.InvalidValue, match="row 1 is an equality"):
             ask(cone)
@@ -259,14 +259,14 @@ def test_conditions_of_the_papers_are_about_inequalities():
 
 @pytest.mark.parametrize("y", [0.7, 1.3])
 def test_a_slack_of_either_sign_is_a_residual_of_an_equality(y):
-    K, M = jo.Polyhedron([[0.0, 1.0]], [-1.0], equal=[True], length=2.0), metric(1.0, (2,))
+    K, M = jo.convex.Polyhedron([[0.0, 1.0]], [-1.0], equal=[True], length=2.0), metric(1.0, (2,))
     found = residual(np.array([0.0, 5.0]), K, M, np.array([0.0, y]), np.array([y - 5.0]))
     assert found.primal == pytest.approx(0.15)
     assert found.dual == 0.0  # the multiplier is negative, as it may be
 
 
 def test_multipliers_of_either_sign_prove_that_a_set_is_empty():
-    K = jo.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, True])  # x = 0 and 2 x = -1
+    K = jo.convex.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, True])  # x = 0 and 2 x = -1
     y = proven_by(np.array([20.0, -10.0]), K.c, K, metric(1.0, (1,)))
     assert y is not None
     assert K.c @ y < 0.0
@@ -285,14 +285,14 @@ def test_the_elimination_itself_finds_equalities_that_contradict_each_other():
 
 
 def test_an_interior_point_leaves_nothing_on_open_contacts_beside_equalities():
-    K = jo.Polyhedron([[1.0, 1.0], [1.0, 0.0]], [-2.0, 30.0], equal=[True, False])  # x + y = 2, x >= -30
+    K = jo.convex.Polyhedron([[1.0, 1.0], [1.0, 0.0]], [-2.0, 30.0], equal=[True, False])  # x + y = 2, x >= -30
     P = jo.InteriorPoint().project([3.0, 9.0], K)
     assert P.multipliers[0] == pytest.approx(-5.0)
     assert P.multipliers[1] == 0.0
 
 
 def test_the_multipliers_of_the_step_before_are_taken_as_they_are():
-    K = jo.Polyhedron([[1.0, 1.0]], [-2.0], equal=[True])
+    K = jo.convex.Polyhedron([[1.0, 1.0]], [-2.0], equal=[True])
     assert _Guess(tol=1e-9).project([3.0, 9.0], K, guess=np.array([-5.0])).converged
 
 

@@ -44,10 +44,10 @@ def test_second_order_goes_on_while_its_products_fall_although_the_stopping_test
 @pytest.mark.parametrize("make", [jo.GaussSeidel, jo.InteriorPoint, jo.Budget])
 def test_a_point_that_passes_the_test_is_projected_to_itself_at_once(make):
     for violation in (1e-12, 0.4e-3, 0.9e-3):
-        P = make(tol=1e-3).project([0.0], jo.Polyhedron([[1.0]], [-violation], length=1.0))
+        P = make(tol=1e-3).project([0.0], jo.convex.Polyhedron([[1.0]], [-violation], length=1.0))
         assert (P.iterations, P.converged, P.point.tolist(), P.multipliers.tolist()) == (0, True, [0.0], [0.0])
         assert P.residual.primal == pytest.approx(violation)
-    assert make(tol=1e-3).project([0.0], jo.Polyhedron([[1.0]], [-1.1e-3], length=1.0)).iterations > 0
+    assert make(tol=1e-3).project([0.0], jo.convex.Polyhedron([[1.0]], [-1.1e-3], length=1.0)).iterations > 0
 
 
 def test_many_discs_that_pass_the_test_are_projected_to_themselves_by_the_default():
@@ -67,7 +67,7 @@ def test_few_resting_contacts_carry_their_load_in_steps_that_move_less_than_the_
 
 
 def test_a_budget_of_overlap_needs_no_iteration_where_no_overlap_exceeds_it():
-    P = jo.Budget(overlap=1e-3).project([0.0], jo.Polyhedron([[1.0]], [-1e-4], length=1.0))
+    P = jo.Budget(overlap=1e-3).project([0.0], jo.convex.Polyhedron([[1.0]], [-1e-4], length=1.0))
     assert (P.iterations, P.point.tolist(), P.converged) == (0, [0.0], False)
     w, K = jam()
     loose = jo.Budget(overlap=2.0 * float((-K.slack(0.0 * w) / K.length).max())).project(0.0 * w, K)
@@ -111,7 +111,7 @@ def test_one_iteration_is_one_iteration(make):
     """General rows: the interior point method may be asked several times, more precisely each time."""
     random = np.random.default_rng(0)
     G, w = random.normal(size=(300, 200)), random.normal(size=200)
-    P = make(max_iterations=1).project(w, jo.Polyhedron(G, random.exponential(0.3, 300) - 1.0, length=1.0))
+    P = make(max_iterations=1).project(w, jo.convex.Polyhedron(G, random.exponential(0.3, 300) - 1.0, length=1.0))
     assert P.iterations <= 1
     assert not P.converged
 
@@ -161,16 +161,18 @@ def banded(n, m):
     G = csr_array(
         (random.normal(size=3 * m), (np.repeat(np.arange(m), 3), (first[:, None] + np.arange(3)).ravel())), (m, n)
     )
-    return np.zeros(n), jo.Polyhedron(G, random.exponential(0.1, m) - G @ random.normal(size=n), length=1.0)
+    return np.zeros(n), jo.convex.Polyhedron(G, random.exponential(0.1, m) - G @ random.normal(size=n), length=1.0)
 
 
 def test_factors_of_general_rows_that_do_not_fit_are_not_computed(monkeypatch):
     """Three numbers a row, neighbours in a band or anywhere: a band has small factors, the other has full ones."""
     w, band = banded(600, 900)
-    mixed = jo.Polyhedron(csr_array(band.G.tocsr()[:, np.random.default_rng(1).permutation(600)]), band.c, length=1.0)
+    mixed = jo.convex.Polyhedron(
+        csr_array(band.G.tocsr()[:, np.random.default_rng(1).permutation(600)]), band.c, length=1.0
+    )
     random = np.random.default_rng(2)
     anywhere = csr_array((random.normal(size=2700), (np.repeat(np.arange(900), 3), random.integers(0, 600, 2700))))
-    full = jo.Polyhedron(anywhere, random.exponential(0.1, 900) - anywhere @ random.normal(size=600), length=1.0)
+    full = jo.convex.Polyhedron(anywhere, random.exponential(0.1, 900) - anywhere @ random.normal(size=600), length=1.0)
     monkeypatch.setattr(interior_point, "most_memory", lambda: 200_000)
     monkeypatch.setattr(interior_point, "_piqp", spy := Spy(interior_point._piqp))
     for K in (band, mixed):

@@ -40,14 +40,14 @@ def isotonic():
     """P33: eight balls in a row."""
     G = np.diff(np.eye(8), axis=0)
     mass = np.array([1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 1.0, 2.0])
-    return np.array([1.0, 3.0, 2.0, 0.5, 4.0, -1.0, 2.0, 2.5]), jo.Cone(G), mass
+    return np.array([1.0, 3.0, 2.0, 0.5, 4.0, -1.0, 2.0, 2.5]), jo.convex.Cone(G), mass
 
 
 def polyhedron(m, n, seed):
     random = np.random.default_rng(seed)
     G = random.normal(size=(m, n))
     c = random.exponential(0.3, m) - G @ random.normal(size=n)
-    return random.normal(size=n), jo.Polyhedron(G, c), random.uniform(0.2, 5.0, n)
+    return random.normal(size=n), jo.convex.Polyhedron(G, c), random.uniform(0.2, 5.0, n)
 
 
 def with_matrix():
@@ -59,12 +59,12 @@ def with_matrix():
 def repeated_rows():
     w, K, mass = polyhedron(9, 4, 5)
     G = np.vstack([K.G.toarray(), 3.0 * K.G.toarray(), K.G.toarray()])
-    return w, jo.Polyhedron(G, np.concatenate([K.c, 3.0 * K.c, K.c])), mass
+    return w, jo.convex.Polyhedron(G, np.concatenate([K.c, 3.0 * K.c, K.c])), mass
 
 
 def sparse_rows():
     w, K, mass = polyhedron(30, 12, 6)
-    return w, jo.Polyhedron(csr_array(K.G.toarray()), K.c, length=0.7), mass
+    return w, jo.convex.Polyhedron(csr_array(K.G.toarray()), K.c, length=0.7), mass
 
 
 def rack():
@@ -77,7 +77,7 @@ def rack():
     i, j = i[close], j[close]
     v = np.zeros((len(q), 2))
     v[0, 0] = 1.0
-    return v, jo.Cone(jo.Pairs(i, j, q[j] - q[i], bodies=len(q))), np.ones(len(q))
+    return v, jo.convex.Cone(jo.convex.Pairs(i, j, q[j] - q[i], bodies=len(q))), np.ones(len(q))
 
 
 def as_matrix(mass, w):
@@ -154,8 +154,8 @@ def test_the_units_do_not_matter(solver, unit):
     """Velocities in another unit, and masses in another unit: the same iterations, the same point."""
     w, K, mass = polyhedron(60, 7, 2)
     G = K.G.toarray()
-    plain = solver.project(w, jo.Polyhedron(G, K.c, length=0.5), mass)
-    scaled = solver.project(unit * w, jo.Polyhedron(G, unit * K.c, length=0.5 * unit), mass / unit)
+    plain = solver.project(w, jo.convex.Polyhedron(G, K.c, length=0.5), mass)
+    scaled = solver.project(unit * w, jo.convex.Polyhedron(G, unit * K.c, length=0.5 * unit), mass / unit)
     assert scaled.converged
     assert scaled.iterations == plain.iterations
     np.testing.assert_allclose(scaled.point / unit, plain.point, rtol=1e-8, atol=1e-9)
@@ -167,7 +167,7 @@ def test_masses_over_twelve_decades(solver):
     """Masses 1e-6 to 1e6: the exact solver is right to 1e-8; the others are right or say that they are not."""
     mass = 10.0 ** np.array([0, -6, 6, -3, 3, 6, -6])
     w = np.array([2.0, -1.0, 0.5, -3.0, 1.0, -0.5, 4.0])
-    P = solver.project(w, jo.Cone(np.diff(np.eye(7), axis=0)), mass)
+    P = solver.project(w, jo.convex.Cone(np.diff(np.eye(7), axis=0)), mass)
     expected = pooled(w, mass)
     wrong = np.sqrt(mass @ (P.point - expected) ** 2) / np.sqrt(mass @ (expected - w) ** 2)
     if P.solver == "ActiveSet":
@@ -182,7 +182,7 @@ def test_the_default_copes_with_masses_over_twelve_decades_in_larger_problems():
     """150 balls in a row, masses 1e-6 to 1e6: the default answers to 1e-8."""
     random = np.random.default_rng(0)
     mass, w = 10.0 ** random.uniform(-6.0, 6.0, 150), random.normal(size=150)
-    P = jo.project(w, jo.Cone(np.diff(np.eye(150), axis=0)), mass=mass)
+    P = jo.project(w, jo.convex.Cone(np.diff(np.eye(150), axis=0)), mass=mass)
     expected = pooled(w, mass)
     assert np.sqrt(mass @ (P.point - expected) ** 2) <= 1e-8 * np.sqrt(mass @ (expected - w) ** 2)
 
@@ -211,10 +211,10 @@ def test_a_point_inside_stays_where_it_is(solver):
 
 @every_solver
 def test_no_rows_and_no_coordinates_are_no_problem(solver):
-    P = solver.project([1.0, -2.0], jo.Cone(np.zeros((0, 2))))
+    P = solver.project([1.0, -2.0], jo.convex.Cone(np.zeros((0, 2))))
     assert P.converged
     assert P.point.tolist() == [1.0, -2.0]
-    assert solver.project(np.zeros((0, 2)), jo.Cone(np.zeros((0, 0)))).point.shape == (0, 2)
+    assert solver.project(np.zeros((0, 2)), jo.convex.Cone(np.zeros((0, 0)))).point.shape == (0, 2)
 
 
 # --- real piles ---
@@ -225,8 +225,8 @@ def pile(name):
     data, answer = np.load(DATA / f"{name}.npz"), np.load(DATA / f"ref_{name}.npz")
     n, h = len(data["mass"]), float(data["h"])
     i, j = data["I"].astype(np.int64), data["J"].astype(np.int64)
-    G = jo.Pairs(i, np.where(j == n, -1, j), data["E"], bodies=n)
-    K = jo.Polyhedron(G, data["D"] / h, length=float(data["rmin"]) / h)
+    G = jo.convex.Pairs(i, np.where(j == n, -1, j), data["E"], bodies=n)
+    K = jo.convex.Polyhedron(G, data["D"] / h, length=float(data["rmin"]) / h)
     return data["U"], K, data["mass"], answer["u"][:n]
 
 
@@ -308,8 +308,8 @@ def test_a_bad_guess_does_not_change_the_answer(solver):
 
 def test_the_default_picks_by_size_and_says_what_it_picked():
     w, K, mass, _ = pile("pile_2d_100_2")
-    few = jo.Polyhedron(K.G.rows(np.arange(128)), K.c[:128], length=K.length[:128])
-    more = jo.Polyhedron(K.G.rows(np.arange(129)), K.c[:129], length=K.length[:129])
+    few = jo.convex.Polyhedron(K.G.rows(np.arange(128)), K.c[:128], length=K.length[:128])
+    more = jo.convex.Polyhedron(K.G.rows(np.arange(129)), K.c[:129], length=K.length[:129])
     assert jo.project(w, few, mass=mass).solver == "ActiveSet"
     assert jo.project(w, more, mass=mass).solver == "InteriorPoint"
     start = jo.project(w, more, mass=mass).multipliers
@@ -334,7 +334,7 @@ def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(residu
     trials, tried = jo.Automatic(tol=tol)._trials(), []
 
     def answer(worst):
-        return jo.Projection(np.zeros(2), np.zeros(3), jo.Residual(worst * tol, 0.0, 0.0), 0, False, "")
+        return jo.convex.Projection(np.zeros(2), np.zeros(3), jo.convex.Residual(worst * tol, 0.0, 0.0), 0, False, "")
 
     next(trials)
     solver = trials.send(answer(1.0))
@@ -364,9 +364,9 @@ def test_a_guess_that_is_far_off_in_a_jam_gets_no_trial_of_first_order(monkeypat
 def test_the_default_takes_spheres_by_first_order():
     """130 spheres on a floor, in three dimensions."""
     n = 130
-    floor = jo.Pairs(np.arange(n), np.full(n, -1), np.tile([0.0, 0.0, -1.0], (n, 1)), bodies=n)
+    floor = jo.convex.Pairs(np.arange(n), np.full(n, -1), np.tile([0.0, 0.0, -1.0], (n, 1)), bodies=n)
     w = np.tile([1.0, 0.0, -1.0], (n, 1))
-    P = jo.project(w, jo.Cone(floor))
+    P = jo.project(w, jo.convex.Cone(floor))
     assert P.solver == "GaussSeidel"
     np.testing.assert_allclose(P.point, np.tile([1.0, 0.0, 0.0], (n, 1)), atol=1e-4)
 
@@ -418,18 +418,18 @@ def test_at_least_one_iteration(make):
 
 @every_solver
 def test_what_is_not_finite_is_refused(solver):
-    K = jo.Polyhedron([[1.0, 0.0]], [-1.0])
+    K = jo.convex.Polyhedron([[1.0, 0.0]], [-1.0])
     for w in ([np.nan, 0.0], [0.0, np.inf], [-np.inf, 0.0]):
-        with pytest.raises(jo.NotFinite):
+        with pytest.raises(jo.errors.NotFinite):
             solver.project(w, K)
-    with pytest.raises(jo.NotFinite):
-        solver.project([0.0, 0.0], jo.Polyhedron([[1.0, 0.0]], [np.nan]))
+    with pytest.raises(jo.errors.NotFinite):
+        solver.project([0.0, 0.0], jo.convex.Polyhedron([[1.0, 0.0]], [np.nan]))
 
 
 @every_solver
 def test_the_sizes_must_fit(solver):
     with pytest.raises(jo.InvalidValue, match="w has 3 coordinates, G has 2 columns"):
-        solver.project([0.0, 0.0, 0.0], jo.Cone([[1.0, 0.0]]))
+        solver.project([0.0, 0.0, 0.0], jo.convex.Cone([[1.0, 0.0]]))
 
 
 # --- the polar cone, and decompositions ---
@@ -440,7 +440,7 @@ def test_polar_cones_decompose_the_identity(solver):
     """U = P_C U + P_N U, <P_C U, P_N U>_M = 0, P_N U = -M^-1 G^T p."""
     w, K, mass = isotonic()
     onto_cone, onto_polar = jo.project(w, K, mass=mass, solver=solver), jo.project(w, K.polar, mass=mass, solver=solver)
-    along, against = jo.decompose(w, K, mass=mass, solver=solver)
+    along, against = jo.solvers.decompose(w, K, mass=mass, solver=solver)
     np.testing.assert_allclose(onto_cone.point + onto_polar.point, w, atol=1e-14)
     assert (along == onto_cone.point).all()
     np.testing.assert_allclose(against, onto_polar.point, atol=1e-14)
@@ -479,7 +479,7 @@ def test_the_active_set_started_from_any_guess_is_that_started_without_one(seed,
         G[70:80] = G[:10]
     mass = 10.0 ** random.uniform(-decades, decades, 110)
     p = np.where(active, random.uniform(0.1, 1.0, 100), 0.0)
-    K = jo.Polyhedron(G, np.where(active, 0.0, random.uniform(0.1, 1.0, 100)) - G @ u, length=1.0)
+    K = jo.convex.Polyhedron(G, np.where(active, 0.0, random.uniform(0.1, 1.0, 100)) - G @ u, length=1.0)
     w = u - G.T @ p / mass
     guess = p.copy()
     guess[random.permutation(100)[:changed]] = random.choice([0.0, 1.0])

@@ -30,7 +30,7 @@ class Lists(jo.Solver):
         return P.point.tolist(), P.multipliers.tolist(), 1
 
 
-FLOOR = jo.Cone([[0.0, 1.0]])
+FLOOR = jo.convex.Cone([[0.0, 1.0]])
 
 
 def test_a_solver_that_writes_on_its_arguments_does_not_change_the_problem():

@@ -72,7 +72,7 @@ def test_where_the_angle_condition_holds_the_solution_is_continuous(problem, sch
 )
 def test_two_limits_are_told_and_both_solutions_handed_out(problem, scheme, jump):
     """P09, P10, P30: the velocities after the impact differ by this much, whichever way the start is moved."""
-    with pytest.raises(jo.NotContinuous, match="does not depend continuously") as told:
+    with pytest.raises(jo.errors.NotContinuous, match="does not depend continuously") as told:
         jo.solve(problem, scheme, t=2.0, h=0.1, accuracy=0.05)
     one, other = told.value.solution, told.value.other
     assert np.abs(one.u[-1] - other.u[-1]).max() == pytest.approx(jump, abs=0.01)
@@ -132,7 +132,7 @@ def test_saved_times_are_compared_and_kept():
 
 def test_warnings_of_longer_steps_are_not_given():
     """With h = 0.1 `Paoli` warns of the impacts of a cradle that is 0.04 apart; with the steps that are taken not."""
-    with pytest.warns(jo.CloseImpacts):
+    with pytest.warns(jo.errors.CloseImpacts):
         jo.solve(jo.models.cradle(3, gap=0.04), jo.Paoli(), t=0.5, h=0.1)
     sol = jo.solve(jo.models.cradle(3, gap=0.04), jo.Paoli(), t=0.5, h=0.1, accuracy=0.01)
     assert sol.refinement.continuous

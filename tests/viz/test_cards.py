@@ -114,10 +114,10 @@ def test_a_plan_names_its_openings():
 
 
 def test_a_projection_shows_its_residuals():
-    found = jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]]))
+    found = jo.project([-2.0, 1.0], jo.convex.Cone([[1.0, 0.0]]))
     rows = shown(found)
     assert (rows["status"], rows["solver"], rows["rows"]) == ("converged", "ActiveSet", "1, 1 with a multiplier")
-    failed = replace(found, residual=jo.Residual(np.nan, np.inf, 3.0), converged=False, remark="a < b")
+    failed = replace(found, residual=jo.convex.Residual(np.nan, np.inf, 3.0), converged=False, remark="a < b")
     rows = shown(failed)
     assert (rows["status"], rows["dual residual"], rows["remark"]) == ("not converged", "inf", "a < b")
     large = replace(found, point=np.zeros((500, 2)))
@@ -147,7 +147,7 @@ def test_a_density_has_a_card(density_run):
 
 def test_cards_need_no_matplotlib():
     program = (
-        "import sys, jostle as jo; found = jo.project([-2.0], jo.Cone([[1.0]]));"
+        "import sys, jostle as jo; found = jo.project([-2.0], jo.convex.Cone([[1.0]]));"
         "print(len(found._repr_html_()) > 100, 'matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

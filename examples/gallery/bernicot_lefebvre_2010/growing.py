@@ -27,7 +27,7 @@ box = jo.Balls(radii) & jo.Box([0, 0], [side, side], radii=radii)
 problem = jo.Motion(q0=start[:n], within=box, force=lambda t, q, u: -2.0 * u)
 try:
     sol = jo.solve(problem, jo.Maury(), t=8.0, h=0.02, every=0.1)
-except jo.EmptySet as error:
+except jo.errors.EmptySet as error:
     sol = error.solution
 
 jo.viz.strip(sol, [0.0, 0.7 * sol.t[-1], sol.t[-1]], colour="pressure")

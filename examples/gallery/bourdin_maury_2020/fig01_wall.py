@@ -13,7 +13,7 @@ import numpy as np
 import jostle as jo
 from jostle._tools.colours import BLUE, PALE_BLUE, VERMILION
 
-floor = jo.Cone([[0.0, 1.0]])  # u_y >= 0
+floor = jo.convex.Cone([[0.0, 1.0]])  # u_y >= 0
 before = np.array([1.0, -0.8])
 after = {
     e: jo.impact(before, floor, law=jo.Restitution(e)).velocity

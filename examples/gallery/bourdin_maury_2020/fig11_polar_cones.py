@@ -13,7 +13,7 @@ import numpy as np
 import jostle as jo
 from jostle._tools.colours import BLUE, PALE_BLUE, PALE_ORANGE, VERMILION
 
-C = jo.Cone(
+C = jo.convex.Cone(
     [
         [np.sin(np.radians(20)), np.cos(np.radians(20))],
         [np.sin(np.radians(80)), -np.cos(np.radians(80))],
@@ -38,7 +38,7 @@ for (name, (a, b)), colour in zip(edges.items(), (PALE_BLUE, PALE_ORANGE), stric
 parts = []
 arrow = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.007, "zorder": 3}
 for U in ([-1.1, 1.3], [0.4, -1.4]):
-    on_C, on_N = jo.decompose(U, C)
+    on_C, on_N = jo.solvers.decompose(U, C)
     parts.append((U, on_C, on_N))
     ax.quiver(0, 0, *U, color="black", **arrow)
     ax.quiver(0, 0, *on_C, color=BLUE, **arrow)

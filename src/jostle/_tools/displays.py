@@ -34,7 +34,7 @@ def html(shown: object) -> str:
     """The table of a result, as HTML.
 
     >>> import jostle as jo
-    >>> "ActiveSet" in html(jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]])))
+    >>> "ActiveSet" in html(jo.project([-2.0, 1.0], jo.convex.Cone([[1.0, 0.0]])))
     True
     """
     return _writers[-1](shown)

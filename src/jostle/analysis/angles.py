@@ -63,7 +63,8 @@ def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     Examples
     --------
     >>> import jostle as jo
-    >>> jo.analysis.acute(jo.Cone([[1.0, 0.0], [0.0, 1.0]])), jo.analysis.acute(jo.Cone([[1.0, 0.0], [1.0, 1.0]]))
+    >>> right, sharp = jo.convex.Cone([[1.0, 0.0], [0.0, 1.0]]), jo.convex.Cone([[1.0, 0.0], [1.0, 1.0]])
+    >>> jo.analysis.acute(right), jo.analysis.acute(sharp)
     (True, False)
     """
     c = cosines(cone, mass)
@@ -89,7 +90,7 @@ def orthogonal(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     Examples
     --------
     >>> import jostle as jo
-    >>> corner = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
+    >>> corner = jo.convex.Cone([[1.0, 0.0], [1.0, 1.0]])
     >>> jo.analysis.orthogonal(corner), jo.analysis.orthogonal(corner, mass=[[2.0, 1.0], [1.0, 1.0]])
     (False, True)
     """

@@ -146,7 +146,7 @@ def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
     Examples
     --------
     >>> import jostle as jo
-    >>> twice = jo.Cone([[1.0], [1.0]])                                  # one floor, counted two times
+    >>> twice = jo.convex.Cone([[1.0], [1.0]])                                  # one floor, counted two times
     >>> found = impulse_range(twice, jo.impact([-1.0], twice).impulse)
     >>> found.lower.round(9).tolist(), found.upper.round(9).tolist()
     ([0.0, 0.0], [1.0, 1.0])

@@ -43,7 +43,7 @@ def contradiction(K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
 
     >>> from jostle.convex.metric import metric
     >>> import jostle as jo
-    >>> K = jo.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
+    >>> K = jo.convex.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
     >>> contradiction(K, metric(1.0, (1,))).tolist()
     [0.5, 0.5]
     """
@@ -87,7 +87,7 @@ def proven_by(p: Array, slack: Array, K: Rows, M: Metric, tol: float = 0.0) -> A
 
     >>> from jostle.convex.metric import metric
     >>> import jostle as jo
-    >>> K = jo.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
+    >>> K = jo.convex.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
     >>> proven_by(np.array([5.0, 5.0]), K.c, K, metric(1.0, (1,))).tolist()
     [0.5, 0.5]
     >>> proven_by(np.array([5.0, 4.0]), K.c, K, metric(1.0, (1,))) is None

@@ -58,7 +58,7 @@ class LinearMap:
     ...         return csr_array(np.diff(np.eye(3), axis=0))
     ...     def rows(self, selection):
     ...         return Sparse(self.tocsr()[selection])
-    >>> jo.project([3.0, 2.0, 1.0], jo.Cone(Differences())).point.round(9).tolist()
+    >>> jo.project([3.0, 2.0, 1.0], jo.convex.Cone(Differences())).point.round(9).tolist()
     [2.0, 2.0, 2.0]
     """
 

@@ -114,7 +114,7 @@ class Projection:
     Examples
     --------
     >>> import jostle as jo
-    >>> P = jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]]))
+    >>> P = jo.project([-2.0, 1.0], jo.convex.Cone([[1.0, 0.0]]))
     >>> P.point.tolist(), P.multipliers.tolist(), P.converged, P.solver
     ([0.0, 1.0], [2.0], True, 'ActiveSet')
     >>> P

@@ -120,7 +120,7 @@ class Rows:
         Examples
         --------
         >>> import jostle as jo
-        >>> K = jo.Polyhedron([[1.0], [1.0]], [0.0, 0.0], equal=[False, True])
+        >>> K = jo.convex.Polyhedron([[1.0], [1.0]], [0.0, 0.0], equal=[False, True])
         >>> K.margin(K.slack([3.0])).tolist()
         [3.0, -3.0]
         """

@@ -204,7 +204,7 @@ def binary_impacts(
     Examples
     --------
     >>> import jostle as jo
-    >>> corner = jo.Cone([[0.0, 1.0], [0.8, -0.6]])                   # a wedge: two orders, two results
+    >>> corner = jo.convex.Cone([[0.0, 1.0], [0.8, -0.6]])                   # a wedge: two orders, two results
     >>> found = jo.impacts.binary_impacts([-1.0, -0.2], corner)
     >>> [(one.rows, one.velocity.round(6).tolist()) for one in found.outcomes]
     [((1, 0, 1), [0.95072, 0.36896]), ((0, 1, 0, 1), [0.73568, 0.70624])]

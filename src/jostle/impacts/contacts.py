@@ -96,7 +96,7 @@ def meeting(
         return _checked(before.v0, closed.cone(np.inf), e, before.metric(before.q0))
     u = finite(before, "before")
     if not isinstance(cone, Cone):
-        raise InvalidValue(f"cone must be a jo.Cone, the closed contacts, not {cone!r}; or give a jo.Motion")
+        raise InvalidValue(f"cone must be a jo.convex.Cone, the closed contacts, not {cone!r}; or give a jo.Motion")
     law = law or Restitution(1.0)
     _check_law(law)
     return _checked(u, cone, np.full(len(cone.c), law.number), metric(1.0 if mass is None else mass, u.shape))

@@ -111,7 +111,7 @@ class PrimalDualActiveSet(Solver):
     """Primal-dual active sets for a cone whose rows are the cells of a grid, in order, with G M^-1 G^T = A.
 
     >>> import jostle as jo
-    >>> chain, two = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]), np.ones((2, 1), dtype=bool)
+    >>> chain, two = jo.convex.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]), np.ones((2, 1), dtype=bool)
     >>> A = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.ones((2, 1)))
     >>> P = PrimalDualActiveSet(matrix=A, zone=two).project([1.0, 0.0, 0.0], chain)
     >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist()

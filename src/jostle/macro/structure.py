@@ -301,7 +301,7 @@ def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ..
     Examples
     --------
     >>> import jostle as jo
-    >>> row = structure(jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]))
+    >>> row = structure(jo.convex.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]))
     >>> row.matrix.tolist(), row.rank, row.maximum_principle
     ([[2.0, -1.0], [-1.0, 2.0]], 2, True)
     """

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import Array, Integers, lowest, read_only, to_host
 from jostle._tools.citations import cite
-from jostle._tools.plugins import is_class_of_jostle, is_of_jostle
+from jostle._tools.plugins import Registry, is_class_of_jostle, is_of_jostle
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
 from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
-from jostle.schemes import SCHEMES, SchemeClass
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned, check_start
@@ -25,6 +24,39 @@ from jostle.sets.surfaces import Step
 from jostle.sets.user import UserSet
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
+
+
+class SchemeClass(Protocol):
+    """A class of schemes, as far as the list needs to know it."""
+
+    __name__: str
+    __module__: str
+    abilities: ClassVar[frozenset[str]]
+
+    def __call__(self, **options: Any) -> Any:
+        """A scheme with these options."""
+
+
+def _check_scheme(name: str, item: Any) -> None:
+    if not (isinstance(item, type) and hasattr(item, "abilities") and hasattr(item, "step")):
+        raise InvalidValue(f"the scheme {name!r} must be a class that inherits from jo.Scheme, not {item!r}")
+
+
+SCHEMES: Registry[SchemeClass] = Registry(
+    "jostle.schemes",
+    "scheme",
+    {
+        "maury": "jostle.schemes.maury:Maury",
+        "gluey": "jostle.schemes.gluey:Gluey",
+        "paoli": "jostle.schemes.paoli:Paoli",
+        "moreau_jean": "jostle.schemes.moreau_jean:MoreauJean",
+        "venel": "jostle.schemes.venel:Venel",
+        "catching_up": "jostle.schemes.catching_up:CatchingUp",
+    },
+    _check_scheme,
+)
+"""All schemes by the name that scenario files use."""
+
 
 # What problems need and schemes can do: a scheme refuses a problem that needs more, and names schemes that accept it.
 #

@@ -34,8 +34,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.problems import Motion
-from jostle.schemes import SCHEMES
-from jostle.schemes.base import EQUALITIES, NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS, Scheme, needs_of
+from jostle.schemes.base import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, Scheme, needs_of
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.nearest import Nearest, nearest

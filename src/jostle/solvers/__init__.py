@@ -12,8 +12,9 @@ from typing import Any
 
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue
+from jostle.solvers.project import decompose
 
-__all__ = ["SOLVERS"]
+__all__ = ["SOLVERS", "decompose"]
 
 
 def _check(name: str, item: Any) -> None:

@@ -72,7 +72,7 @@ class Automatic(Solver):
     Examples
     --------
     >>> import jostle as jo
-    >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
+    >>> jo.Automatic().project([-1.0], jo.convex.Cone([[1.0]])).solver
     'ActiveSet'
     """
 

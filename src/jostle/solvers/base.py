@@ -82,7 +82,7 @@ class Solver:
     Examples
     --------
     >>> import jostle as jo
-    >>> K = jo.Cone([[1.0]])
+    >>> K = jo.convex.Cone([[1.0]])
     >>> [solver.project([-1.0], K).converged for solver in (jo.ActiveSet(), jo.InteriorPoint(), jo.GaussSeidel())]
     [True, True, True]
     """

@@ -204,7 +204,7 @@ class ActiveSet(Solver):
     Examples
     --------
     >>> import jostle as jo
-    >>> K = jo.Polyhedron([[1.0, 0.0], [1.0, 1.0]], [0.0, -1.0])
+    >>> K = jo.convex.Polyhedron([[1.0, 0.0], [1.0, 1.0]], [0.0, -1.0])
     >>> jo.ActiveSet().project([0.5, -1.5], K).point.round(12).tolist()
     [1.5, -0.5]
     """

@@ -50,7 +50,7 @@ class GaussSeidel(Solver):
     Examples
     --------
     >>> import jostle as jo
-    >>> K = jo.Cone([[1.0, 0.0], [0.0, 1.0]])
+    >>> K = jo.convex.Cone([[1.0, 0.0], [0.0, 1.0]])
     >>> jo.GaussSeidel(tol=1e-6).project([-1.0, 2.0], K).point.round(6) + 0.0
     array([0., 2.])
     """

@@ -53,7 +53,7 @@ class InteriorPoint(Solver):
     Examples
     --------
     >>> import jostle as jo
-    >>> K = jo.Cone([[1.0, 0.0], [0.0, 1.0]])
+    >>> K = jo.convex.Cone([[1.0, 0.0], [0.0, 1.0]])
     >>> jo.InteriorPoint().project([-1.0, 2.0], K).point.round(6) + 0.0
     array([0., 2.])
     """

@@ -61,7 +61,7 @@ def project(
     Examples
     --------
     >>> import jostle as jo
-    >>> K = jo.Polyhedron([[1.0, 1.0]], [-2.0])               # x + y >= 2
+    >>> K = jo.convex.Polyhedron([[1.0, 1.0]], [-2.0])               # x + y >= 2
     >>> P = jo.project([0.0, 0.0], K, mass=[1.0, 3.0])
     >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist(), P.converged
     ([1.5, 0.5], [1.5], True)
@@ -108,7 +108,7 @@ def decompose(
     Examples
     --------
     >>> import jostle as jo
-    >>> along, against = jo.decompose([-1.0, 2.0], jo.Cone([[1.0, 0.0]]))
+    >>> along, against = jo.solvers.decompose([-1.0, 2.0], jo.convex.Cone([[1.0, 0.0]]))
     >>> along.tolist(), against.tolist()
     ([0.0, 2.0], [-1.0, 0.0])
     """

@@ -42,7 +42,7 @@ class SemismoothNewton(Solver):
     """Newton's method for the optimality conditions, with sparse factorisations. No promise to converge.
 
     >>> import jostle as jo
-    >>> K = jo.Polyhedron([[1.0, -1.0], [1.0, 0.0]], [0.0, -1.0], equal=[True, False])       # x = y, x >= 1
+    >>> K = jo.convex.Polyhedron([[1.0, -1.0], [1.0, 0.0]], [0.0, -1.0], equal=[True, False])       # x = y, x >= 1
     >>> SemismoothNewton().project([0.0, 0.5], K).point.round(9).tolist()
     [1.0, 1.0]
     """

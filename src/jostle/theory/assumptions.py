@@ -261,7 +261,7 @@ class Direction:
     Examples
     --------
     >>> import jostle as jo
-    >>> good_direction(jo.Cone([[2.0, 0.0]])).u.tolist()
+    >>> good_direction(jo.convex.Cone([[2.0, 0.0]])).u.tolist()
     [1.0, 0.0]
     """
 
@@ -290,10 +290,10 @@ def good_direction(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Direction:
     Examples
     --------
     >>> import jostle as jo
-    >>> found = good_direction(jo.Cone([[1.0, 0.0], [0.0, 1.0]]))
+    >>> found = good_direction(jo.convex.Cone([[1.0, 0.0], [0.0, 1.0]]))
     >>> found.u.round(6).tolist(), round(found.delta, 6), round(found.gamma, 6)
     ([0.707107, 0.707107], 0.707107, 1.414214)
-    >>> good_direction(jo.Cone([[1.0], [-1.0]])).balanced
+    >>> good_direction(jo.convex.Cone([[1.0], [-1.0]])).balanced
     'row 0; row 1'
     """
     M = metric(mass, (cone.G.shape[1],))

@@ -35,7 +35,7 @@ def card(shown: object) -> str:
     """The card of a result.
 
     >>> import jostle as jo
-    >>> print(card(jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]])))[:9])
+    >>> print(card(jo.project([-2.0, 1.0], jo.convex.Cone([[1.0, 0.0]])))[:9])
     <table st
     """
     return write_card(type(shown).__name__, {"value": repr(shown)})

@@ -261,14 +261,14 @@ def test_refusals():
         Crowd(grid=grid, density=block, velocity=still, walls=cut_off, exits=out)
     with pytest.raises(jo.InvalidValue, match="shape"):
         jo.macro.solve(Crowd(grid=grid, density=block, velocity=lambda t, q: q[:, 0]), Splitting(), t=1, h=0.1)
-    with pytest.raises(jo.NotFinite, match="desired velocity at"):
+    with pytest.raises(jo.errors.NotFinite, match="desired velocity at"):
         jo.macro.solve(Crowd(grid=grid, density=block, velocity=lambda t, q: np.nan * q), Splitting(), t=1, h=0.1)
     bouncing = Flow(grid=grid, density=block, velocity=still, law=jo.Restitution(0.5))
-    with pytest.raises(jo.SchemeRefuses, match=r"e = 0\.5; use jo\.macro\.Impacts"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"e = 0\.5; use jo\.macro\.Impacts"):
         jo.macro.solve(bouncing, Splitting(), t=1, h=0.1)
-    with pytest.raises(jo.SchemeRefuses, match=r"Barrier is for a jo\.macro\.Flow"):
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"Barrier is for a jo\.macro\.Flow"):
         jo.macro.solve(Crowd(grid=grid, density=block, velocity=still), Barrier(eps=1e-3), t=1, h=0.1)
-    with pytest.raises(jo.SchemeRefuses, match="infinite pressure at density 1"):
+    with pytest.raises(jo.errors.SchemeRefuses, match="infinite pressure at density 1"):
         jo.macro.solve(Flow(grid=grid, density=block, velocity=still), Barrier(eps=1e-3), t=1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="structure must be one of"):
         Impacts(structure="hexagonal")

@@ -136,8 +136,8 @@ def test_a_density_in_a_single_closed_cell_must_fit():
     ("density", "error", "words"),
     [
         (np.full(SHAPE, -0.1), jo.InvalidValue, r"-0.1 in cell \(0, 0\).*not be negative"),
-        (np.full(SHAPE, np.nan), jo.NotFinite, "density is nan"),
-        (np.full(SHAPE, np.inf), jo.NotFinite, "density is inf"),
+        (np.full(SHAPE, np.nan), jo.errors.NotFinite, "density is nan"),
+        (np.full(SHAPE, np.inf), jo.errors.NotFinite, "density is inf"),
         (np.ones((5, 6)), jo.InvalidValue, r"shape \(6, 5\), not \(5, 6\)"),
         (1.0, jo.InvalidValue, r"shape \(6, 5\), not \(\)"),
     ],

@@ -219,7 +219,7 @@ def test_a_repaired_density_is_admissible_and_has_its_mass(density, zone):
 def test_bad_densities_are_refused():
     with pytest.raises(jo.InvalidValue, match=r"density is -1 in cell \(0, 0\)"):
         wasserstein_projection(box(), np.full(SHAPE, -1.0))
-    with pytest.raises(jo.NotFinite, match="density is nan"):
+    with pytest.raises(jo.errors.NotFinite, match="density is nan"):
         wasserstein_projection(box(), np.full(SHAPE, np.nan))
     with pytest.raises(jo.InvalidValue, match=r"shape \(9, 8\), not \(8, 9\)"):
         wasserstein_projection(box(), np.ones((8, 9)))

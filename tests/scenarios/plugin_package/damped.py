@@ -20,5 +20,5 @@ class Damped(jo.Maury):
         if self.rate < 0.0:
             raise jo.InvalidValue(f"rate must not be negative, it is {self.rate}")
 
-    def step(self, problem: jo.Motion, state: jo.State, h: float) -> jo.State:
+    def step(self, problem: jo.Motion, state: jo.schemes.State, h: float) -> jo.schemes.State:
         return super().step(problem, state._replace(u=state.u / (1.0 + h * self.rate)), h)
