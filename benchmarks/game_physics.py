@@ -1,7 +1,7 @@
 """Exact contacts at the price of game physics: ``python benchmarks/game_physics.py [--quick]``.
 
 10 000 discs fall and settle in a box, frictionless and inelastic, with the same time step: pymunk with its default 10
-iterations, Box2D v3 (its WebAssembly build in node) with its default 4 sub-steps, and Maury's scheme with a `Budget`,
+iterations, Box2D v3 (its WebAssembly build in node) with its default 4 sub-steps, and Maury's scheme with a budget,
 of a fixed number of iterations or until no overlap exceeds a part of the smallest radius, in the same run. Time a step,
 by the clock and of all processors together (other programs disturb the latter less, so the ratios are those of it), and
 the worst overlap over r0, while settling (after the first third of the steps) and settled (the last tenth). The same
@@ -152,8 +152,8 @@ def main() -> None:
     except LookupError as missing:
         print(f"Box2D left out: {missing}; `make bench` installs node and box2d3-wasm in its environment")
     counts, parts = ((40, 120), (1e-3, 1e-4)) if quick else ((40, 80, 120, 240), (1e-3, 5e-4, 1e-4))
-    budgets = {f"Budget of {most}": jo.Budget(max_iterations=most) for most in counts}
-    budgets |= {f"overlap {part:.0e}": jo.Budget(max_iterations=MOST, overlap=part) for part in parts}
+    budgets = {f"budget of {most}": jo.GaussSeidel(max_iterations=most, budget=True) for most in counts}
+    budgets |= {f"overlap {part:.0e}": jo.GaussSeidel(max_iterations=MOST, budget=True, overlap=part) for part in parts}
     for name, budget in budgets.items():
         watch = Stopwatch(pile_of_discs(side, side)[0], jo.Maury(solver=budget), h)
         watch.step(2)

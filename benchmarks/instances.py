@@ -24,7 +24,7 @@ COUNTS: dict[tuple[str, int], tuple[int, ...]] = {
     ("crowd", 1000): (32, 32),
     ("crowd", 10_000): (100, 100),
 }
-BUDGET = jo.Budget(max_iterations=80)
+BUDGET = jo.GaussSeidel(max_iterations=80, budget=True)
 
 
 def instance(kind: str, n: int) -> tuple[np.ndarray, jo.convex.Polyhedron, np.ndarray]:

@@ -158,7 +158,7 @@ def peak_of_a_step(n: int) -> tuple[int, int]:
     q += random.uniform(-0.02, 0.02, (n, 3))
     within = jo.Balls(np.full(n, 0.5)) & jo.Box([-1.0] * 3, [np.inf] * 3, radii=0.5)
     problem = jo.Motion(q0=q, v0=4.0 * random.normal(size=(n, 3)), within=within)
-    scheme = jo.Maury(solver=jo.Budget(max_iterations=60))
+    scheme = jo.Maury(solver=jo.GaussSeidel(max_iterations=60, budget=True))
     state = scheme.start(problem, 0.0)
     before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     rows = 0

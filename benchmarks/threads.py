@@ -134,7 +134,7 @@ def settled(n: int) -> tuple[jo.Motion, Any, State, float]:
     width = float(q.max()) + 0.5
     within = jo.Balls(radii) & jo.Box([-0.5] * 3, [width, width, np.inf], radii=radii)
     problem = jo.Motion(q0=q, force=np.tile([0.0, 0.0, -10.0], (n, 1)), within=within)
-    scheme = jo.Maury(solver=jo.Budget(tol=1e-4, max_iterations=MOST_ITERATIONS))
+    scheme = jo.Maury(solver=jo.GaussSeidel(tol=1e-4, max_iterations=MOST_ITERATIONS, budget=True))
     state = scheme.start(problem, 0.0)
     for _ in range(SETTLING_STEPS):
         state = scheme.advance(problem, state, h)

@@ -16,7 +16,13 @@ def spread(array):
 
 
 LAYOUTS = {"Fortran": np.asfortranarray, "gaps": spread}
-SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(), jo.GaussSeidel(), jo.Automatic(), jo.Budget(max_iterations=30)]
+SOLVERS = [
+    jo.ActiveSet(),
+    jo.InteriorPoint(),
+    jo.GaussSeidel(),
+    jo.Automatic(),
+    jo.GaussSeidel(max_iterations=30, budget=True),
+]
 LATTICE = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
 RADII = np.full(25, 0.5)
 

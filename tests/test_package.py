@@ -76,8 +76,9 @@ def test_what_is_not_there_is_an_attribute_error():
 
 
 def test_every_error_is_one_of_ours_and_the_builtin_it_is():
-    errors = [getattr(jostle, name) for name in jostle.__all__ if is_error(getattr(jostle, name))]
-    assert len(errors) >= 10
+    places = [(jostle, jostle.__all__), (jostle.errors, jostle.errors.__all__)]
+    errors = [getattr(place, name) for place, names in places for name in names if is_error(getattr(place, name))]
+    assert len(errors) >= 30
     for error in errors:
         if error is jostle.JostleError or issubclass(error, Warning):
             continue

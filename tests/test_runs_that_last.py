@@ -51,7 +51,7 @@ def weather(problem):
 RUNS = {
     "Maury": (pile, jo.Maury(), {}),
     "many": (lambda: pile(150), jo.Maury(solver=jo.Automatic(tol=1e-6)), {}),
-    "Budget": (lambda: pile(150), jo.Maury(solver=jo.Budget(max_iterations=30)), {}),
+    "Budget": (lambda: pile(150), jo.Maury(solver=jo.GaussSeidel(max_iterations=30, budget=True)), {}),
     "Paoli": (bouncing, jo.Paoli(), {}),
     "MoreauJean": (bouncing, jo.MoreauJean(), {}),
     "Venel": (crowd, jo.Venel(), {}),

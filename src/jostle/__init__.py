@@ -44,7 +44,7 @@ from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.dual_active_set import ActiveSet
-from jostle.solvers.gauss_seidel import Budget, GaussSeidel
+from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import project
 
@@ -71,7 +71,6 @@ __all__ = [
     "Automatic",
     "Balls",
     "Box",
-    "Budget",
     "CatchingUp",
     "ConstraintSet",
     "Free",

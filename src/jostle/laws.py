@@ -160,6 +160,8 @@ class Restitution(ImpactLaw):
     bodies: int = field(default=0, init=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.groups, Mapping):
+            raise InvalidValue(f"groups must be a dictionary, not {self.groups!r}")
         if isinstance(self.e, Mapping):
             for name, value in [*self.e.items(), ("otherwise", self.otherwise)]:
                 if not _restitution(value):

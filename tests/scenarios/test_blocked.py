@@ -125,7 +125,7 @@ def test_the_command_line_says_how_a_crowd_ended(tmp_path, monkeypatch, capsys, 
 
 def test_a_budget_that_was_too_small_does_not_hide_that_people_are_blocked():
     built = jo.scenarios.parse(BLOCKED).build()._asdict()
-    built["scheme"] = jo.Venel(solver=jo.Budget(max_iterations=1))
+    built["scheme"] = jo.Venel(solver=jo.GaussSeidel(max_iterations=1, budget=True))
     assert jo.solve(**built).status == "blocked"
 
 

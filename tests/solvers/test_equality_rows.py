@@ -229,7 +229,7 @@ def many_equalities():
 
 
 @pytest.mark.parametrize(
-    "solver", [jo.GaussSeidel(tol=1e-6), jo.Budget(tol=1e-6, max_iterations=20_000), jo.Automatic()]
+    "solver", [jo.GaussSeidel(tol=1e-6), jo.GaussSeidel(tol=1e-6, max_iterations=20_000, budget=True), jo.Automatic()]
 )
 def test_contacts_of_bodies_may_be_equalities(solver):
     """More rows than are treated as dense: the fused sweeps over contacts."""

@@ -56,9 +56,9 @@ class Solution:
         contacts took, and `wall_work`, the work of moving walls and radii.
     status : str
         How the run ended. "finished": it reached its end time. "stopped": the condition `until` was met. "blocked":
-        nobody moved for a while. "not converged": some step missed the tolerance. "budget": a `Budget` was not enough
-        for the tolerance in some step. "interrupted": by Ctrl-C. "failed": by an error. "running": the file has no end
-        yet. "killed": the process that wrote the file ended without notice.
+        nobody moved for a while. "not converged": some step missed the tolerance. "budget": a budget of iterations was
+        not enough for the tolerance in some step. "interrupted": by Ctrl-C. "failed": by an error. "running": the file
+        has no end yet. "killed": the process that wrote the file ended without notice.
     z : array, shape (k, ...), or None
         `Paoli` only: the projected positions Z^n, which are in K even where q is not.
     recorded : Impacts or None

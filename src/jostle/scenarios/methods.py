@@ -47,7 +47,6 @@ DESCRIPTIONS = {
     "active_set": "Active-set method, for up to about a hundred contacts.",
     "interior_point": "Interior-point method, for jammed discs and tight tolerances.",
     "gauss_seidel": "Accelerated Gauss-Seidel sweeps, for spheres and loose tolerances.",
-    "budget": "A fixed number of Gauss-Seidel sweeps; the remaining overlap is reported.",
 }
 """Purpose of each scheme and solver of jostle."""
 GammaExponent = Annotated[float, Field(ge=1.0, le=100.0, allow_inf_nan=False), allowed("a number from 1 to 100")]
@@ -62,7 +61,8 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "eps": (Positive, "Strength of the barrier: the smaller it is, the closer to one the density comes."),
     "gamma": (GammaExponent, "Exponent of the barrier, at least 1."),
     "structure": (Structure, "The impact law: isotropic, or that of a square or a triangular lattice."),
-    "overlap": (ProperPart, "A step ends when no overlap exceeds this fraction of the smallest radius."),
+    "budget": (Switch, "Take the answer after max_iterations sweeps as it is; the remaining overlap is reported."),
+    "overlap": (ProperPart, "With a budget: a step ends when no overlap exceeds this fraction of the smallest radius."),
 }
 """Options of the schemes and solvers of jostle: allowed values and meaning."""
 DENSITY_TOLERANCE = "Largest amount by which a density may exceed one; 1e-8 by default."

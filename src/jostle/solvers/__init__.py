@@ -1,7 +1,7 @@
 """Solvers of projections, one file for each algorithm. `SOLVERS` lists them, and a plug-in or a script can add to it.
 
 >>> SOLVERS.names()
-['automatic', 'active_set', 'interior_point', 'gauss_seidel', 'budget']
+['automatic', 'active_set', 'interior_point', 'gauss_seidel']
 >>> SOLVERS.get("active_set")
 <class 'jostle.solvers.dual_active_set.ActiveSet'>
 """
@@ -30,7 +30,6 @@ SOLVERS: Registry[type[Any]] = Registry(
         "active_set": "jostle.solvers.dual_active_set:ActiveSet",
         "interior_point": "jostle.solvers.interior_point:InteriorPoint",
         "gauss_seidel": "jostle.solvers.gauss_seidel:GaussSeidel",
-        "budget": "jostle.solvers.gauss_seidel:Budget",
     },
     _check,
 )

@@ -154,7 +154,9 @@ class _Affordable(InteriorPoint):
 class _Guess(Solver):
     """The multipliers of the step before, without iterations."""
 
-    promises: ClassVar[bool] = False
+    @property
+    def promises(self) -> bool:
+        return False
 
     @property
     def name(self) -> str:
@@ -170,7 +172,9 @@ class _Guess(Solver):
 class _Trial(GaussSeidel):
     """First-order iterations that may fail; a failure is not examined for a contradiction."""
 
-    promises: ClassVar[bool] = False
+    @property
+    def promises(self) -> bool:
+        return False
 
     @property
     def name(self) -> str:

@@ -45,7 +45,20 @@ class GaussSeidel(Solver):
     tol : float, default 1e-6
         Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
     max_iterations : int, default 200000
-        Largest number of sweeps.
+        Largest number of sweeps of one projection.
+    budget : bool, default False
+        Whether an answer that misses the tolerance is taken all the same, as in game physics: `solve` does not raise,
+        the run ends with the status "budget", and ``sol.stats`` has the overlap and the residual of each step.
+    overlap : float, default 0.0
+        Largest overlap at which the sweeps stop, whatever the impulses are, as a fraction of the smallest radius, from
+        0 to 1; it needs a budget. 0 stops at `tol` alone.
+
+    Notes
+    -----
+    The constraint g / h + G u >= 0 of the next step repairs what this one left, so warm-started iterations, too few for
+    any one projection, hold a pile over many steps. Most steps of a pile need few iterations, and the blow of a falling
+    body needs many: to stop at a given overlap leaves much smaller worst ones in the same time than a fixed number of
+    iterations.
 
     Examples
     --------
@@ -53,12 +66,33 @@ class GaussSeidel(Solver):
     >>> K = jo.convex.Cone([[1.0, 0.0], [0.0, 1.0]])
     >>> jo.GaussSeidel(tol=1e-6).project([-1.0, 2.0], K).point.round(6) + 0.0
     array([0., 2.])
+    >>> import numpy as np
+    >>> heap = jo.models.spheres(np.full(200, 0.5), box=([0, 0], [12, np.inf]))
+    >>> hurried = jo.GaussSeidel(max_iterations=400, budget=True, overlap=1e-3)
+    >>> sol = jo.solve(heap, jo.Maury(solver=hurried), t=0.5, h=0.01)
+    >>> sol.status, bool(sol.gaps().min() > -1e-3 * 0.5)
+    ('budget', True)
     """
 
     kernels: ClassVar[frozenset[str]] = frozenset({"gauss_seidel"})
 
     tol: float = 1e-6
     max_iterations: int = 200_000
+    budget: bool = False
+    overlap: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 <= self.overlap < 1.0:
+            raise InvalidValue(f"overlap is a fraction of the smallest radius, from 0 to 1, not {self.overlap}")
+        if self.overlap > 0.0 and not self.budget:
+            raise InvalidValue(
+                "overlap= stops sweeps that missed the tolerance, which a run takes with budget=True only"
+            )
+
+    @property
+    def promises(self) -> bool:
+        return not self.budget
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         if K.equal is not None:
@@ -70,6 +104,14 @@ class GaussSeidel(Solver):
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
         moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)
         return w + moved, p, iterations
+
+    def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
+        if self.overlap == 0.0:
+            return super()._stop(K, unit, s0, noise, part)
+        if not (K.length > 0.0).all():
+            row = K.describe(int(np.argmin(K.length > 0.0)))
+            raise InvalidValue(f"overlap is a fraction of the smallest radius, and {row} has none; leave overlap out")
+        return np.maximum(self.overlap * K.length / unit, noise), np.inf
 
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None
@@ -122,59 +164,3 @@ def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop
     A = unit_rows(G, M, unit)
     x, p, iterations = kernels_for(s0).sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
     return M.unwhiten(x), p / unit, iterations
-
-
-# A fixed number of first-order iterations per projection, without a guarantee, as in game physics.
-#
-# The constraint g / h + G u >= 0 of the next step repairs what this one left, so warm-started iterations, too few for
-# any one projection, hold a pile over many steps. A budget is not a converged projection, and its answer says so:
-# `converged` is False unless the tolerance was reached, `residual.primal` is the overlap it left, over the radius, and
-# `residual.complementarity` tells how far the impulses are from those of the projection.
-#
-# Most steps of a pile need few iterations, and the blow of a falling body needs many: to stop at a given overlap leaves
-# much smaller worst ones in the same time than a fixed number of iterations.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Budget(GaussSeidel):
-    """At most a fixed number of Gauss-Seidel sweeps, started from the previous step, without a guarantee.
-
-    `solve` does not raise when the tolerance is not reached: the run ends with the status "budget", and ``sol.stats``
-    has the overlap and the residual of each step.
-
-    Parameters
-    ----------
-    tol : float, default 1e-6
-        Residual at which the sweeps stop early; dimensionless, between 0 and 1.
-    max_iterations : int, default 100
-        Largest number of sweeps of one projection.
-    overlap : float, default 0.0
-        Largest overlap at which the sweeps stop, whatever the impulses are, as a fraction of the smallest radius, from
-        0 to 1. 0 stops at `tol` alone.
-
-    Examples
-    --------
-    >>> import jostle as jo, numpy as np
-    >>> heap = jo.models.spheres(np.full(200, 0.5), box=([0, 0], [12, np.inf]))
-    >>> sol = jo.solve(heap, jo.Maury(solver=jo.Budget(max_iterations=400, overlap=1e-3)), t=0.5, h=0.01)
-    >>> sol.status, bool(sol.gaps().min() > -1e-3 * 0.5)
-    ('budget', True)
-    """
-
-    tol: float = 1e-6
-    max_iterations: int = 100
-    overlap: float = 0.0
-    promises: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0.0 <= self.overlap < 1.0:
-            raise InvalidValue(f"overlap is a fraction of the smallest radius, from 0 to 1, not {self.overlap}")
-
-    def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
-        if self.overlap == 0.0:
-            return super()._stop(K, unit, s0, noise, part)
-        if not (K.length > 0.0).all():
-            row = K.describe(int(np.argmin(K.length > 0.0)))
-            raise InvalidValue(f"overlap is a fraction of the smallest radius, and {row} has none; leave overlap out")
-        return np.maximum(self.overlap * K.length / unit, noise), np.inf

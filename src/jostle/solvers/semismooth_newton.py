@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,9 @@ class SemismoothNewton(Solver):
     [1.0, 1.0]
     """
 
-    promises: ClassVar[bool] = False
+    @property
+    def promises(self) -> bool:
+        return False
 
     tol: float = 1e-8
     max_iterations: int = 30
