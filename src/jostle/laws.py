@@ -154,7 +154,7 @@ class Restitution(ImpactLaw):
     """
 
     e: float | Callable[[Array], ArrayLike] | Mapping[Any, Any] = 0.0
-    groups: Mapping[str, ArrayLike] = field(default_factory=dict, hash=False)
+    groups: Mapping[str, ArrayLike] = field(default_factory=dict)
     otherwise: float | Callable[[Array], ArrayLike] = 0.0
     found: tuple[tuple[Sides, Restitution], ...] | None = field(default=None, init=False, compare=False)
     bodies: int = field(default=0, init=False, compare=False)
@@ -181,10 +181,12 @@ class Restitution(ImpactLaw):
                 f"the restitution e must lie in [0, 1], not {self.e!r}: the normal energy is multiplied by e^2"
             )
 
+    def __hash__(self) -> int:
+        return hash(tuple(map(str, self.e)) if isinstance(self.e, Mapping) else self.e)
+
     def __repr__(self) -> str:
-        return f"Restitution(e={self.e!r}" + (
-            f", otherwise={self.otherwise!r})" if isinstance(self.e, Mapping) else ")"
-        )
+        more = f", groups={self.groups!r}, otherwise={self.otherwise!r}" if isinstance(self.e, Mapping) else ""
+        return f"Restitution(e={self.e!r}{more})"
 
     @property
     def uniform(self) -> float | None:

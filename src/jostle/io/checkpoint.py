@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,16 @@ def arrays(path: Path) -> dict[str, Any]:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
-    except (OSError, ValueError, EOFError, KeyError, SyntaxError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        KeyError,
+        SyntaxError,
+        TokenError,
+        zipfile.BadZipFile,
+        NotImplementedError,
+    ) as error:
         if isinstance(error, BrokenFile):
             raise
         raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
@@ -330,6 +340,8 @@ class Position(NamedTuple):
         Smallest gap of the state; infinite where no contact is near.
     within : NamedTuple or None
         What the admissible set remembers.
+    seal : int
+        Checksum of the last frame in the output, by which its file is recognised; 0 without a file.
     """
 
     state: Any
@@ -341,6 +353,7 @@ class Position(NamedTuple):
     noted: Mapping[str, Any] = {}
     gap: float = np.nan
     within: Any = None
+    seal: int = 0
 
 
 @check_arguments
@@ -451,7 +464,8 @@ class Checkpoint:
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
             "format": FORMAT, "run": told, "step": position.step, "status": position.status,
-            "frames": position.frames, "records": position.records, **values,
+            "frames": position.frames, "records": position.records, "seal": position.seal,
+            **values,
         }  # fmt: skip
         for name, memory in position.noted.items():
             if memory is not None:
@@ -502,7 +516,7 @@ class Checkpoint:
         """
         path = Path(self.path)
         kept = Contents(path, read_whole(path))
-        step, frames, records = (kept.count(name) for name in ("step", "frames", "records"))
+        step, frames, records, seal = (kept.count(name) for name in ("step", "frames", "records", "seal"))
         different, state, noted = self._compared(run, kept, past, state_in)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
@@ -511,7 +525,7 @@ class Checkpoint:
             if not random:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
-        return Position(state, step, kept.text("status"), frames, records, random, noted), kept
+        return Position(state, step, kept.text("status"), frames, records, random, noted, seal=seal), kept
 
     def _compared(
         self, run: Run, kept: Contents, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]

@@ -6,7 +6,7 @@ whose valid frames are complete. The next writer overwrites the rows behind them
 a write, so that a full disk is noticed while the file is still whole.
 
 All of these files have the attribute NSteps of /VTKHDF/Steps, the number of valid frames, and in /jostle, which only
-jostle reads, the notes of the writer about the run as attributes, and
+jostle reads, the notes of the writer about the run, and
 
     steps      one record per step of the run, each with a checksum
     changes    lines of JSON, one for each time the run was resumed with changed settings
@@ -42,6 +42,7 @@ from jostle.io.hdf5 import (
     inside,
     mended,
     of_records,
+    of_rows,
     reading,
     reserve,
     rows,
@@ -69,6 +70,11 @@ STEPS = "jostle/steps"
 """Data set of the step records."""
 RECORD_CHECK = "checksum"
 """Field of the checksum of a record."""
+ABOUT = "jostle/about"
+"""Data set of UTF-8 bytes: the notes of the writer about the run, as JSON. HDF5 keeps attributes with texts in
+a heap without checksums, and one wrong bit in it makes HDF5 read for ever."""
+CHECKS = "jostle/checksums"
+"""Data set with a row of checksums for each frame."""
 CHANGES = "jostle/changes"
 """Data set of UTF-8 bytes: one line of JSON per resume with changed settings."""
 CHANGES_CHUNK = 1024
@@ -108,11 +114,15 @@ def create_run(file: Any, statistics: np.dtype[Any], about: Mapping[str, str]) -
     create_data(file, CHANGES, np.uint8, (), CHANGES_CHUNK)
     run = file.create_group("jostle/run").attrs
     run["status"], run["steps"], run["changes"] = np.array(b"running", dtype=STATUS), np.int64(0), np.int64(0)
-    for key, text in about.items():
+    texts = {str(name): str(text) for name, text in about.items()}
+    for name, text in texts.items():
         try:
-            file["jostle"].attrs[key] = str(text)
-        except ValueError as error:
-            raise InvalidValue(f"about[{key!r}] cannot be stored as text: {error}") from None
+            (name + text).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidValue(f"about[{name!r}] cannot be stored as text: {error}") from None
+    saved = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
+    made = file.create_dataset(ABOUT, data=saved, maxshape=(None,), chunks=saved.shape)
+    made.attrs[RECORD_CHECK] = np.uint32(of_rows(saved))
     return run
 
 
@@ -206,6 +216,11 @@ def notes(file: Any) -> list[dict[str, Any]]:
         raise BrokenFile(f"{file.filename} is damaged: its changes cannot be read ({error})") from None
 
 
+def seal(file: Any, frames: int) -> int:
+    """A number by which a frame is recognised: the checksum of all checksums of the last one of some first frames."""
+    return int(of_rows(rows(file, data_set(file, CHECKS, np.uint32, None), frames - 1, 1)))
+
+
 def no_frame(file: Any, path: Path) -> BrokenFile:
     """The error about a file without frames."""
     status = status_of(file)
@@ -218,7 +233,14 @@ def no_frame(file: Any, path: Path) -> BrokenFile:
 
 def about_run(file: Any) -> dict[str, str]:
     """The notes of the writer about the run, as they were when it began."""
-    return {str(name): str(text) for name, text in inside(file, "jostle").attrs.items()}
+    found = data_set(file, ABOUT, np.uint8)
+    saved = rows(file, found, 0, len(found))
+    try:
+        if of_rows(saved) != int(found.attrs[RECORD_CHECK]):
+            raise ValueError("they do not match their checksum")
+        return {str(name): str(text) for name, text in dict(json.loads(saved.tobytes())).items()}
+    except (ValueError, TypeError, KeyError) as error:
+        raise BrokenFile(f"{file.filename} is damaged: its notes about the run cannot be read ({error})") from None
 
 
 class Rows:
@@ -307,6 +329,10 @@ class GrowingFile:
     def _rows(self, data: Mapping[str, Any], frames: int) -> Rows:
         """Where the rows of new frames are collected."""
         return Rows(data, frames)
+
+    def seal(self, frames: int) -> int:
+        """A number by which this run's frame is recognised: the checksum of the last one of some first frames."""
+        return seal(self._file, frames)
 
     @classmethod
     def look_over(cls, file: Any) -> tuple[int, int]:

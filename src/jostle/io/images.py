@@ -32,6 +32,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.growing import (
+    CHECKS,
     FRAME_CHUNK,
     STEPS,
     GrowingFile,
@@ -57,8 +58,8 @@ FORMAT = 3
 """Version of the format of image files."""
 CHECK = "checksum"
 """Attribute of a data set: the CRC-32 of its values."""
-TIME, CHECKS = "VTKHDF/Steps/Values", "jostle/checksums"
-"""Data sets of the times and of the checksums of the frames."""
+TIME = "VTKHDF/Steps/Values"
+"""Data set of the times of the frames."""
 FACES = ("jostle/images/faces/x", "jostle/images/faces/y")
 """Data sets of the velocities on the faces across x and y."""
 NO_STATISTICS = np.dtype([("t", float)])
@@ -327,7 +328,7 @@ def _fill(file: Any, images: Images) -> None:
     run["format"], run["closed"] = FORMAT, np.array(images.closed, np.uint8)
     run[CHECK] = np.uint32(_check_of_texts(images.units, images.about))
     if images.units != Units():
-        run["units"] = list(astuple(images.units))
+        run["units"] = np.array([name.encode() for name in astuple(images.units)])
     for name, mask in (("walls", images.walls), ("exits", images.exits)):
         if mask is not None:
             saved = np.asarray(mask, np.uint8)
@@ -507,7 +508,7 @@ def _mask(file: Any, name: str, said: Header) -> Booleans | None:
 
 def _units(path: str | os.PathLike[str], run: Any) -> Units:
     """The names of the units, if they are known."""
-    names = [str(name) for name in np.ravel(run.get("units", []))]
+    names = [bytes(name).decode(errors="replace") for name in np.ravel(run.get("units", []))]
     if len(names) not in (0, 3):
         raise BrokenFile(f"{path} is damaged: it must name three units, of length, time and mass")
     return Units(*names)

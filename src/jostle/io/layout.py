@@ -47,7 +47,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io.growing import STEPS, counts, status_of, steps_in
+from jostle.io.growing import CHECKS, STEPS, counts, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
 from jostle.io.pictures import points_of
 from jostle.result.recording import STATISTICS
@@ -85,7 +85,6 @@ LINES = "VTKHDF/Lines/NumberOfCells"
 LINE_ENDS = "VTKHDF/Lines/NumberOfConnectivityIds"
 COMPONENTS = "jostle/normals"
 DURATION = "jostle/durations"
-CHECKS = "jostle/checksums"
 WALLS = "jostle/walls/frames"
 POINTS_AT = "VTKHDF/Steps/PointOffsets"
 BODY_AT = "VTKHDF/Steps/PointDataOffsets/body"

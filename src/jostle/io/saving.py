@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.io import layout
 from jostle.io.checkpoint import Position
-from jostle.io.growing import GrowingFile
+from jostle.io.growing import GrowingFile, seal
 from jostle.io.hdf5 import reading
 from jostle.io.locks import Lock
 from jostle.io.new_files import beside, regular
@@ -247,7 +247,17 @@ class FileSaver:
                 f"{path} belongs to another run: its step {records} ends at t = {stats['t'][records - 1]:.6g}, that of "
                 f"the checkpoint at {t:.6g}"
             )
+        with reading(path) as file:
+            if seal(file, frames) != resumed.seal:
+                raise InvalidValue(
+                    f"{path} belongs to another run: its frame {frames - 1} is not that of the checkpoint; start again "
+                    f"with another output"
+                )
         return float(times[frames - 1])
+
+    def seal(self, frames: int) -> int:
+        """A number by which this run's frames are recognised when it is resumed."""
+        return self.writer.seal(frames)
 
     @property
     def broken(self) -> bool:

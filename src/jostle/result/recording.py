@@ -263,6 +263,9 @@ class Saver(Protocol):
     def commit(self) -> None:
         """Make all that was given to a file safe."""
 
+    def seal(self, frames: int) -> int:
+        """A number by which the file of the run is recognised when it is resumed."""
+
     def solution(self, status: str) -> Solution:
         """The end."""
 
@@ -319,6 +322,10 @@ class MemorySaver:
 
     def commit(self) -> None:
         """Nothing is in a file."""
+
+    def seal(self, frames: int) -> int:
+        """Nothing is in a file."""
+        return 0
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))

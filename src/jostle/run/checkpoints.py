@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,14 @@ class Checkpoints:
         self.grid.check_reached(position.step, position.state.t)
         return position
 
+    def apart_from(self, output: Any) -> None:
+        """Refuse an output file with the name of the checkpoint, which would replace it."""
+        if output is None or self.checkpoint is None:
+            return
+        path = getattr(output, "path", output)
+        if os.path.realpath(path) == os.path.realpath(self.checkpoint.path):
+            raise InvalidValue(f"output and checkpoint are both {path}: choose two names")
+
     def forget(self) -> None:
         """Begin without memories; comparing two runs calls functions, which may remember it."""
         self.remind({})
@@ -115,6 +124,7 @@ class Checkpoints:
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
+            position = position._replace(seal=saver.seal(position.frames))
             now = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
             self.remind(deepcopy(position.noted))
             self._write(position)

@@ -251,6 +251,7 @@ def solve(
     due = Saving(every, grid.start)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     keeping = CheckpointsOfRun(checkpoint, problem, scheme, made, grid, free, where)
+    keeping.apart_from(output)
     resumed = keeping.load() if resume else None
     if resumed is None:
         keeping.check_free()

@@ -111,6 +111,7 @@ def solve(
     free = {"every": every, "until": until, "strict": True, "device": "cpu"}
     things = {"until": until, "velocity": problem.velocity, "pressure": mean}
     keeping = CheckpointsOfDensity(checkpoint, problem, scheme, grid, free, things)
+    keeping.apart_from(output)
     resumed = keeping.load() if resume else None
     if resumed is None:
         keeping.check_free()
