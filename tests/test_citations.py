@@ -12,7 +12,8 @@ from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.schemes import SCHEMES
 
 ROOT = Path(__file__).parent.parent
-OWN = {"rack", "random_sequential", "separate", "square_lattice", "triangular_lattice"}
+OWN = {"rack", "random_sequential", "separate", "square_lattice", "triangular_lattice", "lattice_places"}
+OWN |= {"Movement", "Shaken", "Turning"}
 """Models that implement no paper."""
 IMPLEMENTED = [SCHEMES.get(name) for name in SCHEMES.names()]
 IMPLEMENTED += [DENSITY_SCHEMES.get(name) for name in DENSITY_SCHEMES.names()]

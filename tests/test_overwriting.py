@@ -248,7 +248,7 @@ def test_info_knows_a_killed_run_from_one_that_is_running_and_resume_keeps_the_l
 
         return jo.solve(**(settings | {"progress": progress}))
 
-    monkeypatch.setattr("jostle.cli.runs.solve", copying)
+    monkeypatch.setattr("jostle.scenarios.scenario.solve", copying)
     assert jostle("resume", "a.vtkhdf", "--set", "run.t=0.6", "-q")[0] == 0
     monkeypatch.undo()
     monkeypatch.chdir(here)

@@ -183,7 +183,7 @@ def test_what_cannot_be_compared_is_refused():
     row = line([1.0, 0.0], 1.0)
     with pytest.raises(jo.InvalidValue, match="leave out cone="):
         jo.impacts.compare(row, mass=2.0)
-    with pytest.raises(jo.InvalidValue, match=r"cone must be a jo\.Cone"):
+    with pytest.raises(jo.InvalidValue, match=r"cone must be a jo\.convex\.Cone"):
         jo.impacts.compare([1.0, 0.0])
     with pytest.raises(jo.InvalidValue, match="has 3 coordinates"):
         jo.impacts.compare([1.0, 0.0, 0.0], jo.convex.Cone([[1.0, 0.0]]))

@@ -238,7 +238,7 @@ def test_frames_that_do_not_fit_are_refused_and_leave_the_file_as_it_was(tmp_pat
     with pytest.raises(InvalidValue, match="dtype"):
         Writer(tmp_path / "other.vtkhdf", shape=(1,), dtype=int, about={})
     with pytest.raises(InvalidValue, match="about"):
-        Writer(tmp_path / "other.vtkhdf", shape=(1,), about={"text": "a\0b"})
+        Writer(tmp_path / "other.vtkhdf", shape=(1,), about={"text": "a\ud800"})
     assert os.listdir(tmp_path) == ["run.vtkhdf"]
 
 

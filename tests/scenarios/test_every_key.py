@@ -277,9 +277,12 @@ OTHERS = [
       for kind, more in (("maury", "samples = 3"), ("gluey", "samples = 3"), ("gluey", "weakest = -0.5"),
                          ("paoli", "z = 0.0"), ("paoli", "implicit = true"))],
     *[(with_(DISCS, RUN, f'[solver]\nkind = "{kind}"'), with_(DISCS, RUN, f'[solver]\nkind = "{kind}"\n{more}'))
-      for kind in ("automatic", "active_set", "interior_point", "gauss_seidel", "budget")
+      for kind in ("automatic", "active_set", "interior_point", "gauss_seidel")
       for more in ("tol = 1e-4", "max_iterations = 77")],
-    (with_(DISCS, RUN, '[solver]\nkind = "budget"'), with_(DISCS, RUN, '[solver]\nkind = "budget"\noverlap = 0.01')),
+    (with_(DISCS, RUN, '[solver]\nkind = "gauss_seidel"'),
+     with_(DISCS, RUN, '[solver]\nkind = "gauss_seidel"\nbudget = true')),
+    (with_(DISCS, RUN, '[solver]\nkind = "gauss_seidel"\nbudget = true'),
+     with_(DISCS, RUN, '[solver]\nkind = "gauss_seidel"\nbudget = true\noverlap = 0.01')),
     (with_(DISCS, RUN), with_(DISCS, RUN, '[scheme]\nkind = "gluey"')),
     (with_(LATTICE, RUN), "seed = 3\n" + with_(LATTICE, RUN)),
 ]  # fmt: skip
@@ -390,7 +393,7 @@ def test_the_same_file_gives_the_same_numbers(text):
 def test_every_key_is_among_the_cases():
     every = {(table.__name__, key) for table in tables(Scenario) for key in table.model_fields if key != "kind"}
     covered = {key for before, after in CASES for key in changed_keys(parse(before), parse(after))}
-    assert {"Grains", "Cradle", "Crowd", "Labyrinth", "GlueyTable", "BudgetTable"} <= {name for name, _ in every}
+    assert {"Grains", "Cradle", "Crowd", "Labyrinth", "GlueyTable", "GaussSeidelTable"} <= {name for name, _ in every}
     assert every - covered - SHOWN - NAMES - LATER == set()
 
 
@@ -421,7 +424,7 @@ def test_grains_have_the_density_of_water_unless_the_file_says_otherwise():
 
 def test_what_is_wrong_with_a_number_is_never_called_a_table():
     """Every number, text and switch says in words what it allows."""
-    for kind, key, value in [("budget", "overlap", "2.0"), ("budget", "overlap", '"a"'), ("budget", "overlap", "nan")]:
+    for value in ("2.0", '"a"', "nan"):
         with pytest.raises(ScenarioError) as error:
-            parse(with_(DISCS, RUN, f'[solver]\nkind = "{kind}"\n{key} = {value}'))
+            parse(with_(DISCS, RUN, f'[solver]\nkind = "gauss_seidel"\noverlap = {value}'))
         assert str(error.value) == (f"scenario:15: solver.overlap = {value}: must be a number from 0 to less than 1")

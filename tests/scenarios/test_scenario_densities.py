@@ -90,7 +90,7 @@ def test_the_shipped_blocks_collide_and_lose_the_energy_of_the_impact():
     [
         ('kind = "splitting"', 'kind = "maury"', 'must be "splitting" or "barrier" or "impacts"'),
         ('kind = "splitting"', 'kind = "barrier"', "missing key 'eps' in [scheme]"),
-        ('kind = "splitting"', 'kind = "splitting"\n[solver]\nkind = "budget"', "solver: must be left out"),
+        ('kind = "splitting"', 'kind = "splitting"\n[solver]\nkind = "gauss_seidel"', "solver: must be left out"),
         ("t = 1.0", "t = 1.0\nstrict = false", "strict = false: must be left out"),
         ("t = 1.0", 't = 1.0\nuntil = { kind = "at_rest", speed = 1.0 }', 'must be "never" or "empty"'),
         ("t = 1.0", 't = 1.0\nuntil = { kind = "empty" }', "there is no exit, so nothing can leave"),

@@ -28,7 +28,7 @@ def test_a_frame_is_to_scale_with_its_walls_and_exits(density_run, source):
     assert ax.images[0].get_extent() == [0.0, 4.0, 0.0, 2.0]
     assert ax.images[0].get_clim() == (0.0, 1.0)
     assert ax.get_aspect() == 1.0
-    assert ax.get_title() == f"t = {sol.t[2]:.4g}" + (" s" if source == "file" else "")
+    assert ax.get_title() == f"t = {sol.t[2]:.4g} s"
     dashed = [line.is_dashed() for line in ax.lines]
     assert dashed == [False, True, False, False]  # the right side is open
 

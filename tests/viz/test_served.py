@@ -15,6 +15,7 @@ from test_viewer import WITHOUT_WEBGL
 
 import jostle as jo
 from jostle.cli import main
+from jostle.errors import FileIsThere
 from jostle.io import Writer
 
 ALL_CAME = "() => !viewer.source.busy && [...viewer.source.kept.values()].every((one) => one.size)"
@@ -201,6 +202,8 @@ def test_another_run_in_the_same_place_is_shown_from_its_start(served, tmp_path)
                 other.replace(path)
             wait_until(tab, "() => window.viewer?.source?.about?.n === 3 && viewer.shown === 0")
             assert tab.locator("#time").inner_text() == "t = 0 · frame 1 of 1"
+        with pytest.raises(FileIsThere, match="replaced by another program"):
+            writer.close("finished")
 
 
 def test_playing_to_the_end_of_a_run_that_goes_on_follows_it(served, tmp_path):

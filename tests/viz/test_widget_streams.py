@@ -9,6 +9,7 @@ from browsing import wait_until
 
 import jostle as jo
 from jostle import viz
+from jostle.errors import FileIsThere
 from jostle.io import Writer
 from jostle.viz import streaming
 from jostle.viz import streaming as field_streaming
@@ -133,6 +134,8 @@ def test_another_run_in_its_place_is_told_from_its_start(run, tmp_path, impatien
         news = found.news()
     assert (news.first, len(news.frames), news.about["n"]) == (0, 1, 3)
     assert news.about["session"] != before.about["session"]
+    with pytest.raises(FileIsThere, match="replaced by another program"):
+        run.close("finished")
 
 
 def test_the_widget_sends_what_is_new_until_the_run_ends(run, tmp_path, impatient):

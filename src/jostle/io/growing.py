@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Self
 
 import h5py
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle._tools.arrays import Array, Integers
@@ -570,8 +571,10 @@ class GrowingFile:
         self._lock.release()
 
 
-class LazyArray:
+class LazyArray(NDArrayOperatorsMixin):
     """(frames, ...): an array that stays in its file; it can be indexed, iterated, or converted to a NumPy array.
+
+    Arithmetic and functions of NumPy read all of it.
 
     A subclass reads some frames.
     """
@@ -605,6 +608,9 @@ class LazyArray:
     def __iter__(self) -> Iterator[Array]:
         for start in range(0, len(self), self.block):
             yield from self[start : start + self.block]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, LazyArray) else x for x in inputs), **options)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:

@@ -508,7 +508,8 @@ def _mask(file: Any, name: str, said: Header) -> Booleans | None:
 
 def _units(path: str | os.PathLike[str], run: Any) -> Units:
     """The names of the units, if they are known."""
-    names = [bytes(name).decode(errors="replace") for name in np.ravel(run.get("units", []))]
+    saved = np.ravel(run.get("units", []))
+    names = [name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in saved]
     if len(names) not in (0, 3):
         raise BrokenFile(f"{path} is damaged: it must name three units, of length, time and mass")
     return Units(*names)

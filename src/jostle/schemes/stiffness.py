@@ -137,8 +137,8 @@ class ForceWatch:
         before_this = np.where(self.turns > 0, self.growth, 1.0)
         self.growth = np.where(turned, np.maximum(before_this * grown, 1.0), 1.0)
         self.turns = np.where(turned, self.turns + 1, 0)
-        notable = (self.growth >= NOTABLE_GROWTH) | (self.turns >= NOTABLE_TURNS)
-        if notable[0]:
+        notable = self.turns >= NOTABLE_TURNS  # of a single body no less: the examination would draw random forces
+        if notable[0] or self.growth[0] >= NOTABLE_GROWTH:
             self._examine(last.before, before, h, number, None)
         elif notable.any() and number >= self.next_body:
             body = int(np.argmax(np.where(notable, self.turns, -1))) - 1
