@@ -20,7 +20,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
-from jostle.io.growing import LazyArray, about_run, no_frame, notes, read_steps
+from jostle.io.growing import CHECKS, LazyArray, about_run, no_frame, notes, read_steps
 from jostle.io.hdf5 import holds_images, of_rows, reading, rows
 from jostle.io.saved_facts import facts_in
 from jostle.problems import Motion, Sweeping
@@ -43,7 +43,7 @@ class Source:
             self.header = said = layout.header(file)
             self.shape, self.dtype = said.shape, layout.data(file, layout.POINTS, said).dtype
             self.index, self.stats = layout.index(file, said), read_steps(file, said.steps, STATISTICS)
-            self.checks = rows(file, layout.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
+            self.checks = rows(file, layout.data(file, CHECKS, said), 0, said.frames)[:, 1:]
             self.facts = facts_in(file, said.shape, said.order, said.walls)
             self._walls = layout.wall_table(file, int(self.index.state.max(initial=-1)) + 1)
         self.count, self.d = said.points

@@ -257,7 +257,7 @@ class FileSaver:
 
     def seal(self, frames: int) -> int:
         """A number by which this run's frames are recognised when it is resumed."""
-        return self.writer.seal(frames)
+        return int(self.writer.seal(frames))
 
     @property
     def broken(self) -> bool:

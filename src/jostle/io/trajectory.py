@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from jostle._tools.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io import layout
-from jostle.io.growing import FRAME_CHUNK, GrowingFile, Rows, create_data, create_file, create_run
+from jostle.io.growing import CHECKS, FRAME_CHUNK, GrowingFile, Rows, create_data, create_file, create_run
 from jostle.io.hdf5 import (
     of_rows,
 )
@@ -179,7 +179,7 @@ class Pending(Rows):
             layout.LINE_ENDS: 2 * index.lines + index.wall_ends,
             layout.COMPONENTS: index.components,
             layout.DURATION: duration,
-            layout.CHECKS: np.column_stack([index.checks(), checks]),
+            CHECKS: np.column_stack([index.checks(), checks]),
             layout.WALLS: np.stack([index.wall_points, index.wall_lines, index.wall_ends, index.state], axis=1),
             layout.POINTS_AT: index.points_at,
             layout.BODY_AT: index.body_at,
