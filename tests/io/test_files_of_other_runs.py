@@ -77,3 +77,14 @@ def test_a_wrong_bit_in_the_notes_about_a_run_is_found(run, tmp_path):
     told = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, timeout=60)
     assert "refused" in told.stdout, told.stderr
     assert "its notes about the run cannot be read" in told.stdout
+
+
+@pytest.mark.parametrize("run", [of_a_density, of_a_ball])
+def test_a_refused_resume_keeps_no_lock(run, tmp_path):
+    path, checkpoint = tmp_path / "run.vtkhdf", tmp_path / "run.checkpoint"
+    run(0.5, path, 0.5, checkpoint=checkpoint)
+    run(0.8, jo.io.Output(path, overwrite=True), 0.5)
+    with pytest.raises(jo.InvalidValue) as refused:
+        run(0.5, path, 1.0, checkpoint=checkpoint, resume=True)
+    run(0.5, jo.io.Output(path, overwrite=True), 0.5)  # while the error, and what its frames refer to, is alive
+    assert refused.value is not None
