@@ -108,9 +108,6 @@ class Registry(Generic[Item]):
         -------
         object
             The item; or a decorator.
-
-        Raises
-        ------
         """
         if item is None:
             return lambda given: self.register(name, given)

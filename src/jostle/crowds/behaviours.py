@@ -402,11 +402,7 @@ class Reaction(Behaviour):
 
 
 def reacting(wish: Wish, times: Array) -> Wish:
-    """The wish of people with these reaction times (n,); the same wish if it has reaction times or needs none.
-
-    Raises
-    ------
-    """
+    """The wish of people with these reaction times (n,); the same wish if it has reaction times or needs none."""
     if not times.any():
         return wish
     inner = wish

@@ -327,9 +327,6 @@ class Group:
         -------
         Group
             The group with one number for each person.
-
-        Raises
-        ------
         """
         found: dict[str, Any] = {}
         for name, (possible, words) in DRAWN.items():

@@ -166,9 +166,6 @@ class PreciseMean:
         ----------
         study : Study
             The study.
-
-        Raises
-        ------
         """
         _check_name(self.measure, study.measured, "measure")
 
@@ -184,9 +181,6 @@ class PreciseMean:
         -------
         bool
             True if no more runs are needed.
-
-        Raises
-        ------
         """
         if len(outcomes) < max(self.least, 2):
             return False
@@ -243,9 +237,6 @@ class SettledCurves:
         ----------
         study : Study
             The study.
-
-        Raises
-        ------
         """
         _check_name(self.curve, study.traced, "curve")
 

@@ -130,9 +130,6 @@ class Results:
         -------
         list of array
             One curve per run.
-
-        Raises
-        ------
         """
         if case is not None:
             self._check_case(case)
@@ -162,9 +159,6 @@ class Results:
         -------
         Summary
             Mean, standard deviation, confidence interval and quantiles.
-
-        Raises
-        ------
         """
         values = self[measure]
         if measure not in self.measures:

@@ -234,9 +234,6 @@ class EventSolution:
         -------
         array
             Positions, in the shape of `t` followed by that of q0.
-
-        Raises
-        ------
         """
         return self._at(t)[0]
 
@@ -252,9 +249,6 @@ class EventSolution:
         -------
         array
             Velocities, in the shape of `t` followed by that of q0; at the time of an impact, those after it.
-
-        Raises
-        ------
         """
         return self._at(t)[1]
 

@@ -138,9 +138,6 @@ class Cells:
         -------
         array of bool, shape (nx, ny)
             The mask as an ordinary array.
-
-        Raises
-        ------
         """
         found = truths(cells, name)
         if found.shape != self.shape:

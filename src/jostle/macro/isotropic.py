@@ -221,9 +221,6 @@ class Isotropic:
         -------
         array, shape (m,)
             Components on the moving faces, those along x first; functions are evaluated at `places`.
-
-        Raises
-        ------
         """
         parts, velocity = [], fitting(velocity, self.grid)
         for axis, side in enumerate(self.faces):

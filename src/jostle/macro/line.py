@@ -181,9 +181,6 @@ class Interval:
         -------
         LineCollision
             The velocities after the impact and the pressure.
-
-        Raises
-        ------
         """
         u, p = self.sample(velocity), np.zeros(len(self.edges))
         U = u[self.saturated]

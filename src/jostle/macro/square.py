@@ -97,9 +97,6 @@ class Square:
         -------
         array, shape (n, 2)
             Velocities of the saturated cells.
-
-        Raises
-        ------
         """
         U, velocity = np.empty((len(self.lattice), 2)), fitting(velocity, self.grid)
         for axis in (0, 1):
@@ -120,9 +117,6 @@ class Square:
         -------
         Collision
             The velocity after the impact, the pressures and the energy lost.
-
-        Raises
-        ------
         """
         hit, lost = moreau(self.sample(velocity), self, restitution, Isotonic(lattice=self.lattice, tol=self.tol))
         fields = [velocity.component(axis).copy() for axis in (0, 1)]

@@ -157,9 +157,6 @@ class Triangular:
         -------
         array, shape (n, 2)
             Velocities at the lattice points.
-
-        Raises
-        ------
         """
         x, y = self.lattice.points.T
         return fitting(velocity, self.grid).at(x, y, mass=self.zone)

@@ -309,9 +309,6 @@ def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
         The floor plan.
     path : str or path
         The file, which is overwritten.
-
-    Raises
-    ------
     """
     ezdxf = package("ezdxf")
     if plan.links:

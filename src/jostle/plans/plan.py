@@ -223,9 +223,6 @@ class Plan:
         -------
         Plan
             The plan, in metres.
-
-        Raises
-        ------
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
@@ -260,9 +257,6 @@ class Plan:
         -------
         Plan
             The plan; its lower left corner is that of the picture.
-
-        Raises
-        ------
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
@@ -304,9 +298,6 @@ class Plan:
         -------
         Plan
             The plan.
-
-        Raises
-        ------
         """
         try:
             rooms = [[finite(ring, "rooms") for ring in room] for room in stored["rooms"]]

@@ -132,9 +132,6 @@ class Groups:
         -------
         Groups
             The groups.
-
-        Raises
-        ------
         """
         number = np.full(n, NO_GROUP, dtype=np.int64)
         for position, (name, bodies) in enumerate(members.items()):
@@ -256,9 +253,6 @@ class Facts:
         -------
         Facts
             The facts.
-
-        Raises
-        ------
         """
         crowd: Any = problem if hasattr(problem, "plan") else None  # a `crowds.Crowd`
         if crowd is not None:

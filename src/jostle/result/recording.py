@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers, lowest, moved_to, place_of, to_host
+from jostle._tools.arrays import Array, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts
@@ -312,10 +312,10 @@ class MemorySaver:
         G = getattr(contacts, "G", None)  # a checkpoint does not have it
         if contacts is None:
             pairs, _, normals = contacts_of(state)
-        elif G is not None and G is self.last[0] and contacts.pairs is self.last[1]:
+        elif G is not None and G is self.last[0] and G.contacts is G and contacts.pairs is self.last[1]:
             _, pairs, normals = self.last
         else:
-            self.last = _, pairs, normals = G, contacts.pairs, contacts.normals
+            self.last = _, pairs, normals = G, contacts.pairs, read_only(contacts.normals[:])
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
         self.frames.append(Frame(state.t, q, state.u, state.multipliers, pairs, normals, z, state.duration))

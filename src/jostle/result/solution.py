@@ -182,9 +182,6 @@ class Solution:
         -------
         array
             Positions, in the shape of `t` followed by that of q0.
-
-        Raises
-        ------
         """
         times = np.asarray(t, dtype=float)
         if not ((times >= self.t[0]) & (times <= self.t[-1])).all():

@@ -380,9 +380,6 @@ class ConstraintSet:
             Configuration at which the gaps are compared.
         present : array of bool, shape (n,), or None
             Which bodies are present; the others are far away. None: all.
-
-        Raises
-        ------
         """
         if self.moving is not False or is_of_jostle(self):
             return
@@ -498,7 +495,7 @@ class ConstraintSet:
     @property
     def crossable(self) -> bool:
         """Whether `crossing` can find anything; where it cannot, it is not asked."""
-        return type(self).crossing is not ConstraintSet.crossing
+        return type(self).crossing is not ConstraintSet.crossing or "crossing" in vars(self)
 
     def differenced(self) -> tuple[Differences, ...]:
         """The differences that gradients of the set are computed by, which remember their steps.

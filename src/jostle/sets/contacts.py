@@ -204,6 +204,11 @@ class Contacts:
     known: bool = False
 
     def __post_init__(self) -> None:
+        if not self.known and not len(self.gap) == len(self.pairs) == self.G.shape[0]:
+            raise InvalidValue(
+                f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
+                f"of each for every constraint"
+            )
         if not self.known or getattr(self.length, "ndim", 0) == 0:
             object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
         if self.equal is not None:

@@ -106,7 +106,8 @@ class Walls(ConstraintSet):
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
     def overlap(self, t: float, q: Array) -> float:
-        if not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
+        own = type(self).linearise is not Walls.linearise
+        if own or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
             return super().overlap(t, q)
         gaps = self.gaps(t, q)
         return deepest(gaps, lengths(self._sizes(t, self._bodies(q))[1], len(gaps), gaps))

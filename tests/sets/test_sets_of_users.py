@@ -1,0 +1,53 @@
+"""Sets that users write: what they give is counted, and what they override is asked."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.convex.linear_map import Dense
+
+FLOOR = np.array([[0.0, 1.0]])
+
+
+class TwoRows(jo.ConstraintSet):
+    """A floor that forgets a gap from its third step on."""
+
+    convex_gaps, moving = True, False
+
+    def __init__(self):
+        self.calls = 0
+
+    def linearise(self, t, q, reach=np.inf):
+        self.calls += 1
+        gaps = np.array([q[1], q[1]])[: 2 if self.calls < 12 else 1]
+        return jo.sets.Contacts(gaps, Dense(np.repeat(FLOOR, 2, axis=0)), np.array([[-1, 0], [-1, 1]]), numbers=2, at=q)
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()])
+def test_a_set_that_gives_fewer_gaps_than_gradients_is_an_error(scheme):
+    fall = jo.Motion(q0=[0.0, 0.0], v0=[0.0, -1.0], within=TwoRows())
+    with pytest.raises(jo.InvalidValue, match="a set gives 1 gaps, 2 gradients and 2 pairs"):
+        jo.solve(fall, scheme, t=2.0, h=0.1)
+
+
+class Higher(jo.HalfSpace):
+    """A floor whose gaps are larger than those of its walls by one."""
+
+    def linearise(self, t, q, reach=np.inf):
+        found = super().linearise(t, q, np.inf)
+        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=1, at=q, bodies=found.bodies)
+
+
+def test_overlaps_are_those_of_the_gaps_that_a_class_gives():
+    assert Higher([0.0, 1.0]).overlap(0.0, np.array([[0.0, -0.5]])) == 0.0
+    assert jo.HalfSpace([0.0, 1.0]).overlap(0.0, np.array([[0.0, -0.5]])) > 0.0
+
+
+def test_saved_normals_belong_to_their_frame_alone():
+    floor = jo.HalfSpace([0.0, 1.0])
+    ball = jo.Motion(q0=[0.0, 0.0], force=[0.0, -1.0], within=floor)
+    sol = jo.solve(ball, jo.Maury(), t=0.5, h=0.1)
+    with pytest.raises(ValueError, match="read-only"):
+        sol.normals[-1][:] = 0.0
+    again = jo.solve(ball, jo.Maury(), t=0.5, h=0.1)
+    assert again.q[-1].tolist() == sol.q[-1].tolist()
