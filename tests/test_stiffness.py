@@ -365,3 +365,27 @@ def test_slopes_are_those_that_were_given_although_the_array_changes():
     spring = jo.Motion(q0=[1.0], force=jo.StiffForce(lambda t, q: -1e6 * q, stiffness=K))
     K[0] = 1.0
     assert abs(jo.solve(spring, jo.Maury(), t=0.1, h=0.01).q[-1, 0]) < 1e-3
+
+
+def dropped(k, n=1):
+    """Bodies above a penalty floor, which each bounce meets for few steps."""
+    q0 = 1.0 + 0.1 * np.arange(n)
+    return jo.Motion(q0=q0, force=lambda t, q: -9.81 + k * np.maximum(-q, 0.0))
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()])
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_penalty_floor_that_throws_bodies_up_is_reported(scheme, n):
+    """A ball dropped from 1 m reached 2761 m, with status "finished"."""
+    with pytest.warns(jo.errors.UnstableStep, match=r"coordinate 0 is too stiff .* acted for one step.* K / M = 10\b"):
+        sol = jo.solve(dropped(1e5, n), scheme, t=2.0, h=0.01)
+    assert sol.q.max() > 2.0
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()])
+def test_penalty_floors_that_are_resolved_and_kicks_of_a_hand_are_no_alarm(scheme):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert jo.solve(dropped(2e3, 3), scheme, t=3.0, h=0.01).q.max() < 1.5
+        kick = jo.Motion(q0=[0.0], v0=[1.0], force=lambda t, q: np.where(abs(t - 0.5) < 0.006, -400.0, 0.0) + 0.0 * q)
+        assert jo.solve(kick, scheme, t=1.0, h=0.01).u[-1][0] < -1.0

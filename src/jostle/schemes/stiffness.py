@@ -39,6 +39,12 @@ NOTABLE_TURNS = 16
 """A force is examined when it turned round in this many successive steps, even if walls keep it from growing."""
 PAUSE = 100
 """Number of steps between two examinations of single bodies, each of which calls the force five times."""
+QUIET_STEPS, QUIET = 4, 1e-6
+"""A force is quiet after this many steps in which it changed by no more than this fraction."""
+BLOW = 1.2
+"""A step in which a quiet force turns a velocity round and makes it faster by this factor is examined."""
+BLOW_STIFFNESS = 1.0
+"""h^2 K from which on, in multiples of M, the slope of the force explains such a step."""
 STRAIGHT = 0.5
 """A force is a spring, and no switch, if its value half way is nearer to the mean of its values at both ends than this
 fraction of half their difference."""
@@ -104,6 +110,8 @@ class ForceWatch:
         self.growth, self.turns = np.ones(1), np.zeros(1, dtype=int)
         """The growth of |a|^2 and the number of steps since the force last did not turn round: of all bodies together,
         and then of each body."""
+        self.quiet = np.zeros(1, dtype=int)
+        """Number of steps in which the force on each body did not change."""
         self.next_body, self.done = 0, False
         """The first step at which a single body may be examined; True if no step needs to be looked at any more."""
 
@@ -127,6 +135,8 @@ class ForceWatch:
         if last is None or not _same(last.after, before):
             self.turns[:] = 0
             return
+        if M.diagonal and isinstance(a, np.ndarray) and self._blow(M, last.a, before, a, h, number):
+            return
         against = _parts(M, before.q, a, last.a)
         if not (against < 0.0).any():
             self.turns[:] = 0
@@ -144,6 +154,45 @@ class ForceWatch:
             body = int(np.argmax(np.where(notable, self.turns, -1))) - 1
             self._examine(last.before, before, h, number, body)
             self.next_body = number + PAUSE
+
+    def _blow(self, M: Metric, before_this: Array, before: State, a: Array, h: float, number: int) -> bool:
+        """Warn of a force that acts for a single step and drives a body back faster than it came, such as a penalty for
+        the depth in a floor; True if it did."""
+        u, now, then = (x.reshape(len(before.q), -1) for x in (before.u, a, before_this))
+        same = (np.abs(now - then) <= QUIET * np.abs(now).max(axis=1, keepdims=True)).all(axis=1)
+        quiet, self.quiet = self.quiet, np.where(same, self.quiet + 1, 0)
+        after = u + h * now
+        blown = (quiet >= QUIET_STEPS) & ((u * after).sum(axis=1) < 0.0)
+        blown &= (after**2).sum(axis=1) > BLOW**2 * (u**2).sum(axis=1)
+        if number < self.next_body or self.problem.past is not None or not blown.any():
+            return False
+        body, self.next_body = int(np.argmax(blown)), number + PAUSE
+        force, way = self.problem.force, np.zeros_like(before.q)
+        way[body] = 0.01 * h * before.u[body]
+        here = force(before.t, before.q, before.u)
+        if (here != force(before.t, before.q, before.u)).any():  # random forces do not depend on the state alone
+            self.done = True
+            return True
+        for start in (before.q, before.q + 0.5 * h * before.u):  # where schemes take the force
+            f = [force(before.t, start + k * way, before.u).ravel() for k in (0.0, 1.0, 2.0)]
+            K, further = (-float(dot(f[k + 1] - f[k], way.ravel())) / M.inner(way.ravel(), way.ravel()) for k in (0, 1))
+            if h * h * K > BLOW_STIFFNESS and abs(further - K) <= STRAIGHT * K:
+                faster = float(np.linalg.norm(after[body]) / np.linalg.norm(u[body]))
+                self._warn_of_blow(before, body, faster, K, h, number)
+                return True
+        return False
+
+    def _warn_of_blow(self, before: State, body: int, faster: float, K: float, h: float, number: int) -> None:
+        self.done = True
+        what = "body" if before.q.ndim > 1 else "coordinate"
+        warn(
+            f"step {number} (t = {before.t + h:.6g}): the force on {what} {body} is too stiff for h = {h:g}, and the "
+            f"result is wrong. It acted for one step, turned the velocity round and made it {faster:.3g} times as "
+            f"fast; its slope there is h^2 K / M = {h * h * K:.3g} (K = -df/dq). Choose h well below "
+            f"{1.0 / np.sqrt(K):.2g}; or let a wall hold the body, within=jo.HalfSpace(...); or give the force with "
+            f"its slopes, force=jo.StiffForce(f, stiffness=K), and use Maury or MoreauJean",
+            UnstableStep,
+        )
 
     def _examine(self, earlier: State, now: State, h: float, number: int, body: int | None) -> None:
         """Measure the slopes of the force between two states, of all bodies or of one that moves alone, and warn if
