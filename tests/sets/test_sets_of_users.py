@@ -51,3 +51,21 @@ def test_saved_normals_belong_to_their_frame_alone():
         sol.normals[-1][:] = 0.0
     again = jo.solve(ball, jo.Maury(), t=0.5, h=0.1)
     assert again.q[-1].tolist() == sol.q[-1].tolist()
+
+
+class NoNumber(jo.ConstraintSet):
+    """A floor whose gap is no number below a height."""
+
+    convex_gaps, moving = True, False
+
+    def linearise(self, t, q, reach=np.inf):
+        gap = np.array([q[1] if q[1] > 0.5 else np.nan])
+        return jo.sets.Contacts(gap, Dense(FLOOR), np.array([[-1, 0]]), numbers=1, at=q)
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()])
+def test_a_gap_that_becomes_nan_is_an_error(scheme):
+    """MoreauJean took it for an open contact, and the body fell through."""
+    fall = jo.Motion(q0=[0.0, 1.0], v0=[0.0, -1.0], within=NoNumber())
+    with pytest.raises(jo.errors.NotFinite, match="the gap of constraint 0 is NaN"):
+        jo.solve(fall, scheme, t=2.0, h=0.1)

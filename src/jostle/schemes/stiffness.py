@@ -149,7 +149,8 @@ class ForceWatch:
         self.turns = np.where(turned, self.turns + 1, 0)
         notable = self.turns >= NOTABLE_TURNS  # of a single body no less: the examination would draw random forces
         if notable[0] or self.growth[0] >= NOTABLE_GROWTH:
-            self._examine(last.before, before, h, number, None)
+            alone = np.flatnonzero(self.growth[1:] >= NOTABLE_GROWTH)
+            self._examine(last.before, before, h, number, int(alone[0]) if len(alone) == 1 else None)
         elif notable.any() and number >= self.next_body:
             body = int(np.argmax(np.where(notable, self.turns, -1))) - 1
             self._examine(last.before, before, h, number, body)
