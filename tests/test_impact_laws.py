@@ -261,3 +261,16 @@ def test_a_law_that_varies_leaves_rods_alone():
     assert len(runs[0].impacts(speed=0.5)) > 0
     for other in runs[1:]:
         np.testing.assert_allclose(other.q, runs[0].q, atol=1e-7)
+
+
+@pytest.mark.parametrize("more", [{"groups": {"a": [0]}}, {"otherwise": 0.5}])
+def test_what_belongs_to_a_table_is_refused_beside_one_number(more):
+    with pytest.raises(jo.InvalidValue, match="groups and otherwise belong to a table"):
+        jo.Restitution(0.5, **more)
+
+
+def test_tables_that_say_the_same_are_equal_and_have_one_hash():
+    one, same, other = (jo.Restitution({("a", 1): e}, groups={"a": np.array([0])}) for e in (0.5, 0.5, 0.25))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other

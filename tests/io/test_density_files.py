@@ -215,3 +215,12 @@ def test_ctrl_c_comes_after_the_step_and_the_run_goes_on_with_the_same_bits(tmp_
     resumed, whole = contents(tmp_path / "run.vtkhdf"), contents(tmp_path / "whole" / "run.vtkhdf")
     for name, values in whole.items():
         np.testing.assert_array_equal(resumed[name], values, strict=True)
+
+
+def test_arrays_in_files_take_part_in_arithmetic(tmp_path):
+    grid = jo.macro.Grid([0, 0], [1, 1], h=1 / 8, closed=True)
+    flow = jo.macro.Flow(grid=grid, density=0.5 * grid.block([0, 0], [0.5, 1]), velocity=grid.velocity(0.1, 0.0))
+    in_memory = jo.macro.solve(flow, jo.macro.Splitting(), t=0.3, h=0.1)
+    in_file = jo.macro.solve(flow, jo.macro.Splitting(), t=0.3, h=0.1, output=tmp_path / "run.vtkhdf")
+    assert (2.0 * in_file.density + 1.0 == 2.0 * in_memory.density + 1.0).all()
+    assert (np.sqrt(in_file.density) == np.sqrt(in_memory.density)).all()

@@ -69,3 +69,25 @@ def test_a_gap_that_becomes_nan_is_an_error(scheme):
     fall = jo.Motion(q0=[0.0, 1.0], v0=[0.0, -1.0], within=NoNumber())
     with pytest.raises(jo.errors.NotFinite, match="the gap of constraint 0 is NaN"):
         jo.solve(fall, scheme, t=2.0, h=0.1)
+
+
+class Looser(jo.Balls):
+    """Balls that may overlap by a whole unit."""
+
+    def linearise(self, t, q, reach=np.inf):
+        found = super().linearise(t, q, np.inf)
+        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=0, at=q, bodies=found.bodies)
+
+
+def test_overlaps_of_balls_are_those_of_the_gaps_that_a_class_gives():
+    pressed = np.array([[0.0, 0.0], [0.5, 0.0]])
+    assert Looser([0.5, 0.5]).overlap(0.0, pressed) == 0.0
+    assert jo.Balls([0.5, 0.5]).overlap(0.0, pressed) == 1.0
+
+
+def test_an_equality_is_a_set_whose_gaps_are_not_convex():
+    circle = jo.constraints(lambda t, q: [np.hypot(*q) - 1.0], equal=True)
+    assert circle.equalities
+    assert circle.convex_gaps is False
+    with pytest.raises(jo.InvalidValue, match="equal=True and convex=True exclude each other"):
+        jo.constraints(equal=True, convex=True)(lambda t, q: [q[0]])

@@ -372,3 +372,8 @@ def test_a_row_that_shows_that_the_point_is_no_answer_is_right(seed):
     assert not (outside and start.converged)
     if (length > 0.0).all() and slack.min() < -1e-2:
         assert outside == (not start.converged)
+
+
+def test_an_overlap_is_for_budgets_only():
+    with pytest.raises(jo.InvalidValue, match="with budget=True only"):
+        jo.GaussSeidel(overlap=1e-3)
