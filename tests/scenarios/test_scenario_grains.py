@@ -332,3 +332,8 @@ until = { kind = "at_rest", speed = 0.4, after = 0.2 }
     theirs = run.solve()
     assert theirs.status == "stopped"
     np.testing.assert_array_equal(mine.q, theirs.q)
+
+
+def test_a_wall_is_shaken_with_a_positive_frequency():
+    with pytest.raises(jo.InvalidValue, match="frequency must be a positive number"):
+        jo.models.Shaken(0.5, -1.0, [0.0, 1.0])
