@@ -209,8 +209,8 @@ class Contacts:
                 f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
                 f"of each for every constraint"
             )
-        if not self.known and np.isnan(self.gap).any():
-            raise NotFinite(f"the gap of {self.describe(int(np.argmax(np.isnan(self.gap))))} is NaN")
+        if not self.known and (undefined := self.gap != self.gap).any():  # NaN alone differs from itself
+            raise NotFinite(f"the gap of {self.describe(int(undefined.argmax()))} is NaN")
         if not self.known or getattr(self.length, "ndim", 0) == 0:
             object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
         if self.equal is not None:
