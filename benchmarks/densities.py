@@ -19,7 +19,7 @@ import pedpy
 import jostle as jo
 from jostle.crowds.crowding import densities, density_map
 from jostle.crowds.crowding import voronoi as density
-from jostle.io.pedestrians import to_pedpy
+from jostle.crowds.pedestrians import to_pedpy
 
 ROOM = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (0.0, 15.0)]
 CORRIDORS = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (15.0, 15.0), (15.0, 5.0), (5.0, 5.0), (5.0, 15.0), (0.0, 15.0)]

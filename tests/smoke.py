@@ -67,8 +67,8 @@ def functions_that_need_extras() -> int:
     """Call every public function that needs an extra; return their number."""
     import jostle as jo
     from jostle import viz
+    from jostle.crowds.pedestrians import to_pedpy
     from jostle.ensembles.table import write_table
-    from jostle.io.pedestrians import to_pedpy
 
     sol = jo.io.read("run.vtkhdf")
     people = jo.Sweeping(q0=[[0.0, 0.0], [3.0, 0.0]], velocity=[1.0, 0.0], within=jo.Free())

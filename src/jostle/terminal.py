@@ -24,7 +24,7 @@ from jostle.kernels.compiling import PATIENCE, Compiling, listening
 from jostle.result.status import fraction_in_words
 from jostle.run import solve as evolution
 from jostle.schemes.state import State
-from jostle.viz.films import Drawn
+from jostle.viz.movie import Drawn
 
 if TYPE_CHECKING:
     from jostle.macro.motion.problems import State as DensityState

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.cli.crowds import lines
+from jostle.cli.show import lines
 from jostle.crowds.blockades import STANDSTILL
 from jostle.crowds.crowding import FRUIN
 from jostle.crowds.pressing import THRESHOLDS

@@ -24,9 +24,8 @@ from jostle.crowds import (
     speed_map,
 )
 from jostle.crowds.crowding import voronoi as density
-from jostle.io.even_frames import frames
-from jostle.io.moves import jumps, moves
-from jostle.io.pedestrians import to_pedpy, walkable, write_jupedsim
+from jostle.crowds.moves import jumps, moves
+from jostle.crowds.pedestrians import frames, to_pedpy, walkable, write_jupedsim
 
 shapely = pytest.importorskip("shapely")
 

@@ -22,8 +22,8 @@ from jostle.crowds import (
     crowd,
     walk,
 )
-from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.behaviours import ahead
+from jostle.crowds.wish import Behaviour
 
 pytest.importorskip("shapely")
 

@@ -19,10 +19,9 @@ import jostle as jo
 from jostle.crowds.crowding import densities, density_map, speed_map
 from jostle.crowds.crowding import voronoi as density
 from jostle.crowds.leaving import crossings, flow
+from jostle.crowds.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
-from jostle.io.even_frames import frame_rate, frames
 from jostle.io.exports import write
-from jostle.io.pedestrians import to_pedpy, walkable, write_jupedsim, write_text
 from jostle.io.reading import read
 
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])

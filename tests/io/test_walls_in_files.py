@@ -9,7 +9,8 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io import layout, saved_facts
+from jostle.io import layout
+from jostle.io import layout as saved_facts
 from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.sets.shapes import Shape, may_move, same, shapes_of

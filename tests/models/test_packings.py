@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.models.packings import random_close_packing
-from jostle.models.separate import separate
+from jostle.models.packings import random_close_packing, separate
 from jostle.models.starts import ball_volume, cell, random_sequential, square_lattice, triangular_lattice
 
 ROUND_OFF = 1e-12

@@ -12,8 +12,7 @@ import pytest
 
 import jostle as jo
 from jostle.scenarios import ScenarioError, parse
-from jostle.scenarios.derived import OneOf
-from jostle.scenarios.fields import Table
+from jostle.scenarios.fields import OneOf, Table
 from jostle.scenarios.scenario import Scenario
 
 RUN = "\n[run]\nt = 1.0\nh = 0.01\n"

@@ -11,7 +11,7 @@ from jostle import viz
 from jostle._tools.colours import LIGHT
 from jostle.io import Images
 from jostle.io.images import write_images
-from jostle.io.locks import Lock
+from jostle.io.new_files import Lock
 
 EMPTY, FULL, WALL, EXIT, MARK = (
     tuple(bytes.fromhex(colour[1:]))

@@ -17,9 +17,11 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, lessons, machine, report, runs, sweeps, verify
+    from jostle.cli import files, lessons, machine, runs, sweeps
     from jostle.cli import files as movie
     from jostle.cli import files as repair
+    from jostle.cli import files as report
+    from jostle.cli import runs as verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError

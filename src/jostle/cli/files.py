@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jostle.cli import densities, sweeps
-from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
-from jostle.cli.show import in_words, plain, say, show, show_rows, summary
+from jostle.cli.show import answers, in_words, plain, say, show, show_rows, size, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.io.crowd_runs import plan_of
+    from jostle.crowds.moves import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
@@ -344,7 +343,7 @@ def movie(
 ) -> None:
     """Save a film of a trajectory or of a moving density. It has 25 pictures per second."""
     from jostle.terminal import progress_bar
-    from jostle.viz.films import KINDS
+    from jostle.viz.movie import KINDS
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("films", "movie")
@@ -354,3 +353,34 @@ def movie(
     check_free(wanted, overwrite)
     with progress_bar() as bar:
         say(animate(shown(trajectory), wanted, speed=speed, colour=colour, progress=bar))
+
+
+# ``jostle report``: the report of a crowd as one HTML page.
+
+
+def report(
+    trajectory: Trajectory,
+    target: Annotated[Path | None, typer.Argument(help="Report file, .html; by default NAME.html.")] = None,
+    film: Annotated[bool, typer.Option(help="Put the film into the report.")] = True,
+    overwrite: Overwrite = False,
+) -> None:
+    """Save a report about a crowd as one HTML file.
+
+    It has the plan, a film, curves, maps, tables, assumptions and versions.
+    """
+    from jostle.io import are_images, read
+    from jostle.viz.sources import need_matplotlib, target_for
+    from jostle.viz.viewer import PAGES
+
+    need_matplotlib("reports")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from jostle.viz import report as written
+
+    if are_images(trajectory):
+        raise InvalidValue(f"{trajectory} contains a density, not people: see jostle info {trajectory}")
+    wanted = target_for(target or beside(trajectory, ".html"), "a report", PAGES, trajectory)
+    check_free(wanted, overwrite)
+    made = written(read(trajectory), wanted, film=film)
+    say(f"{made} ({size(made.stat().st_size)})")

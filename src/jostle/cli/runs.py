@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from jostle.cli import densities
-from jostle.cli.crowds import answers
-from jostle.cli.show import in_words, say, show, summary
+from jostle.cli.show import answers, in_words, plain, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.freed_memory import keep_freed_memory
 from jostle.result.status import BLOCKED, NOT_CONVERGED
@@ -21,6 +22,7 @@ from jostle.terminal import Watch, progress_bar
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
+
 
 EXIT_CODES = {NOT_CONVERGED: 3, BLOCKED: 4}
 """Exit codes of runs that ended without success, by their status."""
@@ -238,3 +240,35 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
     status = BLOCKED if blocked and found["status"] not in EXIT_CODES else found["status"]
     if status in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[status])
+
+
+# ``jostle verify``: the tests of guidelines for crowds.
+
+
+GUIDELINES = ("RiMEA", "IMO", "NIST")
+"""The guidelines that there are tests of."""
+
+
+def verify(
+    guideline: Annotated[str, typer.Argument(help="RiMEA, IMO or NIST (ISO 20414); by default all.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Run the verification tests of guidelines for crowds.
+
+    The command prints the requirement, the result and the verdict of each test, and takes a minute or two. The exit
+    code is 0 even if tests fail or do not apply.
+    """
+    from jostle.verification import verify as verified
+
+    named = {name.lower(): name for name in GUIDELINES}
+    lines = verified(named.get(guideline.lower(), guideline))
+    if as_json:
+        say(json.dumps([line._asdict() for line in lines]))
+        return
+    console = Console(highlight=False, markup=False, emoji=False)
+    table = Table("test", "asks", "came out", "verdict", box=None, padding=(0, 1))
+    for line in lines:
+        table.add_row(*map(plain, (f"{line.guideline} {line.number}", line.asks, line.found, line.verdict)))
+    console.print(table)
+    counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in ("pass", "fail", "not applicable")}
+    say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

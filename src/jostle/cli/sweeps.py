@@ -134,7 +134,7 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
     """What a folder says about its study."""
     from jostle.ensembles import read
     from jostle.ensembles.journal import JOURNAL, description
-    from jostle.io.locks import being_written
+    from jostle.io.new_files import being_written
 
     known, results = description(folder), read(folder)
     identity = known["identity"]

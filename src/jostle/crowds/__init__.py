@@ -1,6 +1,5 @@
 """Crowds of people who walk to exits: floor plans, wishes, and behaviours (Venel 2009, section 4.2)."""
 
-from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.behaviours import BEHAVIOURS as BEHAVIOURS
 from jostle.crowds.behaviours import TIME_GAP as TIME_GAP
 from jostle.crowds.behaviours import (
@@ -17,20 +16,26 @@ from jostle.crowds.behaviours import (
 from jostle.crowds.blockades import blockade
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
-from jostle.crowds.crowding import densities, density_map, fundamental_diagram, level_of_service, speed_map, weidmann
+from jostle.crowds.crowding import (
+    crowd_maps,
+    densities,
+    density_map,
+    fundamental_diagram,
+    level_of_service,
+    speed_map,
+    weidmann,
+)
 from jostle.crowds.crowding import voronoi as voronoi
-from jostle.crowds.delays import jams, travel
 from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
-from jostle.crowds.entries import arrivals, timetable
-from jostle.crowds.groups import Group
+from jostle.crowds.groups import Group, arrivals, timetable
 from jostle.crowds.journeys import Journey, Queue, Stop, WaitingArea
-from jostle.crowds.leaving import crossings, evacuation_time, exit_use, flow, leaving_times
-from jostle.crowds.maps import crowd_maps
+from jostle.crowds.leaving import crossings, evacuation_time, exit_use, flow, jams, leaving_times, travel
+from jostle.crowds.pedestrians import to_pedpy, write_jupedsim, write_text
 from jostle.crowds.pressing import crowd_forces, crowd_pressure, pressed, time_in_contact
 from jostle.crowds.quickest import Quickest
 from jostle.crowds.summary import crowd_summary
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import FreeWish, Wish
+from jostle.crowds.wish import Behaviour, FreeWish, Wish
 from jostle.plans.links import Link
 from jostle.plans.openings import Gate
 from jostle.plans.plan import Plan, Room
@@ -87,9 +92,12 @@ __all__ = [
     "speed_map",
     "time_in_contact",
     "timetable",
+    "to_pedpy",
     "travel",
     "voronoi",
     "walk",
     "walking_speed",
     "weidmann",
+    "write_jupedsim",
+    "write_text",
 ]

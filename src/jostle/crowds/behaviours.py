@@ -36,9 +36,8 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NotNegative, Positive, Truths, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle._tools.plugins import Registry
-from jostle.crowds.behaviour import Behaviour, polar
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
-from jostle.crowds.wish import NEAREST, Wish
+from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 from jostle.plans.plan import Plan

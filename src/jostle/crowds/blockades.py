@@ -24,7 +24,7 @@ import numpy as np
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.crowds.leaving import distance_to_segment, known_plan, openings_of
-from jostle.io.crowd_runs import planar, radii_in
+from jostle.crowds.moves import planar, radii_in
 from jostle.plans.areas import present, walkable
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, shaped
-from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.groups import DEFAULT_SPEED
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import FreeWish, Wish
+from jostle.crowds.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.motion.domain import Domain, Faces, Passage, after, before

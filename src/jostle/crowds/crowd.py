@@ -15,17 +15,15 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.behaviour import check_wish
 from jostle.crowds.behaviours import Reaction, behaving, reacting
 from jostle.crowds.blockades import STANDSTILL, STANDSTILL_DISTANCE
 from jostle.crowds.distributions import Distribution
-from jostle.crowds.entries import Entry, regions
 from jostle.crowds.gates import ClosedGates, GatedWalk, Gates, check_gates
-from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Group, groups_of, places_of
+from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.journeys import AnyStop, Itinerary
 from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import FreeWish, Wish
+from jostle.crowds.wish import FreeWish, Wish, check_wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import passages
 from jostle.plans.openings import Gate, ends_of, openings

@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
-from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.behaviours import ALONE, KnownExits, Together, neighbours
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.groups import Group
 from jostle.crowds.walk import numbers
-from jostle.crowds.wish import NEAREST, Wish
+from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, passages
 from jostle.plans.outlines import own_nearest, package

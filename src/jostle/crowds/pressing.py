@@ -17,8 +17,8 @@ import numpy as np
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.analysis.forces import forces, wall_force
+from jostle.crowds.moves import planar, radii_in
 from jostle.errors import InvalidValue
-from jostle.io.crowd_runs import planar, radii_in
 from jostle.result.solution import Solution
 
 

@@ -34,9 +34,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.behaviour import Behaviour, check_wish, polar
 from jostle.crowds.walk import alike
-from jostle.crowds.wish import Wish
+from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import cut, together

@@ -20,8 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
-from jostle.crowds.behaviour import Behaviour
-from jostle.crowds.wish import Wish
+from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, passages
 from jostle.plans.plan import Plan

@@ -9,11 +9,9 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle.crowds.blockades import Blockade, blockade
-from jostle.crowds.crowding import level_of_service
-from jostle.crowds.delays import Jam, Travel, jams, travel
-from jostle.crowds.leaving import ExitUse, exit_use, known_plan
-from jostle.crowds.maps import MAP_FRAMES, CrowdMaps, crowd_maps
-from jostle.io.crowd_runs import planar
+from jostle.crowds.crowding import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
+from jostle.crowds.leaving import ExitUse, Jam, Travel, exit_use, jams, known_plan, travel
+from jostle.crowds.moves import planar
 from jostle.result.solution import Solution
 
 LEFT_FRACTION = 0.95

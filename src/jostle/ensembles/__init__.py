@@ -14,9 +14,16 @@ basins                              the orbit on which each start ends
 """
 
 from jostle.ensembles.copies import ByEvents, Copies, Gaps
-from jostle.ensembles.lyapunov import lyapunov_exponents, lyapunov_spectra
 from jostle.ensembles.measures import CURVES, MEASURES
-from jostle.ensembles.orbits import Attractor, Basins, Orbits, basins, periodic_orbits
+from jostle.ensembles.orbits import (
+    Attractor,
+    Basins,
+    Orbits,
+    basins,
+    lyapunov_exponents,
+    lyapunov_spectra,
+    periodic_orbits,
+)
 from jostle.ensembles.sections import CopyImpacts, Sections, advance, impacts, sections
 from jostle.ensembles.stopping import PreciseMean, SettledCurves, curve_changes
 from jostle.ensembles.study import Study, grid, latin_hypercube

@@ -19,8 +19,7 @@ from typing import Any
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
-from jostle.io.locks import Lock
-from jostle.io.new_files import whole
+from jostle.io.new_files import Lock, whole
 
 STUDY, JOURNAL, TRAJECTORIES = "study.json", "journal.jsonl", "trajectories"
 """File and folder names in the folder of a study."""

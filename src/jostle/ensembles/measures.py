@@ -21,9 +21,9 @@ from jostle._tools.plugins import Registry
 from jostle.crowds.crowding import voronoi
 from jostle.crowds.leaving import evacuation_time as analysed_evacuation_time
 from jostle.crowds.leaving import leaving_times as analysed_leaving_times
+from jostle.crowds.moves import plan_of
 from jostle.crowds.pressing import crowd_pressure
 from jostle.errors import InvalidValue
-from jostle.io.crowd_runs import plan_of
 from jostle.result.solution import Solution
 
 Measure = Callable[[Any], Any]

@@ -17,8 +17,7 @@ from jostle.scenarios import ScenarioError, load
 from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, Table, Text, complain
 from jostle.scenarios.fields import Positive as PositiveNumber
 from jostle.scenarios.messages import problems
-from jostle.scenarios.source import Source
-from jostle.scenarios.toml import lines, tables, text_of
+from jostle.scenarios.toml import Source, lines, tables, text_of
 from jostle.scenarios.toml import value as written
 
 Names = Annotated[tuple[Text, ...], Field(strict=False)]

@@ -51,8 +51,7 @@ from jostle.io.hdf5 import (
     trim_reserved,
     writing,
 )
-from jostle.io.locks import Lock, being_written
-from jostle.io.new_files import beside, create, publish, reason, refuse_existing
+from jostle.io.new_files import Lock, being_written, beside, create, publish, reason, refuse_existing
 from jostle.result.status import RUNNING
 
 COMMIT_INTERVAL = 0.5

@@ -41,8 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import BrokenFile, JostleError, NoSuchFile
-from jostle.io.locks import being_written
-from jostle.io.new_files import reason
+from jostle.io.new_files import being_written, reason
 
 Checks = NDArray[np.uint32]
 MULTIPLIER = 0x9E3779B97F4A7C15

@@ -11,8 +11,7 @@ from jostle.errors import BrokenFile, FileIsThere, JostleError
 from jostle.io.growing import GrowingFile
 from jostle.io.hdf5 import FLAGS, HDF5_ERRORS, abandon, clear_flags, holds_images, reading, superblock, writing
 from jostle.io.images import ImageWriter
-from jostle.io.locks import Lock
-from jostle.io.new_files import reason, whole
+from jostle.io.new_files import Lock, reason, whole
 from jostle.io.trajectory import Writer
 
 

@@ -23,8 +23,7 @@ from jostle.io import layout
 from jostle.io.checkpoint import Position
 from jostle.io.growing import GrowingFile, seal
 from jostle.io.hdf5 import reading
-from jostle.io.locks import Lock
-from jostle.io.new_files import beside, regular
+from jostle.io.new_files import Lock, beside, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer

@@ -24,8 +24,8 @@ from jostle.io.growing import CHECKS, FRAME_CHUNK, GrowingFile, Rows, create_dat
 from jostle.io.hdf5 import (
     of_rows,
 )
+from jostle.io.layout import facts_in, write_facts
 from jostle.io.pictures import Picture, Scene, points_of
-from jostle.io.saved_facts import facts_in, write_facts
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import Shape, same

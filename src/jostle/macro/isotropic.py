@@ -21,10 +21,9 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
-from jostle.macro.grid import Grid, Velocity, sampled
+from jostle.macro.grid import MIN_DISTANCE, Grid, Outline, Velocity, crossing, sampled
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
-from jostle.macro.outline import MIN_DISTANCE, Outline, crossing
 
 # The faces of a staggered grid: which of them move, their masses, open widths and positions.
 #

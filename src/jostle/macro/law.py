@@ -19,8 +19,7 @@ from jostle.errors import InvalidValue
 from jostle.kernels.blas import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import within
-from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
-from jostle.macro.outline import Outline
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
 from jostle.solvers.base import Solver
 
 Zone = ArrayLike | Outline

@@ -17,11 +17,10 @@ import numpy as np
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid, Outline, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import SQUARE, Lattice, numbered
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
-from jostle.macro.outline import Outline
 
 
 @check_arguments

@@ -18,11 +18,10 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
-from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Lattice, triangular_lattice
 from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
-from jostle.macro.outline import Outline
 
 MAX_NEAREST = 6
 """Largest number of lattice points at the same distance from a point: the corners of a hexagon."""

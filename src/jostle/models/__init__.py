@@ -10,9 +10,8 @@ from jostle.models.labyrinth import labyrinth
 from jostle.models.line import chain, cradle
 from jostle.models.machines import double_pendulum, impact_oscillator, vibrating_table
 from jostle.models.movements import Movement, Shaken, Turning
-from jostle.models.packings import random_close_packing
+from jostle.models.packings import random_close_packing, separate
 from jostle.models.rack import rack
-from jostle.models.separate import separate
 from jostle.models.spheres import spheres
 from jostle.models.starts import lattice_places, random_sequential, square_lattice, triangular_lattice
 

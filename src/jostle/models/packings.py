@@ -12,6 +12,7 @@ contact forces: when s = 0 they balance on every ball, G^T p = 0.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -20,15 +21,257 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.convex.linear_map import Sparse
+from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
-from jostle.errors import InvalidValue, NotConverged
-from jostle.models.separate import BALANCE_TOLERANCE, MIN_SEARCH_RADIUS, descend, largest
+from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotConverged, UndefinedGradient
 from jostle.models.starts import Cell, Ends, ball_volume, cell
-from jostle.sets.balls import body_radii
+from jostle.sets.balls import Balls, body_radii
+from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts
+from jostle.solvers.automatic import Automatic
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require
+
+# Overlapping balls moved apart: P_Q(q) for thousands of balls that may overlap deeply.
+#
+# The first stage minimises the overlap
+#
+#     E(q) = 1/2 sum_i min(g_i(q), 0)^2,      grad E = G^T min(g, 0),
+#
+# and works even where a linearised set is empty. The second stage iterates x_{k+1} = P_{Q~(x_k)}(q). If the gaps are
+# convex, Q~(x) lies in Q: all x_k are admissible, and their distance from q falls, |q - x_{k+1}|^2 <= |q - x_k|^2 -
+# |x_{k+1} - x_k|^2.
+
+
+GAP_MARGIN = 1e-7
+"""Gaps are kept open by this fraction of the smallest radius, so that the solver's tolerance leaves no overlap."""
+GAP_WIDTHS = (1e-2, 1e-4, 1e-6)
+"""Gap widths that the descent tries to reach, in smallest radii; it goes on to the next if there is no room."""
+SHAKE_AMPLITUDE = 1e-3
+"""Typical random displacement of the balls, in smallest radii, if two of them have the same centre."""
+MIN_SEARCH_RADIUS = 0.1
+"""Least contact search radius, in radii; steps are shortened so that pairs beyond the search radius cannot meet."""
+MAX_SWEEPS = 500
+"""Largest number of projections."""
+MAX_DESCENT_STEPS = 20_000
+"""Largest number of steps of the descent."""
+BALANCE_TOLERANCE = 1e-2
+"""The descent ends where the forces balance up to this fraction of the expected overlap."""
+STORED_STEPS = 20
+"""Number of previous steps that the quasi-Newton descent stores."""
+MAX_DISPLACEMENT = 0.1
+"""Largest displacement of a ball in one step of the descent, in smallest radii."""
+SUFFICIENT_DECREASE = 1e-4
+"""A step is accepted if it achieves this fraction of the decrease that the slope predicts; otherwise it is halved."""
+
+
+@check_arguments
+def separate(
+    q: ArrayLike,
+    within: ConstraintSet | ArrayLike,
+    *,
+    mass: ArrayLike | Metric = 1.0,
+    seed: Natural | np.random.Generator = 0,
+    tol: float = 1e-4,
+) -> Array:
+    """The nearest configuration without overlap, P_Q(q) in the M-norm: a local minimum, since Q is not convex.
+
+    A q in Q is returned unchanged. Otherwise overlaps may be arbitrarily deep. Balls that touch in the result are left
+    1e-7 of the smallest radius apart.
+
+    Parameters
+    ----------
+    q : array_like, shape (n, d)
+        Positions of the balls.
+    within : ConstraintSet or array_like, shape (n,)
+        The set Q at time 0, such as ``Balls(radii) & Box(...)``; or the radii of balls without walls.
+    mass : float, array_like or Metric, default 1.0
+        Masses that define the M-norm: heavy balls move less.
+    seed : int or numpy.random.Generator, default 0
+        Source of the random displacement of balls; it is used only if two of them have the same centre.
+    tol : float, default 1e-4
+        The search ends when a sweep moves no ball by more than `tol` smallest radii; between 0 and 1.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The positions without overlap.
+
+    Raises
+    ------
+    EmptySet
+        If no configuration without overlap was found near q.
+    NotConverged
+        If balls still move by more than `tol` after 500 sweeps.
+    LeftTheSet
+        If the linearised sets leave the set, because a gap that was thought convex is not.
+
+    Examples
+    --------
+    >>> separate([[0.0, 0.0], [1.0, 0.0]], [1.0, 1.0], mass=[3.0, 1.0]).round(5).tolist()
+    [[-0.25, 0.0], [1.75, 0.0]]
+    """
+    target = finite(q, "q")
+    if target.ndim != 2:
+        raise InvalidValue(f"q must have one row per ball, shape (n, d), not {target.shape}")
+    if not 0.0 < tol < 1.0:
+        raise InvalidValue(f"tol must lie between 0 and 1, not {tol}")
+    Q = within if isinstance(within, ConstraintSet) else Balls(finite(within, "radii"))
+    if Q.convex_gaps is False:
+        raise InvalidValue(f"the gaps of {Q} are not convex, so its linearised sets leave it; try within.nearest(q)")
+    M, start = metric(mass, target.shape), target
+    try:
+        if _admissible(Q.linearise(0.0, target, 0.0)):
+            return target
+    except UndefinedGradient:
+        start = _shaken(Q, target, np.random.default_rng(seed))
+    length = _radius(Q)
+    if length is None:
+        raise InvalidValue(f"{Q} has no radii to compare overlaps with")
+    x = _nearest(Q, _apart(Q, start, length), target, M, length, tol)
+    if not _admissible(Q.linearise(0.0, x, 0.0)):
+        raise LeftTheSet(f"a gap of {Q} is not convex: its linearised sets left it; try within.nearest(q)")
+    return x
+
+
+def _admissible(contacts: Contacts) -> bool:
+    return bool((contacts.gap >= -contacts.tolerance()).all())
+
+
+def _shaken(Q: ConstraintSet, q: Array, random: np.random.Generator) -> Array:
+    """The positions after a small random displacement of every ball, so that each gap has a gradient."""
+    direction, spread = random.standard_normal(q.shape), float(np.abs(q).max(initial=0.0)) or 1.0
+    return q + SHAKE_AMPLITUDE * (_radius(Q) or spread) * direction
+
+
+def _radius(Q: ConstraintSet) -> float | None:
+    """The smallest radius of a ball; None if there are only points."""
+    smallest = float(Q.radii_at(0.0).min(initial=np.inf))
+    return smallest if 0.0 < smallest < np.inf else None
+
+
+def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
+    """A configuration without overlap near x, found by descent."""
+    for room in GAP_WIDTHS:
+        x = descend(Q, x, room * length, room * length)
+        contacts = Q.linearise(0.0, x, GAP_MARGIN * length)
+        if contacts.gap.min(initial=np.inf) >= GAP_MARGIN * length:
+            return x
+    row, pairs = int(np.argmin(contacts.gap)), np.count_nonzero(contacts.gap < 0.0)
+    raise EmptySet(
+        f"no room was found for {len(x)} balls: after the descent {pairs} pairs still overlap, "
+        f"{contacts.describe(row)} by {-contacts.gap[row]:.2g}. Take a larger box, smaller radii, or "
+        f"another q: a jam here does not prove that there is no room elsewhere"
+    )
+
+
+def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float, tol: float) -> Array:
+    """The limit of x_{k+1} = P_{Q~(y_k)}(target) from an admissible x.
+
+    The extrapolation y_k = x_k + k / (k + 3) (x_k - x_{k-1}) is faster, and its iterates stay in Q as well. With
+    y_k = x_k the distance always falls; the iteration returns to it whenever the extrapolation increased the distance.
+    """
+    y, k, distance, reach = x, 0, M.norm((x - target).ravel()), length
+    for _ in range(MAX_SWEEPS):
+        z, reach = _swept(Q, y, target, M, reach, y is x)
+        further = np.inf if z is None else M.norm((z - target).ravel())
+        if z is None or (y is not x and further > distance):
+            y, k = x, 0
+            continue
+        moved, distance, straight = largest(z - x), further, y is x
+        x, y, k = z, z + k / (k + 3.0) * (z - x), k + 1
+        if moved <= tol * length:
+            if straight:
+                return x
+            y, k = x, 0
+    raise NotConverged(
+        f"after {MAX_SWEEPS} sweeps balls still move by {moved / length:.2g} of the smallest radius per sweep: with "
+        f"deep overlaps many configurations are almost equally near. Increase tol, or give a q with less overlap"
+    )
+
+
+def _swept(
+    Q: ConstraintSet, y: Array, target: Array, M: Metric, reach: float, admissible: bool
+) -> tuple[Array | None, float]:
+    """P_{Q~(y)}(target), or None if it does not exist for this y, and the contact search radius of the next sweep.
+
+    The step is shortened if pairs beyond the search radius could meet on its way; all of the segment lies in Q~(y).
+    """
+    solver = Automatic(tol=GAP_MARGIN / 4.0)
+    contacts = Q.linearise(0.0, y, reach)
+    K = Polyhedron(
+        contacts.G, contacts.gap - GAP_MARGIN * contacts.length,
+        length=contacts.length, describe=contacts.describe, noise=contacts.noise,
+    )  # fmt: skip
+    try:
+        P = require(solver.project(target - y, K, M), solver)
+    except (EmptySet, NotConverged):
+        if admissible:
+            raise
+        return None, reach
+    furthest = largest(P.point)
+    if 2.0 * furthest <= contacts.reach:
+        return y + P.point, max(4.0 * furthest, MIN_SEARCH_RADIUS * (_radius(Q) or 0.0))
+    longer = max(reach, min(4.0 * reach, 4.0 * furthest))
+    return (y + contacts.reach / (2.0 * furthest) * P.point if admissible else None), longer
+
+
+def descend(Q: ConstraintSet, x: Array, unit: float, room: float = 0.0) -> Array:
+    """Minimise the overlap E of gaps that are `room` wide, until no force exceeds 1 % of `unit`.
+
+    This is L-BFGS (Nocedal 1980), written out because the result of SciPy's depends on the number of BLAS threads.
+    """
+
+    def overlap(y: Array) -> tuple[float, Array]:
+        contacts = Q.linearise(0.0, unit * y.reshape(x.shape), room)
+        g = np.minimum(contacts.gap - room, 0.0) / unit
+        return 0.5 * _inner(g, g), contacts.G.adjoint(g)
+
+    y, memory = x.ravel() / unit, deque[tuple[Array, Array, float]](maxlen=STORED_STEPS)
+    E, gradient = overlap(y)
+    longest = MAX_DISPLACEMENT * (_radius(Q) or np.inf) / unit
+    for _ in range(MAX_DESCENT_STEPS):
+        if np.abs(gradient).max(initial=0.0) <= BALANCE_TOLERANCE:
+            break
+        step = -_newton(gradient, memory)
+        step /= max(1.0, largest(step.reshape(x.shape)) / longest)
+        slope = _inner(gradient, step)
+        while (there := overlap(y + step))[0] > E + SUFFICIENT_DECREASE * slope:
+            step, slope = 0.5 * step, 0.5 * slope
+        if not there[0] < E:
+            break
+        change = there[1] - gradient
+        if (product := _inner(change, step)) > 0.0:
+            memory.append((step, change, product))
+        y = y + step
+        E, gradient = there
+    return unit * y.reshape(x.shape)
+
+
+def _newton(gradient: Array, memory: deque[tuple[Array, Array, float]]) -> Array:
+    """The gradient times the inverse of a matrix that maps the last steps to the last changes of the gradient."""
+    v, parts = gradient.copy(), []
+    for step, change, product in reversed(memory):
+        parts.append(_inner(step, v) / product)
+        v -= parts[-1] * change
+    if memory:
+        _, change, product = memory[-1]
+        v *= product / _inner(change, change)
+    for (step, change, product), part in zip(memory, reversed(parts), strict=True):
+        v += (part - _inner(change, v) / product) * step
+    return v
+
+
+def _inner(a: Array, b: Array) -> float:
+    """a . b, summed in an order that does not depend on the number of threads."""
+    return float(np.einsum("k,k->", a, b))
+
+
+def largest(u: Array) -> float:
+    """The longest displacement of a ball."""
+    return float(np.sqrt(np.einsum("nd,nd->n", u, u).max(initial=0.0)))
+
 
 INITIAL_FRACTIONS = {2: 0.86, 3: 0.66}
 """Packing fraction at the start, by dimension, with overlaps counted twice: a little more than in the final packing."""

@@ -10,9 +10,9 @@
 import importlib as _importlib
 import typing as _typing
 
-from jostle.scenarios.kinds import KINDS
+from jostle.scenarios.problem import KINDS
 from jostle.scenarios.reading import load, names, parse, shipped
-from jostle.scenarios.source import ScenarioError
+from jostle.scenarios.toml import ScenarioError
 
 if _typing.TYPE_CHECKING:
     from jostle.scenarios.problem import Built, ProblemTable

@@ -21,7 +21,7 @@ from jostle.plans.outlines import polygons, rings
 from jostle.plans.png import read_png
 from jostle.plans.wkt import read_wkt
 from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain
-from jostle.scenarios.source import Path, ScenarioError, Source
+from jostle.scenarios.toml import Path, ScenarioError, Source
 from jostle.scenarios.toml import path as written_path
 
 MAX_DRAWINGS = 100

@@ -18,13 +18,13 @@ from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.starts import DEFAULT_SPACING, lattice_places, random_sequential, square_lattice, triangular_lattice
 from jostle.problems import Motion
 from jostle.run.exchange import Outlet, Source
-from jostle.scenarios.derived import Made, made, table_of
 from jostle.scenarios.fields import (
     MAX_BODIES,
     Complaint,
     Corner,
     Count,
     CountOrNone,
+    Made,
     Multiple,
     Number,
     Part,
@@ -35,7 +35,9 @@ from jostle.scenarios.fields import (
     Vector,
     allowed,
     complain,
+    made,
     shape_of,
+    table_of,
 )
 from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
 from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, VARIED_RESTITUTION

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from jostle._tools.plugins import nearest, suggestion
-from jostle.scenarios.derived import NO_TABLE, UNKNOWN_KIND, OneOf
-from jostle.scenarios.source import Path, Source
+from jostle.scenarios.fields import NO_TABLE, UNKNOWN_KIND, OneOf
+from jostle.scenarios.toml import Path, Source
 from jostle.scenarios.toml import path as written_path
 from jostle.scenarios.toml import value as written
 

@@ -14,34 +14,34 @@ import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.behaviours import BEHAVIOURS, AvoidJams, behaving
 from jostle.crowds.crowd import OUTLET_RADII, crowd
 from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.distributions import SPEEDS, LogNormal, Normal, Uniform
-from jostle.crowds.entries import arrivals, timetable
-from jostle.crowds.groups import Group
+from jostle.crowds.groups import Group, arrivals, timetable
 from jostle.crowds.journeys import AnyStop, Queue, Stop, WaitingArea
 from jostle.crowds.summary import LONGEST_INTERVAL
 from jostle.crowds.walk import FASTEST
-from jostle.crowds.wish import Wish
+from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import JostleError
 from jostle.plans.links import BACK, Link
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import package
 from jostle.plans.plan import Plan, stop_on
-from jostle.scenarios.derived import Checked, Made, OneOf, by_kind, table_of
 from jostle.scenarios.drawings import Drawings
 from jostle.scenarios.fields import (
     MAX_PEOPLE,
+    Checked,
     Complaint,
     Corners,
     Ends,
     Intervals,
     Lengths,
     Line,
+    Made,
     NotNegative,
     Number,
+    OneOf,
     Pace,
     Path,
     Place,
@@ -53,9 +53,11 @@ from jostle.scenarios.fields import (
     Text,
     WalkingSpeed,
     allowed,
+    by_kind,
     complain,
     many,
     shape_of,
+    table_of,
 )
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.plugins import suggestion
-from jostle.scenarios.kinds import KINDS
-from jostle.scenarios.source import Path, ScenarioError, Source
-from jostle.scenarios.toml import check_depth, document, lines, tables, text_of
+from jostle.scenarios.problem import KINDS
+from jostle.scenarios.toml import Path, ScenarioError, Source, check_depth, document, lines, tables, text_of
 from jostle.scenarios.toml import path as written
 
 if TYPE_CHECKING:

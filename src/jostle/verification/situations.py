@@ -2,14 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from jostle.crowds import crowd_summary, exit_use, flow, jams, weidmann
+from jostle.crowds import crowd_summary, exit_use, flow, jams, leaving_times, travel, weidmann
 from jostle.crowds.crowding import FRUIN
 from jostle.result.solution import Solution
-from jostle.verification.runs import Corners, Outcome, rectangle, solved
+from jostle.scenarios import ScenarioError, parse
+from jostle.scenarios.toml import document
+
+# Scenarios of the tests: how they are made from a few numbers and solved.
+
+
+RADIUS, SPEED = 0.2, 1.34
+"""Default radius (m) and desired speed (m/s) of the people in the tests."""
+UNKNOWN_KEY = "unknown key"
+"""Words of the error about a key that scenarios do not have in this version."""
+Corners = Sequence[Sequence[float]]
+
+
+class NotApplicable(Exception):
+    """A test needs something that this version does not model; the message names it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a test in words, and whether the test passed."""
+
+    found: str
+    passed: bool
+
+
+def rectangle(x0: float, y0: float, x1: float, y1: float) -> Corners:
+    """The corners of a rectangle.
+
+    >>> rectangle(0, 0, 2, 1)
+    [[0, 0], [2, 0], [2, 1], [0, 1]]
+    """
+    return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+
+
+def solved(
+    rooms: Sequence[Corners],
+    exits: Mapping[str, Corners],
+    groups: Sequence[Mapping[str, Any]],
+    *,
+    t: float,
+    h: float = 0.05,
+    every: float = 0.25,
+    refused: str = UNKNOWN_KEY,
+    **more: Any,
+) -> Solution:
+    """Solve a scenario of a crowd; raises `NotApplicable` if it needs something that scenarios do not have.
+
+    `refused` has words of the error message of a version that does not have it.
+
+    >>> sol = solved([rectangle(0, 0, 4, 2)], {"east": [[4, 0], [4, 2]]}, [{"places": [[1, 1]]}], t=5.0)
+    >>> sol.status
+    'stopped'
+    """
+    problem = {
+        "kind": "crowd",
+        "rooms": [{"corners": corners} for corners in rooms],
+        "exits": [{"name": name, "ends": ends} for name, ends in exits.items()],
+        "groups": [{"radius": RADIUS, "speed": SPEED, **group} for group in groups],
+        **more,
+    }
+    return _solved(document({"problem": problem, "run": {"t": t, "h": h, "every": every}}), refused)
+
+
+@cache
+def _solved(text: str, refused: str) -> Solution:
+    try:
+        run = parse(text, "the scenario").build()
+    except ScenarioError as error:
+        wrong = [line.strip() for line in str(error).splitlines() if refused in line]
+        if wrong:
+            raise NotApplicable(f"this version does not have it ({wrong[0]})") from None
+        raise
+    sol: Solution = run.solve()
+    return sol
+
 
 IMO_FLOW = 1.33
 """Largest specific flow that the IMO allows (people per metre and second)."""
@@ -215,4 +292,130 @@ def parameters() -> Outcome:
         f"{', '.join(map(_text, speeds))} at 0.8, 1.2 and 1.6 m/s; "
         f"{', '.join(map(_text, sizes))} for 15, 30 and 60 people",
         bool((np.diff(speeds) < 0.0).all() and (np.diff(sizes) > 0.0).all()),
+    )
+
+
+# Tests of single people and of single abilities: speeds, stairs, reaction times, corners, demographics.
+
+
+CORRIDOR, STAIRS = 40.0, 10.0
+"""Lengths (m) of the corridor and of the stairs that one person walks."""
+PACE_UP, PACE_DOWN = 0.455, 0.518
+"""Speeds on stairs relative to level ground: 0.610 and 0.694 m/s of 1.34 m/s (Weidmann 1993)."""
+CLOSE = 0.01
+"""Largest relative difference of times that agree."""
+REACTION = (10.0, 100.0)
+"""Smallest and largest reaction time (s)."""
+
+
+def corridor() -> Outcome:
+    """One person walks 40 m at 1.33 m/s; RiMEA allows 26 to 34 s."""
+    sol = solved(
+        [rectangle(0, 0, CORRIDOR + 1, 2)], {"end": [[CORRIDOR + 1, 0], [CORRIDOR + 1, 2]]},
+        [{"places": [[1, 1]], "speed": 1.33}], t=60.0,
+    )  # fmt: skip
+    took, expected = float(leaving_times(sol)[0]), CORRIDOR / 1.33
+    return Outcome(
+        f"{took:.2f} s for 40 m at 1.33 m/s, exactly {expected:.2f} s", abs(took - expected) < CLOSE * expected
+    )
+
+
+def stairs(pace: float) -> Outcome:
+    """One person walks 10 m of stairs at a fraction of their speed."""
+    way = {"name": "stairs", "start": [[2, 0], [2, 2]], "end": [[20, 0], [20, 2]], "length": STAIRS, "pace": pace}
+    sol = solved(
+        [rectangle(0, 0, 2, 2), rectangle(20, 0, 24, 2)], {"out": [[24, 0], [24, 2]]}, [{"places": [[1, 1]]}],
+        t=60.0, every=0.05, stairs=[way],
+    )  # fmt: skip
+    on = (sol.q[:, 0, 0] > 2.0) & (sol.q[:, 0, 0] < 20.0)
+    took = float(sol.t[np.flatnonzero(on)[-1] + 1] - sol.t[np.flatnonzero(on)[0]])
+    expected = (STAIRS - RADIUS) / (pace * SPEED)
+    return Outcome(
+        f"{took:.1f} s for {STAIRS:g} m at {pace * SPEED:.2f} m/s, exactly {expected:.1f} s",
+        abs(took - expected) < 0.15 + CLOSE * expected,
+    )
+
+
+def reaction_times() -> Outcome:
+    """Ten people in a room start to walk after 10 to 100 s."""
+    low, high = REACTION
+    sol = solved(
+        [rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]},
+        [{"n": 10, "reaction": {"kind": "uniform", "low": low, "high": high}}], t=200.0, h=0.07, every=0.5,
+    )  # fmt: skip
+    delay = travel(sol).delay
+    right = bool((delay >= low - 0.5).all() and (delay <= high + 0.5).all() and len(np.unique(delay.round())) > 5)
+    return Outcome(f"ten people started after {delay.min():.0f} to {delay.max():.0f} s, at different times", right)
+
+
+def corner() -> Outcome:
+    """Twenty people walk around a corner without passing through walls."""
+    sol = solved(
+        [[[0, 0], [12, 0], [12, 12], [10, 12], [10, 2], [0, 2]]], {"end": [[12, 12], [10, 12]]},
+        [{"n": 20, "region": rectangle(0, 0, 6, 2), "radius": 0.18}], t=90.0,
+    )  # fmt: skip
+    found = crowd_summary(sol)
+    return Outcome(
+        f"{found.people - found.inside} of 20 left, the last after {sol.t[-1]:.0f} s; the deepest overlap with a wall "
+        f"or a person is {sol.overlap:.0e} radii",
+        found.inside == 0 and sol.overlap < 1e-4,
+    )
+
+
+def demographics() -> Outcome:
+    """The walking speeds of fifty adults follow a table."""
+    sol = solved(
+        [rectangle(0, 0, 20, 10)], {"end": [[20, 4], [20, 6]]}, [{"n": 50, "speed": "weidmann"}], t=0.1, every=0.05,
+        refused="weidmann",
+    )  # fmt: skip
+    speeds = sol.facts.speeds
+    if speeds is None:
+        raise NotApplicable("the speeds are not known after the run")
+    mean, spread = float(speeds.mean()), float(speeds.std())
+    return Outcome(
+        f"50 speeds from {speeds.min():.2f} to {speeds.max():.2f} m/s, mean {mean:.2f}, standard deviation "
+        f"{spread:.2f} (Weidmann 1993: 1.34 and 0.26)",
+        abs(mean - 1.34) < 3 * 0.26 / np.sqrt(50) and 0.18 < spread < 0.34,
+    )
+
+
+def slow_and_wide() -> Outcome:
+    """A person of 0.7 m width and 0.6 m/s passes a door of 0.9 m at their own speed."""
+    sol = solved(
+        [rectangle(0, 0, 6, 2), rectangle(6, 0, 11, 2)], {"end": [[11, 0], [11, 2]]},
+        [{"places": [[1, 1]], "radius": 0.35, "speed": 0.6}], t=60.0, doors=[[[6, 0.55], [6, 1.45]]],
+    )  # fmt: skip
+    took, expected = float(leaving_times(sol)[0]), 10.0 / 0.6
+    return Outcome(
+        f"{took:.2f} s for 10 m at 0.6 m/s, exactly {expected:.2f} s", abs(took - expected) < CLOSE * expected
+    )
+
+
+def family() -> Outcome:
+    """Four people, one of them slow, stay together."""
+    sol = solved(
+        [rectangle(0, 0, 25, 4)], {"end": [[25, 0], [25, 4]]},
+        [{"places": [[1, 1], [1, 2], [1, 3], [2, 2]], "speed": [1.4, 1.4, 1.4, 0.7], "family": 4}], t=90.0,
+        refused="groups.0",
+    )  # fmt: skip
+    left = leaving_times(sol)
+    return Outcome(f"the four left within {np.ptp(left):.1f} s of each other", bool(np.ptp(left) < 4.0))
+
+
+def lift() -> Outcome:
+    """Six people take a lift to another floor, and leave; the lift arrives 12 s after it leaves."""
+    every, travel, doors = 30.0, 8.0, 2.0
+    way = {"name": "lift", "start": [[4, 0], [4, 2]], "end": [[20, 0], [20, 2]], "length": 2.5, "every": every}
+    sol = solved(
+        [rectangle(0, 0, 4, 2), rectangle(20, 0, 24, 2)], {"out": [[24, 0], [24, 2]]},
+        [{"n": 6, "region": rectangle(0, 0, 3, 2)}], t=150.0, every=0.05,
+        stairs=[{**way, "travel": travel, "doors": doors}],
+    )  # fmt: skip
+    found = crowd_summary(sol)
+    first = sol.t[(sol.q[..., 0] >= 20.0).any(axis=1).argmax()]
+    expected = every + travel + 2.0 * doors
+    return Outcome(
+        f"{found.people - found.inside} of 6 left, the last after {sol.t[-1]:.0f} s; they stepped off at "
+        f"{first:.2f} s, exactly {expected:.2f} s",
+        found.inside == 0 and bool(abs(first - expected) < CLOSE),
     )

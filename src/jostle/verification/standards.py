@@ -14,8 +14,9 @@ from functools import cache
 from typing import NamedTuple
 
 from jostle.errors import InvalidValue
-from jostle.verification import components, situations
-from jostle.verification.runs import NotApplicable, Outcome
+from jostle.verification import situations
+from jostle.verification import situations as components
+from jostle.verification.situations import NotApplicable, Outcome
 
 PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
 """Verdicts of a test."""

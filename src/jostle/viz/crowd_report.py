@@ -21,12 +21,12 @@ from matplotlib.figure import Figure
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
-from jostle.crowds.delays import JAM_PEOPLE, JAM_SPEED
-from jostle.crowds.maps import MAP_FRAMES
+from jostle.crowds.crowding import MAP_FRAMES
+from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
+from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import THRESHOLDS, crowd_forces
 from jostle.crowds.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSummary
 from jostle.errors import InvalidValue
-from jostle.io.crowd_runs import radii_in
 from jostle.io.new_files import whole
 from jostle.io.reading import about
 from jostle.result.solution import Solution

@@ -12,12 +12,11 @@ from matplotlib.collections import LineCollection
 from jostle._tools.arguments import Finite, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import BLUE, VERMILION
+from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
-from jostle.io.moves import jumps
 from jostle.result.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for
-from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.moving_densities import HEADROOM
+from jostle.viz.moving_densities import HEADROOM, ShownDensity, density_in
 from jostle.viz.sources import Shown, solution
 from jostle.viz.style import axes, legend, pen
 

@@ -26,12 +26,11 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.crowding import FRUIN, LEVELS
-from jostle.crowds.delays import JAM_SPEED, desired_speeds
-from jostle.crowds.leaving import crossings, distance_to_segment, known_plan
+from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, distance_to_segment, known_plan
+from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
 from jostle.crowds.summary import CrowdSummary, crowd_summary
 from jostle.errors import InvalidValue
-from jostle.io.crowd_runs import radii_in
 from jostle.plans.areas import floors, present, walkable
 from jostle.plans.openings import Gate, ends_of
 from jostle.plans.outlines import package

@@ -15,12 +15,12 @@ from jostle.errors import InvalidValue, JostleError
 from jostle.io.hdf5 import reading
 from jostle.io.images import Images, read_images
 from jostle.io.layout import header as header_of
-from jostle.io.locks import being_written
+from jostle.io.new_files import being_written
 from jostle.io.reading import read
 from jostle.result.solution import Solution
 from jostle.result.status import FINISHED, RUNNING
 from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, Fields, Given, Scales, evenly, refuse_quantities
-from jostle.viz.field_values import ShownDensity, density_in
+from jostle.viz.moving_densities import ShownDensity, density_in
 from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, file_of, solution
 
