@@ -1,4 +1,4 @@
-"""Scenarios and trajectories: ``jostle list``, ``new``, ``schema``, ``info``, ``view``, ``plot``, ``export``."""
+"""Scenarios and trajectories: ``jostle list``, ``new``, ``schema``, ``info``, ``view``, ``plot``, ``report`` ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jostle run``, ``resume`` and ``bench``: the commands that compute."""
+"""``jostle run``, ``resume``, ``bench`` and ``verify``: the commands that compute."""
 
 from __future__ import annotations
 

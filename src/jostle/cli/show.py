@@ -1,4 +1,4 @@
-"""Output of the commands: lines and tables. Text from files cannot send control sequences to the terminal."""
+"""Output of the commands: lines, tables, figures of crowds. Text from files cannot send control sequences."""
 
 from __future__ import annotations
 

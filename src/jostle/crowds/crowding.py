@@ -1,4 +1,4 @@
-"""Density and speed of a crowd, classic and Voronoi: of each person, and of a measurement area.
+"""Density and speed of a crowd, classic and Voronoi: of each person, of a measurement area, as maps of a run.
 
 The Voronoi cell V_i of a person is the part of the walkable area W that is nearer to them than to anybody else, and, if
 a cut-off radius is given, within that radius (a polygon around them). With M a measurement area and |.| the size of an

@@ -1,4 +1,4 @@
-"""Groups of people: their number, size and speed, where they start and where they go.
+"""Groups of people: their number, size and speed, where they start or enter, and where they go.
 
 People start at random places in a plan, or on a loosened lattice where they stand close together. Random sequential
 addition fills at most 0.547 of an area with equal discs (Feder 1980), which is 4.3 people of radius 0.2 m per square

@@ -1,4 +1,4 @@
-"""Who left, and when: leaving times and the evacuation time."""
+"""Who left, and when; and the journey of each person: travel time, distance walked, time lost, time in jams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The motion of people between two saved frames: they walk straight on, leave, or take stairs.
+"""What a saved run tells about people: plan, radii, speeds, and how they move between two saved frames.
 
 People who are removed between two frames (`Outlet`) were last seen before they left. They are assumed to walk on with
 their last velocity, for at most MAX_WALKING_ON times the time between the frames, so that they cross a line just before

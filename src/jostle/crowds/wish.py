@@ -1,4 +1,4 @@
-"""Wishes: rules for the desired velocities of people.
+"""Wishes: rules for the desired velocities of people, and behaviours, which are wishes around another wish.
 
 A wish is a function (t, q) -> (n, 2), the velocity U of the sweeping process (Venel 2009, section 4.2), which knows the
 goals of people and the ways to them.

@@ -1,4 +1,4 @@
-"""Periodic orbits of many copies, and their multipliers.
+"""Periodic orbits of many copies, their multipliers, and Lyapunov exponents.
 
 With the map F that takes the state (q, u) of a copy to the state some periods later, an orbit is a solution of
 F(x) = x, found by Newton's method, and its multipliers are the eigenvalues of dF. It is stable if all multipliers lie

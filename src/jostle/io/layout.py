@@ -1,4 +1,4 @@
-"""The format of a trajectory file: its data sets, its header, the index of its frames, and cuts of a file.
+"""The format of a trajectory file: data sets, header, index of its frames, facts about the problem, cuts of a file.
 
 The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 and later versions read it:
 

@@ -1,4 +1,4 @@
-"""New files: written under a temporary name, which becomes their own when they are complete.
+"""Files that are written whole: under a temporary name until they are complete, and by one writer at a time.
 
 Temporary files that killed processes left behind are removed when the same target is written again.
 """

@@ -1,4 +1,4 @@
-"""A grid of square cells, with zones of saturated cells and velocity fields.
+"""A grid of square cells, with zones of saturated cells, their curved outlines, and velocity fields.
 
 Cells are numbered [i, j], i along x and j along y.
 """

@@ -1,4 +1,4 @@
-"""Random close packings: balls that grow until they jam.
+"""Random close packings: balls that grow until they jam, and overlapping balls moved apart.
 
 The method begins like that of O'Hern, Silbert, Liu & Nagel (2003): random points, and descent of the overlap with
 smaller and smaller radii. It ends like that of Torquato & Jiao (2010): the largest growth s of all radii that the

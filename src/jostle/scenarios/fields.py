@@ -1,4 +1,4 @@
-"""Types of the values in scenario files: numbers within limits, points, lists, tables.
+"""Types of the values in scenario files: numbers within limits, points, lists, and tables derived from classes.
 
 Each type describes the values that it allows in words, for error messages. The types of TOML are kept: ``"1.0"`` is not
 a number and ``true`` is not 1. Tables that know the dimension check the lengths of vectors.

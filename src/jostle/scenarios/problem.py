@@ -1,4 +1,4 @@
-"""The base class of all problems of scenario files, and what they build for `solve`."""
+"""The base class of all problems of scenario files, what they build for `solve`, and the open list of their kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scenario: the checked tables of a scenario file, from which the problem and the scheme are built."""
+"""A scenario: the checked tables of a file, from which the problem, the scheme and the solver are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of many people: flows, counterflow, halls, allocation and choice of exits, bottlenecks, stairs, corners."""
+"""The tests of guidelines, from single people to crowds: how each is made from a few numbers, run and measured."""
 
 from __future__ import annotations
 

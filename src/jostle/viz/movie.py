@@ -1,4 +1,4 @@
-"""Films of a `Solution` or a moving density: mp4 and gif, in the plane and in space.
+"""Films of a `Solution` or a moving density: mp4 and gif, in the plane and in space, written frame by frame.
 
 Time runs evenly: between two saved times bodies move in straight lines, as the affine q_h of the papers, while colours
 and forces are those of the nearest saved time. Bodies that jumped, for example from one floor to another, are shown

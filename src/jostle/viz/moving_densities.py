@@ -1,4 +1,4 @@
-"""Pictures of moving densities: a frame, several frames side by side, the mass over time.
+"""Pictures of moving densities: their fields, a frame, several frames side by side, the mass over time.
 
 Cells are to scale and coloured by density, pressure or speed. Walls and closed sides are dark, open sides are dashed,
 and exits are green. Contours of the pressure are vermilion, arrows of the velocity orange.
