@@ -181,9 +181,26 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
 
     For Voronoi cells PedPy accepts nobody outside the area: pass the area as `inside`, too.
 
+    Parameters
+    ----------
+    sol : Solution
+        The run of a crowd in the plane.
+    rate : float, optional
+        Frames per second, between which people are interpolated. Without it, the saved times, which must be evenly
+        spaced.
+    inside : optional
+        Only people in this area are taken: a polygon, its corners, or a plan.
+
+    Returns
+    -------
+    pedpy.TrajectoryData
+        The people of all frames.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> two = jo.Sweeping(q0=[[0.5, 0.5], [3.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
-    >>> data = to_pedpy(jo.solve(two, jo.Venel(), t=1.0, h=0.25), inside=[(0, 0), (3.6, 0), (3.6, 1), (0, 1)])
+    >>> data = jo.crowds.to_pedpy(jo.solve(two, jo.Venel(), t=1.0, h=0.25), inside=[(0, 0), (3.6, 0), (3.6, 1), (0, 1)])
     >>> data.frame_rate, data.data.id.tolist(), data.data.x.tolist()
     (4.0, [0, 1, 0, 1, 0, 1, 0, 0], [0.5, 3.0, 0.75, 3.25, 1.0, 3.5, 1.25, 1.5])
     """
@@ -201,10 +218,29 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
 def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | None = None, inside: Any = None) -> Path:
     """Write the text file of the Pedestrian Dynamics Data Archive, which `pedpy.load_trajectory` reads.
 
+    Parameters
+    ----------
+    sol : Solution
+        The run of a crowd in the plane.
+    path : str or path
+        The file to write.
+    rate : float, optional
+        Frames per second, between which people are interpolated. Without it, the saved times, which must be evenly
+        spaced.
+    inside : optional
+        Only people in this area are written: a polygon, its corners, or a plan.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> walker = jo.Sweeping(q0=[[0.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_text(jo.solve(walker, jo.Venel(), t=0.5, h=0.25), Path(folder) / "walker.txt")
+    ...     path = jo.crowds.write_text(jo.solve(walker, jo.Venel(), t=0.5, h=0.25), Path(folder) / "walker.txt")
     ...     print(path.read_text())
     # description: written by jostle
     # framerate: 4.0
@@ -230,17 +266,38 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
 def write_jupedsim(
     sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: float | None = None, inside: Any = None
 ) -> Path:
-    """Write JuPedSim's SQLite file, with `area` as its geometry: a polygon, its corners, or a plan (see `walkable`).
+    """Write JuPedSim's SQLite file, with an area as its geometry.
 
     The floors of a plan with stairs are written as a MULTIPOLYGON; PedPy's `WalkableArea` takes one polygon only.
 
     The orientation of a person is the direction of walking, the last one if they stand still, and (1, 0) at first.
 
+    Parameters
+    ----------
+    sol : Solution
+        The run of a crowd in the plane.
+    path : str or path
+        The file to write.
+    area : Plan or polygon
+        The geometry in the file: a polygon of shapely, its corners, or a plan.
+    rate : float, optional
+        Frames per second, between which people are interpolated. Without it, the saved times, which must be evenly
+        spaced.
+    inside : optional
+        Only people in this area are written: a polygon, its corners, or a plan.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> walker = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
     >>> sol = jo.solve(walker, jo.Venel(), t=0.5, h=0.25)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_jupedsim(sol, Path(folder) / "walker.sqlite", [(0, 0), (2, 0), (2, 1), (0, 1)])
+    ...     path = jo.crowds.write_jupedsim(sol, Path(folder) / "walker.sqlite", [(0, 0), (2, 0), (2, 1), (0, 1)])
     ...     with closing(sqlite3.connect(path)) as file:
     ...         file.execute("SELECT frame, id, pos_x, pos_y FROM trajectory_data").fetchall()
     [(0, 0, 0.5, 0.5), (1, 0, 0.75, 0.5), (2, 0, 1.0, 0.5)]
