@@ -379,3 +379,12 @@ def test_a_crowd_with_every_wish_runs_bit_for_bit_after_pickling(base, behaviour
     restored = pickle.loads(pickle.dumps(people))
     runs = [jo.solve(one, jo.Venel(), t=0.3, h=0.05) for one in (people, restored)]
     np.testing.assert_array_equal(runs[1].q, runs[0].q)
+
+
+@pytest.mark.parametrize("behaviour", [jo.crowds.TimeGap, jo.crowds.Repulsion])
+def test_radii_that_no_person_can_have_are_refused(behaviour):
+    east = jo.crowds.FreeWish(lambda t, q: [1.0, 0.0], nearer=None)
+    with pytest.raises(jo.InvalidValue, match=r"radii must be positive; the smallest is -0\.2"):
+        behaviour(east, [0.2, -0.2])
+    with pytest.raises(jo.InvalidValue, match=r"radii has shape \(2,\), the list of people has shape \(3,\)"):
+        behaviour(east, [0.2, 0.2])(0.0, np.zeros((3, 2)))

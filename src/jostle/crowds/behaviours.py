@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, Truths, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arrays import Array, Booleans, Integers, alike, finite
 from jostle._tools.plugins import Registry
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
 from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
@@ -98,7 +98,7 @@ class Slowing(Behaviour):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "radii", finite(self.radii, "radii"))
+        object.__setattr__(self, "radii", _positive(self.radii))
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
@@ -254,6 +254,14 @@ class AvoidJams(Behaviour):
         return goal
 
 
+def _positive(radii: ArrayLike) -> Array:
+    """The radii of people, which must be positive."""
+    given = finite(radii, "radii")
+    if not (given > 0.0).all():
+        raise InvalidValue(f"radii must be positive; the smallest is {given.min():g}")
+    return given
+
+
 FOLLOWING_TIME = 0.7
 """Default time gap T (s): a compromise for doors, corners, corridors and single files
 (`python benchmarks/behaviours.py --calibrate`)."""
@@ -291,7 +299,7 @@ class TimeGap(Behaviour):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "radii", finite(self.radii, "radii"))
+        object.__setattr__(self, "radii", _positive(self.radii))
 
     @property
     def longest_step(self) -> float:
@@ -299,7 +307,7 @@ class TimeGap(Behaviour):
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         speed, direction = polar(self.wish.towards(t, q, goal))
-        radii = np.array(np.broadcast_to(self.radii, (len(q),)))
+        radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight = self.T * float(speed.max(initial=0.0))
         gap = kernels_for(q).gaps_ahead(q, radii, direction, sight, people_chunks(len(q)))
         return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)
@@ -345,11 +353,11 @@ class Repulsion(Behaviour):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "radii", finite(self.radii, "radii"))
+        object.__setattr__(self, "radii", _positive(self.radii))
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         speed, direction = polar(self.wish.towards(t, q, goal))
-        radii = np.array(np.broadcast_to(self.radii, (len(q),)))
+        radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight, chunks = SIGHT * self.decay, people_chunks(len(q))
         e = kernels_for(q).turned(q, radii, direction, self.strength, self.decay, sight, chunks)
         return np.asarray(speed[:, None] * e)

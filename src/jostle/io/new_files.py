@@ -156,7 +156,7 @@ def regular(path: Path) -> bool:
 def refuse_existing(path: Path) -> None:
     """Raise `FileIsThere` if a file exists."""
     if os.path.lexists(path):
-        raise FileIsThere(f"{path} exists already: choose another name, remove it, or continue it with Writer.reopen")
+        raise FileIsThere(f"{path} exists already: choose another name, or remove it")
 
 
 def publish(new: Path, path: Path) -> None:
