@@ -97,8 +97,7 @@ def leave(n: int, within: float, minutes: float, folder: Path | None = None) -> 
         every=LONGEST,
         until=counting,
         change=people.changes(),
-        checkpoint=kept,
-        resume=resume,
+        output=None if kept is None else jo.io.Output(checkpoint=kept, resume=resume),
     )
     took = watch("run")
     found |= took | {"steps": counting.steps, "simulated_s": round(counting.t, 2), "out": counting.out}

@@ -54,12 +54,9 @@ def measured(problem: jo.Motion, h: float, steps: int, tol: float, folder: Path)
     meter.watch(TrajectorySaver, "save", "add", "solution")
     keeping.watch(CheckpointsOfRun, "save")
     path = folder / "run.vtkhdf"
-    output = jo.io.Output(path, contacts=True)
+    output = jo.io.Output(path, contacts=True, checkpoint=folder / "run.checkpoint")
     begin = time.perf_counter()
-    sol = jo.solve(
-        problem, jo.Maury(solver=jo.Automatic(tol=tol)), t=steps * h, h=h, every=1, output=output,
-        checkpoint=folder / "run.checkpoint",
-    )  # fmt: skip
+    sol = jo.solve(problem, jo.Maury(solver=jo.Automatic(tol=tol)), t=steps * h, h=h, every=1, output=output)
     total = time.perf_counter() - begin
     for owner, methods in saved.items():
         for name in ("save", "add", "solution"):

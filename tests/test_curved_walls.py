@@ -118,8 +118,8 @@ def test_a_resumed_run_with_a_rod_has_the_same_bits(tmp_path):
     )
     whole = jo.solve(pendulum, jo.MoreauJean(), t=1.0, h=0.01)
     file = tmp_path / "run.checkpoint"
-    jo.solve(pendulum, jo.MoreauJean(), t=0.43, h=0.01, checkpoint=file)
-    rest = jo.solve(pendulum, jo.MoreauJean(), t=1.0, h=0.01, checkpoint=file, resume=True)
+    jo.solve(pendulum, jo.MoreauJean(), t=0.43, h=0.01, output=jo.io.Output(checkpoint=file))
+    rest = jo.solve(pendulum, jo.MoreauJean(), t=1.0, h=0.01, output=jo.io.Output(checkpoint=file, resume=True))
     np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
 
 

@@ -1,6 +1,7 @@
 """Runs on a device, pretended by arrays as strict as CuPy's: the same results as on the CPU, and refusals by name."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -165,8 +166,10 @@ def test_a_run_is_resumed_on_either_device(first, then, tmp_path, recwarn):
     file, outlet = tmp_path / "run.checkpoint", jo.Outlet(lambda q: q[:, 0] > 10.0)
     scheme, h = jo.Venel(solver=SOLVER), 0.05
     whole = jo.solve(people, scheme, t=4.0, h=h, change=outlet)
-    jo.solve(people, scheme, t=2.0, h=h, change=outlet, checkpoint=file, device=first)
-    rest = jo.solve(people, scheme, t=4.0, h=h, change=outlet, checkpoint=file, device=then, resume=True)
+    jo.solve(people, scheme, t=2.0, h=h, change=outlet, output=jo.io.Output(checkpoint=file), device=first)
+    rest = jo.solve(
+        people, scheme, t=4.0, h=h, change=outlet, output=jo.io.Output(checkpoint=file, resume=True), device=then
+    )
     np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
     np.testing.assert_array_equal(rest.stats, whole.stats[40:])
     assert not recwarn.list
@@ -174,8 +177,8 @@ def test_a_run_is_resumed_on_either_device(first, then, tmp_path, recwarn):
 
 def test_impacts_of_a_resumed_run_are_those_of_the_rest(tmp_path):
     file, problem, scheme = tmp_path / "run.checkpoint", pile(2), jo.Maury(solver=SOLVER)
-    jo.solve(problem, scheme, t=0.4, h=0.02, checkpoint=file, device="cuda")
-    rest = jo.solve(problem, scheme, t=0.8, h=0.02, checkpoint=file, device="cuda", resume=True)
+    jo.solve(problem, scheme, t=0.4, h=0.02, output=jo.io.Output(checkpoint=file), device="cuda")
+    rest = jo.solve(problem, scheme, t=0.8, h=0.02, output=jo.io.Output(checkpoint=file, resume=True), device="cuda")
     whole = jo.solve(problem, scheme, t=0.8, h=0.02)
     later = whole.impacts().t > 0.43
     assert later.any()
@@ -184,9 +187,9 @@ def test_impacts_of_a_resumed_run_are_those_of_the_rest(tmp_path):
 
 
 def test_a_trajectory_says_that_the_run_went_on_elsewhere(tmp_path):
-    how = {"h": 0.02, "checkpoint": tmp_path / "a.checkpoint", "output": tmp_path / "a.vtkhdf"}
-    jo.solve(pile(2), jo.Maury(solver=SOLVER), t=0.2, **how)
-    jo.solve(pile(2), jo.Maury(solver=SOLVER), t=0.4, **how, device="cuda", resume=True)
+    scheme, output = jo.Maury(solver=SOLVER), jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "a.checkpoint")
+    jo.solve(pile(2), scheme, t=0.2, h=0.02, output=output)
+    jo.solve(pile(2), scheme, t=0.4, h=0.02, output=replace(output, resume=True), device="cuda")
     assert b"'cuda'" in (tmp_path / "a.vtkhdf").read_bytes()
 
 

@@ -463,8 +463,8 @@ def test_equal_sources_are_told_apart_after_a_resume_too(tmp_path):
     within = jo.Balls(np.full(n, 0.01))
     rain = jo.Motion(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
     sources = [jo.Source(([0, 0], [99, 99]), rate=10.0, within=within) for _ in range(2)]
-    jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=sources, checkpoint=file)
-    rest = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=sources, checkpoint=file, resume=True)
+    jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=sources, output=jo.io.Output(checkpoint=file))
+    rest = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=sources, output=jo.io.Output(checkpoint=file, resume=True))
     whole = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=sources)
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
     assert bodies(whole)[-1] == 20

@@ -213,8 +213,9 @@ def test_a_run_with_a_table_is_resumed(tmp_path):
     def problem(e=0.5):
         return jo.Motion(law=jo.Restitution({0: e}, otherwise=0.25), **TWO_ON_A_FLOOR)
 
-    def run(t, law=0.5, **more):
-        return jo.solve(problem(law), jo.MoreauJean(), t=t, h=0.1, checkpoint=tmp_path / "c.npz", **more)
+    def run(t, law=0.5, resume=False):
+        output = jo.io.Output(checkpoint=tmp_path / "c.npz", resume=resume)
+        return jo.solve(problem(law), jo.MoreauJean(), t=t, h=0.1, output=output)
 
     run(1.0)
     resumed = run(3.0, resume=True)

@@ -214,8 +214,8 @@ def test_a_scheme_that_refuses_the_problem_is_not_recommended():
 def test_the_warning_is_not_repeated_after_a_resume(tmp_path):
     row, file = balls_in_a_row(1e-3, first=0.0555), tmp_path / "row.checkpoint"
     with pytest.warns(jo.errors.CloseImpacts):
-        jo.solve(row, jo.Paoli(), t=0.2, h=0.01, checkpoint=file)
-    jo.solve(row, jo.Paoli(), t=0.3, h=0.01, checkpoint=file, resume=True)
+        jo.solve(row, jo.Paoli(), t=0.2, h=0.01, output=jo.io.Output(checkpoint=file))
+    jo.solve(row, jo.Paoli(), t=0.3, h=0.01, output=jo.io.Output(checkpoint=file, resume=True))
 
 
 def test_paoli_goes_on_from_a_velocity_that_a_change_gave():

@@ -227,7 +227,7 @@ def test_files_that_are_no_files_are_not_replaced_by_pictures(here):
         jo.io.export(jo.solve(TWO, jo.Maury(), t=0.1, h=0.01), "pipe.csv")
     os.mkfifo("pipe.checkpoint")
     with pytest.raises(FileIsThere, match="not a regular file"):
-        jo.solve(TWO, jo.Maury(), t=0.1, h=0.01, checkpoint="pipe.checkpoint")
+        jo.solve(TWO, jo.Maury(), t=0.1, h=0.01, output=jo.io.Output(checkpoint="pipe.checkpoint"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can see whether a file is being written")

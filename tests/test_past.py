@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ if __name__ == "__main__":
     def kill(progress):
         if progress.step == 25:
             os.kill(os.getpid(), signal.SIGKILL)
-    go(8.0, checkpoint=jo.io.Checkpoint(sys.argv[1], seconds=0.0), progress=kill)
+    go(8.0, output=jo.io.Output(checkpoint=sys.argv[1], seconds=0.0), progress=kill)
 """
 scope: dict = {"__name__": "run"}
 exec(RUN, scope)
@@ -55,7 +56,7 @@ def test_a_journey_that_is_killed_and_resumed_ends_as_if_it_had_not_been(tmp_pat
     stage = read_whole(path)["problem.stage"]
     assert (stage == 0).any()
     assert (stage > 0).any()
-    np.testing.assert_array_equal(go(8.0, checkpoint=path, resume=True).q[-1], whole.q[-1])
+    np.testing.assert_array_equal(go(8.0, output=jo.io.Output(checkpoint=path, resume=True)).q[-1], whole.q[-1])
 
 
 def test_a_second_run_with_the_same_people_starts_afresh():
@@ -77,17 +78,17 @@ def test_a_journey_that_starts_at_a_later_stage_returns_to_it():
 
 def test_a_checkpoint_without_the_memory_or_with_a_wrong_one_is_refused(tmp_path):
     path = tmp_path / "c"
-    go(3.0, checkpoint=path)
+    go(3.0, output=jo.io.Output(checkpoint=path))
     kept = read_whole(path)
     for wrong in (np.zeros(3, dtype=np.int64), np.full(6, 9)):
         write_whole(path, kept | {"problem.stage": wrong})
         with pytest.raises(
             BrokenFile, match="damaged: the memory of problem is invalid: stage must be one number below 3"
         ):
-            go(4.0, checkpoint=path, resume=True)
+            go(4.0, output=jo.io.Output(checkpoint=path, resume=True))
     write_whole(path, {name: value for name, value in kept.items() if name != "problem.stage"})
     with pytest.raises(BrokenFile, match=r"problem\.stage"):
-        go(4.0, checkpoint=path, resume=True)
+        go(4.0, output=jo.io.Output(checkpoint=path, resume=True))
 
 
 class Count(NamedTuple):
@@ -130,12 +131,14 @@ def runs(where, t, **more):
 @pytest.mark.parametrize("where", ["until", "force", "change"])
 def test_conditions_forces_and_changes_may_remember_something(where, tmp_path):
     whole = runs(where, 2.0)
-    runs(where, 1.0, checkpoint=tmp_path / "c")
-    again = runs(where, 2.0, checkpoint=tmp_path / "c", resume=True)
+    runs(where, 1.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    again = runs(where, 2.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     assert again.status == whole.status
     assert again.q[-1].tobytes() == whole.q[-1].tobytes()
     assert again.t[-1] == whole.t[-1]
-    forgetful = runs(where, 2.0, checkpoint=tmp_path / "c", resume=True)  # the run itself has not changed
+    forgetful = runs(
+        where, 2.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+    )  # the run itself has not changed
     assert forgetful.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
@@ -144,8 +147,8 @@ def test_what_is_called_in_one_run_does_not_change_which_run_it_is(tmp_path):
     counting = Counting(lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]))
     ball = jo.Motion(q0=[1.0], force=counting, within=jo.HalfSpace([1.0]))
     whole = jo.solve(ball, jo.Maury(), t=2.0, h=H)
-    jo.solve(ball, jo.Maury(), t=1.0, h=H, checkpoint=tmp_path / "c")
-    again = jo.solve(ball, jo.Maury(), t=2.0, h=H, checkpoint=tmp_path / "c", resume=True)
+    jo.solve(ball, jo.Maury(), t=1.0, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    again = jo.solve(ball, jo.Maury(), t=2.0, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     assert again.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
@@ -159,7 +162,7 @@ def test_a_memory_that_a_checkpoint_cannot_hold_is_refused(tmp_path):
 
     ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
     with pytest.raises(InvalidValue, match="cannot store the memory of the until, str: it must be a NamedTuple"):
-        jo.solve(ball, jo.Maury(), t=0.2, h=H, until=Words(None), checkpoint=tmp_path / "c")
+        jo.solve(ball, jo.Maury(), t=0.2, h=H, until=Words(None), output=jo.io.Output(checkpoint=tmp_path / "c"))
 
 
 def test_only_what_remembers_something_is_found():
@@ -198,28 +201,35 @@ def test_a_memory_that_changes_in_place_is_copied_into_checkpoints(tmp_path):
     """The last step to 0.55 is not part of a longer run, which continues from the step before, with its memory."""
     ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
     whole = jo.solve(ball, jo.Maury(), t=2.0, h=0.1, until=InPlace())
-    jo.solve(ball, jo.Maury(), t=0.55, h=0.1, until=InPlace(), checkpoint=tmp_path / "run.npz")
-    said = {"until": InPlace(), "checkpoint": tmp_path / "run.npz", "resume": True}
-    assert jo.solve(ball, jo.Maury(), t=2.0, h=0.1, **said).t[-1] == whole.t[-1] == pytest.approx(0.8)
+    jo.solve(ball, jo.Maury(), t=0.55, h=0.1, until=InPlace(), output=jo.io.Output(checkpoint=tmp_path / "run.npz"))
+    go_on = jo.io.Output(checkpoint=tmp_path / "run.npz", resume=True)
+    assert (
+        jo.solve(ball, jo.Maury(), t=2.0, h=0.1, until=InPlace(), output=go_on).t[-1]
+        == whole.t[-1]
+        == pytest.approx(0.8)
+    )
 
     grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
     people = jo.macro.Crowd(grid=grid, density=0.5, velocity=grid.velocity(1.0, 0.0))
-    run = {"checkpoint": tmp_path / "density.npz"}
-    jo.macro.solve(people, jo.macro.Splitting(), t=0.55, h=0.1, until=InPlace(), **run)
-    resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, h=0.1, until=InPlace(), resume=True, **run)
+    output = jo.io.Output(checkpoint=tmp_path / "density.npz")
+    jo.macro.solve(people, jo.macro.Splitting(), t=0.55, h=0.1, until=InPlace(), output=output)
+    go_on = replace(output, resume=True)
+    resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, h=0.1, until=InPlace(), output=go_on)
     assert resumed.t[-1] == pytest.approx(0.8)
 
 
 def test_another_condition_starts_without_the_memory_of_the_first(tmp_path):
     """The condition may change when a run is resumed, also to one that remembers something else."""
     ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
-    run = {"h": 0.1, "checkpoint": tmp_path / "run.npz"}
-    jo.solve(ball, jo.Maury(), t=0.5, until=Counting(lambda calls, state: False), **run)
-    assert jo.solve(ball, jo.Maury(), t=2.0, until=InPlace(), resume=True, **run).t[-1] == pytest.approx(1.3)
+    output = jo.io.Output(checkpoint=tmp_path / "run.npz")
+    jo.solve(ball, jo.Maury(), t=0.5, h=0.1, until=Counting(lambda calls, state: False), output=output)
+    go_on = replace(output, resume=True)
+    assert jo.solve(ball, jo.Maury(), t=2.0, h=0.1, until=InPlace(), output=go_on).t[-1] == pytest.approx(1.3)
 
     grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
     people = jo.macro.Crowd(grid=grid, density=0.5, velocity=grid.velocity(1.0, 0.0))
-    run = {"h": 0.1, "checkpoint": tmp_path / "density.npz"}
-    jo.macro.solve(people, jo.macro.Splitting(), t=0.5, until=Counting(lambda calls, state: False), **run)
-    resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, until=InPlace(), resume=True, **run)
+    output, never = jo.io.Output(checkpoint=tmp_path / "density.npz"), Counting(lambda calls, state: False)
+    jo.macro.solve(people, jo.macro.Splitting(), t=0.5, h=0.1, until=never, output=output)
+    go_on = replace(output, resume=True)
+    resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, h=0.1, until=InPlace(), output=go_on)
     assert resumed.t[-1] == pytest.approx(1.3)

@@ -38,7 +38,7 @@ MAKE = {
 def test_a_resumed_run_in_a_set_without_a_gradient_has_the_same_bits(make, scheme, tmp_path):
     whole = jo.solve(make(), scheme, t=0.5, h=H)
     for end in (0.07, 0.31, 0.32, 0.5):
-        rest = jo.solve(make(), scheme, t=end, h=H, checkpoint=tmp_path / "c", resume=end > 0.1)
+        rest = jo.solve(make(), scheme, t=end, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=end > 0.1))
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
     assert rest.u[-1].tobytes() == whole.u[-1].tobytes()
 
@@ -50,8 +50,8 @@ def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path)
     def look(progress):
         watched.within.linearise(0.0, np.array([3.0, 7.0 * progress.t]))
 
-    every_step = jo.io.Checkpoint(tmp_path / "c", seconds=0.0)
-    seen = jo.solve(watched, jo.MoreauJean(), t=0.5, h=H, progress=look, checkpoint=every_step)
+    every_step = jo.io.Output(checkpoint=tmp_path / "c", seconds=0.0)
+    seen = jo.solve(watched, jo.MoreauJean(), t=0.5, h=H, progress=look, output=every_step)
     alone = jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H)
     assert seen.q.tobytes() == alone.q.tobytes()
 
@@ -72,16 +72,16 @@ def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path)
 )
 def test_remembered_steps_that_do_not_fit_are_refused(damage, tmp_path):
     path = tmp_path / "c"
-    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, checkpoint=path)
+    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, output=jo.io.Output(checkpoint=path))
     write_whole(path, read_whole(path) | damage)
     with pytest.raises(BrokenFile, match=r"is damaged.*within"):
-        jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, checkpoint=path, resume=True)
+        jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, output=jo.io.Output(checkpoint=path, resume=True))
 
 
 def test_a_checkpoint_without_remembered_steps_is_refused_where_the_set_has_some(tmp_path):
     path = tmp_path / "c"
-    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, checkpoint=path)
+    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, output=jo.io.Output(checkpoint=path))
     kept = {name: value for name, value in read_whole(path).items() if not name.startswith("within.")}
     write_whole(path, kept)
     with pytest.raises(BrokenFile, match=r"is damaged.*within"):
-        jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, checkpoint=path, resume=True)
+        jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, output=jo.io.Output(checkpoint=path, resume=True))

@@ -4,6 +4,7 @@ import os
 import signal
 import tempfile
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,13 +65,18 @@ STEPS, STEP = 45, 0.02
 H = 0.01
 
 
-def follow(name, folder, **more):
+def follow(name, folder, resume=False, **more):
     make, scheme, rest = RUNS[name]
     problem = make()
-    keep = {"output": jo.io.Output(folder / "run.vtkhdf", contacts=True, dtype=np.float64), "every": 0.07}
+    output = jo.io.Output(
+        folder / "run.vtkhdf",
+        contacts=True,
+        dtype=np.float64,
+        checkpoint=folder / "run.checkpoint",
+        resume=resume,
+    )
     extra = rest(problem) if callable(rest) else rest
-    path = folder / "run.checkpoint"
-    return jo.solve(problem, scheme, t=STEPS * STEP, h=STEP, checkpoint=path, **keep, **extra, **more)
+    return jo.solve(problem, scheme, t=STEPS * STEP, h=STEP, output=output, every=0.07, **extra, **more)
 
 
 @pytest.fixture(scope="module", params=RUNS)
@@ -120,12 +126,14 @@ def test_the_file_holds_what_a_run_in_memory_returns(never_interrupted):
 
 def test_a_run_can_go_on_for_longer_than_was_planned(tmp_path):
     file = tmp_path / "c"
-    jo.solve(pile(), jo.Maury(), t=0.2, h=H, checkpoint=file)
-    rest = jo.solve(pile(), jo.Maury(), t=0.5, h=H, checkpoint=file, resume=True)
+    jo.solve(pile(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file))
+    rest = jo.solve(pile(), jo.Maury(), t=0.5, h=H, output=jo.io.Output(checkpoint=file, resume=True))
     whole = jo.solve(pile(), jo.Maury(), t=0.5, h=H)
     assert rest.t[0] == pytest.approx(0.2)
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
-    again = jo.solve(pile(), jo.Maury(), t=0.5, h=H, checkpoint=file, resume=True)  # nothing is left to do
+    again = jo.solve(
+        pile(), jo.Maury(), t=0.5, h=H, output=jo.io.Output(checkpoint=file, resume=True)
+    )  # nothing is left to do
     assert (again.status, len(again.stats)) == ("finished", 0)
 
 
@@ -136,8 +144,8 @@ def swing():
 
 def test_a_run_whose_last_step_was_shortened_goes_on_over_all_of_the_time(tmp_path):
     free = jo.Motion(q0=[0.0], v0=[1.0])
-    jo.solve(free, jo.Maury(), t=0.5, h=0.03, checkpoint=tmp_path / "c")
-    rest = jo.solve(free, jo.Maury(), t=1.0, h=0.03, checkpoint=tmp_path / "c", resume=True)
+    jo.solve(free, jo.Maury(), t=0.5, h=0.03, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    rest = jo.solve(free, jo.Maury(), t=1.0, h=0.03, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     assert rest.t[0] == pytest.approx(0.48)
     assert rest.q[-1][0] == pytest.approx(1.0, rel=1e-14)
     assert rest.stats["h"].sum() == pytest.approx(0.52, rel=1e-14)
@@ -151,7 +159,7 @@ def test_a_run_that_goes_on_for_longer_is_the_longer_run(scheme, t, more, h, par
         file = os.path.join(folder, "c")
         for part in range(parts + 1):
             end = t + more * (part / parts)
-            rest = jo.solve(swing(), scheme, t=end, h=h, checkpoint=file, resume=part > 0)
+            rest = jo.solve(swing(), scheme, t=end, h=h, output=jo.io.Output(checkpoint=file, resume=part > 0))
             assert rest.t[-1] == pytest.approx(end, rel=1e-15)
     whole = jo.solve(swing(), scheme, t=end, h=h)
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
@@ -166,9 +174,9 @@ def test_the_file_of_a_run_that_went_on_is_that_of_the_longer_run(tmp_path, ever
     for name, ends in (("whole", [1.0]), ("parts", [0.25, 0.4, 1.0])):
         for k, end in enumerate(ends):
             steps = h if np.ndim(h) == 0 else np.tile(h, 2)[: np.searchsorted(np.cumsum([*h, *h]), end - 1e-9) + 1]
-            output = jo.io.Output(tmp_path / f"{name}.vtkhdf", dtype=np.float64)
-            keep = {"output": output, "checkpoint": tmp_path / name, "resume": k > 0, "every": every}
-            sol = jo.solve(swing(), jo.Maury(), t=end, h=steps, **keep)
+            path = tmp_path / f"{name}.vtkhdf"
+            output = jo.io.Output(path, dtype=np.float64, checkpoint=tmp_path / name, resume=k > 0)
+            sol = jo.solve(swing(), jo.Maury(), t=end, h=steps, every=every, output=output)
             assert sol.t[-1] == end
     parts, whole = contents(tmp_path / "parts.vtkhdf"), contents(tmp_path / "whole.vtkhdf")
     assert parts.pop("jostle/changes") != whole.pop("jostle/changes") == b""
@@ -177,8 +185,8 @@ def test_the_file_of_a_run_that_went_on_is_that_of_the_longer_run(tmp_path, ever
 
 def test_other_steps_than_those_that_were_done_are_refused(tmp_path):
     steps = np.array([0.125, 0.25, 0.5])
-    jo.solve(swing(), jo.Maury(), t=0.875, h=steps, checkpoint=tmp_path / "c")
-    again = {"checkpoint": tmp_path / "c", "resume": True}
+    jo.solve(swing(), jo.Maury(), t=0.875, h=steps, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    again = {"output": jo.io.Output(checkpoint=tmp_path / "c", resume=True)}
     for other in (np.array([0.25, 0.125, 0.5, 0.1]), np.array([0.125, 0.25])):
         with pytest.raises(InvalidValue, match=r"h was 3 steps|cannot go back"):
             jo.solve(swing(), jo.Maury(), t=float(other.sum()), h=other, **again)
@@ -187,11 +195,11 @@ def test_other_steps_than_those_that_were_done_are_refused(tmp_path):
 
 
 def test_a_run_does_not_go_back_in_time(tmp_path):
-    jo.solve(swing(), jo.Maury(), t=0.5, h=0.03, checkpoint=tmp_path / "c")
+    jo.solve(swing(), jo.Maury(), t=0.5, h=0.03, output=jo.io.Output(checkpoint=tmp_path / "c"))
     for end in (0.47, 0.3, 0.0):
         with pytest.raises(InvalidValue, match=r"has reached t = 0\.48, and cannot go back to t = "):
-            jo.solve(swing(), jo.Maury(), t=end, h=0.03, checkpoint=tmp_path / "c", resume=True)
-    sol = jo.solve(swing(), jo.Maury(), t=0.49, h=0.03, checkpoint=tmp_path / "c", resume=True)
+            jo.solve(swing(), jo.Maury(), t=end, h=0.03, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
+    sol = jo.solve(swing(), jo.Maury(), t=0.49, h=0.03, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     assert sol.q[-1].tobytes() == jo.solve(swing(), jo.Maury(), t=0.49, h=0.03).q[-1].tobytes()
 
 
@@ -204,38 +212,40 @@ def test_until_sees_the_same_contacts_after_a_resume(tmp_path):
         return float(state.contacts.gap.min()) < 0.05
 
     ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
-    first = jo.solve(ball, jo.Maury(), t=3.0, h=H, until=heavy, checkpoint=tmp_path / "c")
-    again = jo.solve(ball, jo.Maury(), t=3.0, h=H, until=heavy, checkpoint=tmp_path / "c", resume=True)
+    first = jo.solve(ball, jo.Maury(), t=3.0, h=H, until=heavy, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    again = jo.solve(
+        ball, jo.Maury(), t=3.0, h=H, until=heavy, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+    )
     assert (again.status, again.t[-1]) == (first.status, first.t[-1]) == ("stopped", first.t[-1])
     assert set(seen) == {Contacts}
 
 
 def test_a_run_that_was_stopped_and_goes_on_to_its_end_is_finished(tmp_path):
-    paths = {"output": tmp_path / "a.vtkhdf", "checkpoint": tmp_path / "a.checkpoint"}
-    first = jo.solve(swing(), jo.Maury(), t=1.0, h=H, until=lambda state: state.t > 0.2, **paths)
+    output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "a.checkpoint")
+    first = jo.solve(swing(), jo.Maury(), t=1.0, h=H, until=lambda state: state.t > 0.2, output=output)
     assert first.status == "stopped"
-    second = jo.solve(swing(), jo.Maury(), t=1.0, h=H, until=lambda state: False, resume=True, **paths)
+    go_on = replace(output, resume=True)
+    second = jo.solve(swing(), jo.Maury(), t=1.0, h=H, until=lambda state: False, output=go_on)
     assert (second.status, second.t[-1]) == ("finished", 1.0)
     assert jo.io.read(tmp_path / "a.vtkhdf").status == "finished"
-    third = jo.solve(swing(), jo.Maury(), t=1.0, h=H, resume=True, **paths)
+    third = jo.solve(swing(), jo.Maury(), t=1.0, h=H, output=go_on)
     assert (third.status, third.message) == ("finished", "reached the end time")
 
 
 def test_steps_that_were_not_solved_are_remembered_by_a_resumed_run(tmp_path):
     column = jo.Motion(q0=[0.5, 1.5, 2.5], force=[-9.81] * 3, within=jo.Line([0.5] * 3, lower=0.0))
     hurried = jo.Maury(solver=jo.GaussSeidel(max_iterations=1))
-    keep = {"h": 0.1, "strict": False, "checkpoint": tmp_path / "c"}
-    assert jo.solve(column, hurried, t=0.3, **keep).status == "not converged"
-    assert jo.solve(column, hurried, t=0.3, resume=True, **keep).status == "not converged"
+    for resume in (False, True):
+        output = jo.io.Output(checkpoint=tmp_path / "c", resume=resume)
+        assert jo.solve(column, hurried, t=0.3, h=0.1, strict=False, output=output).status == "not converged"
 
 
 def test_what_changes_when_a_run_is_resumed_is_recorded_in_its_file(tmp_path):
     path = tmp_path / "a.vtkhdf"
 
     def run(text, t, every, resume):
-        output = jo.io.Output(path, about={"scenario": text})
-        keep = {"output": output, "checkpoint": tmp_path / "c", "resume": resume}
-        return jo.solve(swing(), jo.Maury(), t=t, h=H, every=every, **keep)
+        output = jo.io.Output(path, about={"scenario": text}, checkpoint=tmp_path / "c", resume=resume)
+        return jo.solve(swing(), jo.Maury(), t=t, h=H, every=every, output=output)
 
     run("old", 0.2, 0.1, False)
     assert "changes" not in jo.io.about(path)
@@ -271,9 +281,10 @@ def test_a_resume_with_another_number_of_threads_has_the_same_bits_and_records_i
     pile = jo.models.spheres(np.full(150, 0.5), box=([0, 0], [12, np.inf]))
     scheme = jo.Maury(solver=jo.GaussSeidel(tol=1e-6))
 
-    def solved(t, name, **more):
-        paths = {"output": tmp_path / f"{name}.vtkhdf", "checkpoint": tmp_path / f"{name}.checkpoint"}
-        return jo.solve(pile, scheme, t=t, h=0.02, every=0.2, **paths, **more)
+    def solved(t, name, resume=False):
+        path = tmp_path / f"{name}.vtkhdf"
+        output = jo.io.Output(path, checkpoint=path.with_suffix(".checkpoint"), resume=resume)
+        return jo.solve(pile, scheme, t=t, h=0.02, every=0.2, output=output)
 
     threads(1)
     alone = solved(1.0, "alone")
@@ -288,30 +299,32 @@ def test_a_resume_with_another_number_of_threads_has_the_same_bits_and_records_i
 
 
 def test_saving_that_changes_at_a_resume_goes_on_with_the_new_times(tmp_path):
-    jo.solve(swing(), jo.Maury(), t=0.5, h=H, every=0.01, checkpoint=tmp_path / "c")
-    rest = jo.solve(swing(), jo.Maury(), t=1.0, h=H, every=0.2, checkpoint=tmp_path / "c", resume=True)
+    jo.solve(swing(), jo.Maury(), t=0.5, h=H, every=0.01, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    rest = jo.solve(
+        swing(), jo.Maury(), t=1.0, h=H, every=0.2, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+    )
     np.testing.assert_allclose(rest.t, [0.5, 0.6, 0.8, 1.0], rtol=1e-12)
 
 
 def test_an_output_of_another_kind_is_refused_at_a_resume(tmp_path):
-    path, keep = tmp_path / "a.vtkhdf", {"checkpoint": tmp_path / "c", "h": H}
-    jo.solve(swing(), jo.Maury(), t=0.1, output=path, **keep)
-    for output, words in (
-        (jo.io.Output(path, dtype=np.float64), "dtype = float32, now it is float64"),
-        (jo.io.Output(path, contacts=True), "contacts = False, now it is True"),
+    output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "c")
+    jo.solve(swing(), jo.Maury(), t=0.1, h=H, output=output)
+    for other, words in (
+        (replace(output, dtype=np.float64, resume=True), "dtype = float32, now it is float64"),
+        (replace(output, contacts=True, resume=True), "contacts = False, now it is True"),
     ):
         with pytest.raises(InvalidValue, match=words):
-            jo.solve(swing(), jo.Maury(), t=0.2, output=output, resume=True, **keep)
+            jo.solve(swing(), jo.Maury(), t=0.2, h=H, output=other)
 
 
 def test_a_generator_goes_on_where_the_step_before_the_end_left_it(tmp_path):
     """The last step was cut to end at t: the longer run draws its numbers again."""
 
-    def run(checkpoint, **more):
+    def run(checkpoint, t, resume=False):
         random = np.random.default_rng(5)
         kick = jo.Motion(q0=np.zeros(3), force=lambda t, q: random.normal(size=3))
-        keep = None if checkpoint is None else jo.io.Checkpoint(checkpoint, random=random)
-        return jo.solve(kick, jo.Maury(), h=0.03, checkpoint=keep, **more)
+        keep = None if checkpoint is None else jo.io.Output(checkpoint=checkpoint, random=random, resume=resume)
+        return jo.solve(kick, jo.Maury(), t=t, h=0.03, output=keep)
 
     run(tmp_path / "c", t=0.5)
     rest, whole = run(tmp_path / "c", t=1.0, resume=True), run(None, t=1.0)
@@ -320,18 +333,18 @@ def test_a_generator_goes_on_where_the_step_before_the_end_left_it(tmp_path):
 
 def test_a_checkpoint_of_another_run_is_not_replaced(tmp_path):
     file, text = tmp_path / "c", tmp_path / "notes"
-    jo.solve(swing(), jo.Maury(), t=0.1, h=H, checkpoint=file)
-    jo.solve(swing(), jo.Maury(), t=0.2, h=H, checkpoint=file)  # the same run
+    jo.solve(swing(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
+    jo.solve(swing(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file))  # the same run
     before = file.read_bytes()
     with pytest.raises(FileIsThere, match=r"checkpoint of another run \(h was 0\.01, now it is 0\.02\)"):
-        jo.solve(swing(), jo.Maury(), t=0.1, h=2 * H, checkpoint=file)
+        jo.solve(swing(), jo.Maury(), t=0.1, h=2 * H, output=jo.io.Output(checkpoint=file))
     assert file.read_bytes() == before
     text.write_text("my notes")
     for overwrite in (False, True):
         with pytest.raises(FileIsThere, match="is not replaced"):
-            jo.solve(swing(), jo.Maury(), t=0.1, h=H, checkpoint=jo.io.Checkpoint(text, overwrite=overwrite))
+            jo.solve(swing(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=text, overwrite=overwrite))
     assert text.read_text() == "my notes"
-    jo.solve(swing(), jo.Maury(), t=0.1, h=2 * H, checkpoint=jo.io.Checkpoint(file, overwrite=True))
+    jo.solve(swing(), jo.Maury(), t=0.1, h=2 * H, output=jo.io.Output(checkpoint=file, overwrite=True))
     assert file.read_bytes() != before
 
 
@@ -346,11 +359,11 @@ def test_impacts_of_a_resumed_run_are_those_that_come_after():
 
 
 def test_a_random_force_goes_on_with_the_same_numbers(tmp_path):
-    def run(checkpoint, **more):
+    def run(checkpoint, t, resume=False):
         random = np.random.default_rng(5)
         kick = jo.Motion(q0=np.zeros(3), force=lambda t, q: random.normal(size=3))
-        keep = None if checkpoint is None else jo.io.Checkpoint(checkpoint, random=random)
-        return jo.solve(kick, jo.Maury(), h=H, checkpoint=keep, **more)
+        keep = None if checkpoint is None else jo.io.Output(checkpoint=checkpoint, random=random, resume=resume)
+        return jo.solve(kick, jo.Maury(), t=t, h=H, output=keep)
 
     run(tmp_path / "c", t=0.3)
     rest, whole = run(tmp_path / "c", t=1.0, resume=True), run(None, t=1.0)
@@ -359,44 +372,61 @@ def test_a_random_force_goes_on_with_the_same_numbers(tmp_path):
 
 def test_checkpoints_of_other_runs_are_refused(tmp_path):
     file = tmp_path / "c"
-    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file)
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
     with pytest.raises(InvalidValue, match=r"belongs to another run: h was 0\.01, now it is 0\.02"):
-        jo.solve(pile(), jo.Maury(), t=0.2, h=0.02, checkpoint=file, resume=True)
+        jo.solve(pile(), jo.Maury(), t=0.2, h=0.02, output=jo.io.Output(checkpoint=file, resume=True))
     with pytest.raises(InvalidValue, match="problem was Motion"):
-        jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
+        jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
     with pytest.raises(InvalidValue, match="scheme was Maury"):
-        jo.solve(pile(), jo.Maury(solver=jo.ActiveSet()), t=0.2, h=H, checkpoint=file, resume=True)
+        jo.solve(pile(), jo.Maury(solver=jo.ActiveSet()), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
 
 
 def test_what_cannot_be_resumed_says_so(tmp_path):
     with pytest.raises(InvalidValue, match="resume needs a checkpoint"):
-        jo.solve(pile(), jo.Maury(), t=0.1, h=H, resume=True)
+        jo.io.Output(tmp_path / "run.vtkhdf", resume=True)
     with pytest.raises(NoSuchFile, match="there is no checkpoint"):
-        jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "none", resume=True)
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=tmp_path / "none", resume=True))
     broken = tmp_path / "broken"
     for content in (b"", b"nonsense", b"PK\x03\x04 half a zip"):
         broken.write_bytes(content)
         with pytest.raises(BrokenFile, match="broken is not a checkpoint"):
-            jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=broken, resume=True)
+            jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=broken, resume=True))
     with pytest.raises(InvalidValue, match="seconds"):
-        jo.io.Checkpoint(broken, seconds=-1.0)
+        jo.io.Output(checkpoint=broken, seconds=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "needs the name of a trajectory, of a checkpoint, or both"),
+        ({"path": "run.vtkhdf", "resume": True}, "resume needs a checkpoint"),
+        ({"path": "run.vtkhdf", "random": np.random.default_rng(0)}, "random needs a checkpoint"),
+        ({"checkpoint": "c", "contacts": True}, "contacts, .* belong to a trajectory"),
+        ({"checkpoint": "c", "dtype": np.float32}, "belong to a trajectory"),
+        ({"checkpoint": "c", "units": jo.io.SI}, "belong to a trajectory"),
+        ({"path": "c", "checkpoint": "./c"}, "output and checkpoint are both c: choose two names"),
+    ],
+)
+def test_options_without_their_file_are_refused(options, words):
+    with pytest.raises(InvalidValue, match=words):
+        jo.io.Output(**options)
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path):
     file = tmp_path / "c"
-    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file)
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
     before = file.read_bytes()
     tmp_path.chmod(0o500)
     try:
         if os.access(tmp_path, os.W_OK):
             pytest.skip("this user may write everywhere")
         with pytest.raises(WriteFailed, match=r"the checkpoint .* cannot be written"):
-            jo.solve(pile(), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
+            jo.solve(pile(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
     finally:
         tmp_path.chmod(0o700)
     assert file.read_bytes() == before
     with pytest.raises(WriteFailed, match=r"the checkpoint .* cannot be written: No such file"):
-        jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "no" / "folder")
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=tmp_path / "no" / "folder"))
     assert os.listdir(tmp_path) == ["c"]
 
 
@@ -411,19 +441,18 @@ def test_an_output_that_is_there_is_not_replaced(tmp_path):
 def test_a_trajectory_of_another_run_is_not_cut_by_a_resume(tmp_path):
     """A checkpoint counts frames: those of another file must not be dropped for it."""
     file, mine, other = tmp_path / "c", tmp_path / "mine.vtkhdf", tmp_path / "other.vtkhdf"
-    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file, output=mine)
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(mine, checkpoint=file))
     jo.solve(pile(), jo.Maury(), t=0.4, h=H / 2, output=other)
     short = tmp_path / "short.vtkhdf"
     jo.solve(pile(), jo.Maury(), t=0.02, h=H, output=short)
-    again = {"t": 0.2, "h": H, "checkpoint": file, "resume": True}
     for path, words in ((other, "belongs to another run: its step 10 ends at"), (short, "fewer than the checkpoint")):
         before = path.read_bytes()
         with pytest.raises(InvalidValue, match=words):
-            jo.solve(pile(), jo.Maury(), **again, output=path)
+            jo.solve(pile(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(path, checkpoint=file, resume=True))
         assert path.read_bytes() == before
-    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file)
-    with pytest.raises(InvalidValue, match="run without output"):
-        jo.solve(pile(), jo.Maury(), **again, output=mine)
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
+    with pytest.raises(InvalidValue, match=r"run without a trajectory: it cannot be continued with .*mine\.vtkhdf"):
+        jo.solve(pile(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(mine, checkpoint=file, resume=True))
     assert len(jo.io.read(mine).t) == 11
 
 
@@ -435,7 +464,7 @@ def test_a_memory_that_cannot_be_kept_is_refused(tmp_path):
     for note in ("words", type("Note", (), {"_asdict": lambda self: {"a": object()}})()):
         Forgetful.note = note
         with pytest.raises(InvalidValue, match=r"cannot store the memory of this scheme.*`remembers`"):
-            jo.solve(pile(), Forgetful(), t=0.05, h=H, checkpoint=tmp_path / "c")
+            jo.solve(pile(), Forgetful(), t=0.05, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
 
 
 def test_an_error_in_the_middle_keeps_what_was_computed(tmp_path):
@@ -512,10 +541,11 @@ def test_threads_and_other_handlers_are_left_alone():
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, capfd):
     path = tmp_path / "run.vtkhdf"
     jo.solve(pile(), jo.Maury(), t=10 * H, h=H)  # what it compiles is kept before the disk is full
-    with full_disk(8_000_000), pytest.raises(WriteFailed, match="frames are safe"):
+    with full_disk(8_000_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
         jo.solve(pile(), jo.Maury(), t=200.0, h=H, output=path)
     assert capfd.readouterr() == ("", "")  # HDF5 says nothing either
     sol = jo.io.read(path)
+    assert failed.value.solution.t.tolist() == sol.t.tolist()
     assert len(sol.t) > 10
     assert np.isfinite(sol.q[:]).all()
 
@@ -523,16 +553,16 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, cap
 def test_a_run_that_has_ended_is_not_gone_on_with(tmp_path):
     """`until` was true: to resume it changes nothing; to ask for more does."""
     ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=jo.HalfSpace([0, 1]))
-    paths = {"output": tmp_path / "a.vtkhdf", "checkpoint": tmp_path / "a.checkpoint"}
+    output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "a.checkpoint")
 
     def fallen(height):
         return lambda state: state.q[1] < height
 
-    first = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.5), **paths)
+    first = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.5), output=output)
     assert first.status == "stopped"
     for _ in range(2):
-        again = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.5), resume=True, **paths)
+        again = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.5), output=replace(output, resume=True))
         assert (again.status, again.t[-1], len(again.t)) == ("stopped", first.t[-1], len(first.t))
-    further = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.2), resume=True, **paths)
+    further = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.2), output=replace(output, resume=True))
     assert further.status == "stopped"
     assert further.t[-1] > first.t[-1]

@@ -341,8 +341,10 @@ def test_a_stiff_force_goes_through_pickles_and_checkpoints(tmp_path):
     import pickle
 
     problem = jo.Motion(q0=[1.0, 2.0], force=jo.StiffForce(linear, stiffness=np.diag([1e6, 2e6])), within=None)
-    jo.solve(problem, jo.Maury(), t=0.1, h=0.01, checkpoint=tmp_path / "run.h5")
-    longer = jo.solve(problem, jo.Maury(), t=0.2, h=0.01, checkpoint=tmp_path / "run.h5", resume=True)
+    jo.solve(problem, jo.Maury(), t=0.1, h=0.01, output=jo.io.Output(checkpoint=tmp_path / "run.h5"))
+    longer = jo.solve(
+        problem, jo.Maury(), t=0.2, h=0.01, output=jo.io.Output(checkpoint=tmp_path / "run.h5", resume=True)
+    )
     again = jo.solve(pickle.loads(pickle.dumps(problem)), jo.Maury(), t=0.2, h=0.01)
     assert np.array_equal(longer.q[-1], again.q[-1])
 

@@ -345,9 +345,9 @@ def test_the_unit_of_a_reaction_is_that_of_the_mass_times_a_velocity(tmp_path):
 
 
 def test_a_run_with_another_mass_is_another_run(tmp_path):
-    jo.solve(jam(2.0), jo.Venel(), t=0.1, h=0.05, checkpoint=tmp_path / "c")
+    jo.solve(jam(2.0), jo.Venel(), t=0.1, h=0.05, output=jo.io.Output(checkpoint=tmp_path / "c"))
     for other in (None, 3.0):
         with pytest.raises(jo.InvalidValue, match=r"belongs to another run: .*mass"):
-            jo.solve(jam(other), jo.Venel(), t=0.2, h=0.05, checkpoint=tmp_path / "c", resume=True)
-    rest = jo.solve(jam(2.0), jo.Venel(), t=0.2, h=0.05, checkpoint=tmp_path / "c", resume=True)
+            jo.solve(jam(other), jo.Venel(), t=0.2, h=0.05, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
+    rest = jo.solve(jam(2.0), jo.Venel(), t=0.2, h=0.05, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     np.testing.assert_array_equal(rest.q[-1], jo.solve(jam(2.0), jo.Venel(), t=0.2, h=0.05).q[-1])

@@ -129,7 +129,7 @@ def test_bodies_do_not_leave_unless_it_is_true_or_false(leaves):
         jo.solve(jo.Motion(q0=[[0.0, 0.0], [5.0, 5.0]]), jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: leaves))
 
 
-@pytest.mark.parametrize("said", [np.nan, 0.3, 1, np.array([True, False]), []])
+@pytest.mark.parametrize("said", [np.nan, 0.3, 1, "no", "", np.array([True, False]), []])
 def test_a_condition_that_is_neither_true_nor_false_does_not_end_a_run(said):
     """NaN and a distance would both count as True, and the run would end after its first step."""
     with pytest.raises(jo.InvalidValue, match=r"until.* must return True, False or 'blocked'"):

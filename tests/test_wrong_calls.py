@@ -235,8 +235,6 @@ def calls(path):
             "device": "cpu",
             "strict": True,
             "output": None,
-            "checkpoint": None,
-            "resume": False,
             "progress": None,
             "accuracy": None,
         },
@@ -418,8 +416,6 @@ def calls(path):
             "every": 1,
             "until": None,
             "output": None,
-            "checkpoint": None,
-            "resume": False,
             "progress": None,
         },
         "StickyBlocks": {
@@ -452,7 +448,6 @@ def calls(path):
     io = {
         "are_images": {"path": path / "moved.vtkhdf"},
         "read_images": {"path": path / "moved.vtkhdf"},
-        "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None, "overwrite": False},
         "Output": {
             "path": path / "o.vtkhdf",
             "contacts": False,
@@ -461,6 +456,10 @@ def calls(path):
             "overwrite": False,
             "units": None,
             "groups": None,
+            "checkpoint": path / "a.checkpoint",
+            "resume": False,
+            "seconds": 60.0,
+            "random": None,
         },
         "Writer": {
             "path": path / "w.vtkhdf",

@@ -26,7 +26,8 @@ from jostle.laws import Restitution, impact
 from jostle.problems import Motion, StiffForce, Sweeping
 from jostle.result.solution import Solution
 from jostle.run.exchange import Outlet, Source
-from jostle.run.solve import Progress, solve
+from jostle.run.loop import Progress
+from jostle.run.solve import solve
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey

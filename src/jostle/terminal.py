@@ -22,7 +22,7 @@ from rich.progress import (
 from jostle.ensembles.sweeps import StudyProgress
 from jostle.kernels.compiling import PATIENCE, Compiling, listening
 from jostle.result.status import fraction_in_words
-from jostle.run import solve as evolution
+from jostle.run import loop
 from jostle.schemes.state import State
 from jostle.viz.movie import Drawn
 
@@ -74,7 +74,7 @@ class Watch:
     status: str = "running"
     t: float = 0.0
 
-    def __call__(self, progress: evolution.Progress[State]) -> None:
+    def __call__(self, progress: loop.Progress[State]) -> None:
         P = progress.state.projection
         assert P is not None
         self.overlap = max(self.overlap, P.residual.primal, progress.state.overshoot)
@@ -108,15 +108,13 @@ class ProgressBar(Watch):
         self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
-    def __call__(
-        self, progress: evolution.Progress[State] | evolution.Progress[DensityState] | Drawn | StudyProgress
-    ) -> None:
+    def __call__(self, progress: loop.Progress[State] | loop.Progress[DensityState] | Drawn | StudyProgress) -> None:
         if isinstance(progress, StudyProgress):
             self._show_study(progress)
             return
-        state = progress.state if isinstance(progress, evolution.Progress) else None
+        state = progress.state if isinstance(progress, loop.Progress) else None
         if isinstance(state, State):
-            super().__call__(cast("evolution.Progress[State]", progress))
+            super().__call__(cast("loop.Progress[State]", progress))
         else:
             self.steps, self.t = progress.step, progress.t
         now = time.monotonic()

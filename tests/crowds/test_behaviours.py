@@ -268,10 +268,10 @@ def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
         journey = Journey(jo.crowds.walk(PLAN, radius=R, stops={"desk": (5, 2)}), ["desk", "east"], people=1, reach=0.5)
         return crowd(1, radius=R, room=PLAN, q0=[[2.0, 2.0]], wish=Calls(Inhibition(journey, R)))
 
-    kept = {"checkpoint": tmp_path / "c", "h": 0.05}
-    jo.solve(people(), jo.Venel(), t=1.0, **kept)
+    jo.solve(people(), jo.Venel(), t=1.0, h=0.05, output=jo.io.Output(checkpoint=tmp_path / "c"))
     resumed = people()
-    after = jo.solve(resumed, jo.Venel(), t=4.0, resume=True, **kept)
+    go_on = jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+    after = jo.solve(resumed, jo.Venel(), t=4.0, h=0.05, output=go_on)
     whole = people()
     np.testing.assert_array_equal(after.q[-1], jo.solve(whole, jo.Venel(), t=4.0, h=0.05).q[-1])
     assert resumed.wish.memory._asdict().keys() == {"calls", "stage", "there", "since", "ticket"}

@@ -155,16 +155,18 @@ def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
         people = crowd(groups, room=PLAN, seed=4, gates=gates)
         return jo.solve(people, jo.Venel(), t=end, h=H, change=people.changes(), **more)
 
-    go(t, checkpoint=tmp_path / "c")
-    np.testing.assert_array_equal(go(12.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(12.0).q[-1])
+    go(t, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    np.testing.assert_array_equal(
+        go(12.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)).q[-1], go(12.0).q[-1]
+    )
 
 
 def test_the_same_people_may_be_resumed_and_run_again(tmp_path):
     """What gates and walks have found during a run is no part of what identifies it."""
     people = gated(Gate("east", open=[(3.0, 99.0)]))
     said = {"h": H, "change": people.changes()}
-    jo.solve(people, jo.Venel(), t=4.0, checkpoint=tmp_path / "c", **said)
-    resumed = jo.solve(people, jo.Venel(), t=6.0, checkpoint=tmp_path / "c", resume=True, **said)
+    jo.solve(people, jo.Venel(), t=4.0, output=jo.io.Output(checkpoint=tmp_path / "c"), **said)
+    resumed = jo.solve(people, jo.Venel(), t=6.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True), **said)
     np.testing.assert_array_equal(jo.solve(people, jo.Venel(), t=6.0, **said).q[-1], resumed.q[-1])
 
 

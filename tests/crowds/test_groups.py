@@ -69,12 +69,21 @@ def test_groups_can_be_inhibited_and_resumed(tmp_path):
         return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
 
     whole = go(4.0)
-    go(2.0, checkpoint=tmp_path / "c")
-    np.testing.assert_array_equal(go(4.0, checkpoint=tmp_path / "c", resume=True).q[-1], whole.q[-1])
+    go(2.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    np.testing.assert_array_equal(
+        go(4.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)).q[-1], whole.q[-1]
+    )
     people = crowd(groups(), room=PLAN, seed=3, behaviour=Inhibition)
     object.__setattr__(people, "groups", ("visitors", "guards", "cleaners"))
     with pytest.raises(jo.InvalidValue, match="belongs to another run"):
-        jo.solve(people, jo.Venel(), t=4.0, h=0.05, change=people.changes(), checkpoint=tmp_path / "c", resume=True)
+        jo.solve(
+            people,
+            jo.Venel(),
+            t=4.0,
+            h=0.05,
+            change=people.changes(),
+            output=jo.io.Output(checkpoint=tmp_path / "c", resume=True),
+        )
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,8 @@ def test_a_crowd_that_waits_for_a_lift_is_not_blocked():
 
 def test_a_lift_that_is_away_is_resumed_to_the_bit(tmp_path):
     whole = gone(t=20.0, until=None)
-    gone(t=17.0, until=None, checkpoint=tmp_path / "c")
-    resumed = gone(t=20.0, until=None, checkpoint=tmp_path / "c", resume=True)
+    gone(t=17.0, until=None, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    resumed = gone(t=20.0, until=None, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     np.testing.assert_array_equal(resumed.q[-1], whole.q[-1])
 
 

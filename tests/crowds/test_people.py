@@ -65,8 +65,8 @@ def test_the_resumed_evacuation_is_the_one_that_was_never_interrupted(T, tmp_pat
         return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
 
     whole = go(6.0)
-    go(3.0, checkpoint=tmp_path / "run.checkpoint")
-    again = go(6.0, checkpoint=tmp_path / "run.checkpoint", resume=True)
+    go(3.0, output=jo.io.Output(checkpoint=tmp_path / "run.checkpoint"))
+    again = go(6.0, output=jo.io.Output(checkpoint=tmp_path / "run.checkpoint", resume=True))
     np.testing.assert_array_equal(again.q[-1], whole.q[-1])
 
 

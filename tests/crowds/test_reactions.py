@@ -140,8 +140,10 @@ def test_people_who_react_late_can_be_resumed(tmp_path):
     def go(t, **more):
         return jo.solve(people(5), jo.Venel(), t=t, h=0.05, **more)
 
-    go(3.0, checkpoint=tmp_path / "c")
-    np.testing.assert_array_equal(go(6.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(6.0).q[-1])
+    go(3.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    np.testing.assert_array_equal(
+        go(6.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)).q[-1], go(6.0).q[-1]
+    )
 
 
 @pytest.mark.parametrize(

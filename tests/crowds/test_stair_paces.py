@@ -141,8 +141,10 @@ def test_stairs_are_resumed_to_the_bit(tmp_path, said):
         people = crowd(Group("all", 5, radius=R, speed=1.3, start=UPPER), room=plan, seed=3)
         return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
 
-    go(5.0, checkpoint=tmp_path / "c")
-    np.testing.assert_array_equal(go(10.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(10.0).q[-1])
+    go(5.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    np.testing.assert_array_equal(
+        go(10.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)).q[-1], go(10.0).q[-1]
+    )
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ def test_a_journey_with_stops_is_resumed_to_the_bit(tmp_path, kind):
 
     expected = go(7.0).q[-1]
     for t in (2.5, 3.5):
-        go(t, checkpoint=tmp_path / f"c{t}")
-        resumed = go(7.0, checkpoint=tmp_path / f"c{t}", resume=True)
+        go(t, output=jo.io.Output(checkpoint=tmp_path / f"c{t}"))
+        resumed = go(7.0, output=jo.io.Output(checkpoint=tmp_path / f"c{t}", resume=True))
         np.testing.assert_array_equal(resumed.q[-1], expected)
 
 

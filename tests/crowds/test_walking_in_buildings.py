@@ -156,8 +156,10 @@ def test_two_runs_have_the_same_bits_and_a_resumed_run_has_them_too(tmp_path):
     people = counterflow()
     whole, again = (jo.solve(people, jo.Venel(), t=3.0, h=0.05) for _ in range(2))
     np.testing.assert_array_equal(whole.q, again.q)
-    jo.solve(counterflow(), jo.Venel(), t=1.85, h=0.05, checkpoint=tmp_path / "c")
-    resumed = jo.solve(counterflow(), jo.Venel(), t=3.0, h=0.05, checkpoint=tmp_path / "c", resume=True)
+    jo.solve(counterflow(), jo.Venel(), t=1.85, h=0.05, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    resumed = jo.solve(
+        counterflow(), jo.Venel(), t=3.0, h=0.05, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+    )
     np.testing.assert_array_equal(resumed.q[-1], whole.q[-1])
 
 
@@ -171,8 +173,10 @@ def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
         return jo.solve(crowd(4, radius=R, room=CORRIDOR, q0=q0, wish=wish), jo.Venel(), t=t, h=0.05, **more)
 
     whole = go(4.0)
-    go(2.3, checkpoint=tmp_path / "c")
-    np.testing.assert_array_equal(go(4.0, checkpoint=tmp_path / "c", resume=True).q[-1], whole.q[-1])
+    go(2.3, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    np.testing.assert_array_equal(
+        go(4.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)).q[-1], whole.q[-1]
+    )
 
 
 def test_steps_that_are_too_long_are_warned_of():

@@ -29,12 +29,13 @@ def blocks():
     return Flow(grid=grid, density=0.8 * (left | right), velocity=grid.velocity(left - right, 0))
 
 
-def run(folder: Path, t: float, every: int = EVERY, **how):
-    return jo.macro.solve(blocks(), Splitting(), t=t, h=STEP, every=every, output=folder / "run.vtkhdf", **how)
+def run(folder: Path, t: float, every: int = EVERY, progress=None, **files):
+    output = jo.io.Output(folder / "run.vtkhdf", **files)
+    return jo.macro.solve(blocks(), Splitting(), t=t, h=STEP, every=every, output=output, progress=progress)
 
 
-def checkpoint(folder: Path):
-    return jo.io.Checkpoint(folder / "run.checkpoint", seconds=0.05)
+def kept(folder: Path, resume: bool = False):
+    return {"checkpoint": folder / "run.checkpoint", "seconds": 0.05, "resume": resume}
 
 
 def contents(place):
@@ -47,8 +48,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_density_files import checkpoint, run
-run(Path(sys.argv[2]), 1e6, checkpoint=checkpoint(Path(sys.argv[2])), resume=len(sys.argv) > 3)
+from test_density_files import kept, run
+run(Path(sys.argv[2]), 1e6, **kept(Path(sys.argv[2]), resume=len(sys.argv) > 3))
 """
 
 
@@ -101,7 +102,7 @@ def test_a_killed_run_keeps_its_frames_can_be_repaired_and_is_resumed_with_the_s
     assert by_vtk.times(by_vtk.reader(tmp_path / "repaired.vtkhdf")) == pytest.approx(whole["t"])
 
     end = t + 50 * STEP
-    run(tmp_path, end, checkpoint=checkpoint(tmp_path), resume=True)
+    run(tmp_path, end, **kept(tmp_path, resume=True))
     shutil.rmtree(tmp_path / "whole")
     (tmp_path / "whole").mkdir()
     run(tmp_path / "whole", end)
@@ -121,6 +122,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
 try:
     run(Path(sys.argv[2]), 1e6, every=1)
 except WriteFailed as error:
+    assert len(error.solution.t) == error.frames, error.solution
     print(error.frames, error)
 """
 
@@ -136,6 +138,12 @@ def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path):
     images = jo.io.read_images(tmp_path / "run.vtkhdf")
     assert (len(images.t), images.status) == (int(frames), "failed")
     assert np.asarray(images.fields["density"]).shape == (len(images.t), 16, 4)
+
+
+def test_densities_are_stored_in_double_precision_only(tmp_path):
+    with pytest.raises(jo.InvalidValue, match="double precision: remove dtype=float32"):
+        run(tmp_path, STEP, dtype=np.float32)
+    run(tmp_path, STEP, dtype=np.float64)
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_first_step(tmp_path, monkeypatch):
@@ -157,7 +165,7 @@ def copied(tmp_path):
         if progress.step == 30:
             shutil.copy(tmp_path / "run.vtkhdf", tmp_path / "killed.vtkhdf")
 
-    run(tmp_path, 0.4, progress=look, checkpoint=jo.io.Checkpoint(tmp_path / "killed.checkpoint", seconds=0.0))
+    run(tmp_path, 0.4, progress=look, checkpoint=tmp_path / "killed.checkpoint", seconds=0.0)
     return tmp_path / "killed.vtkhdf"
 
 
@@ -206,10 +214,10 @@ def test_ctrl_c_comes_after_the_step_and_the_run_goes_on_with_the_same_bits(tmp_
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(jo.errors.Interrupted, match=r"after step 20, t = 0\.2; .*run\.checkpoint") as caught:
-        run(tmp_path, 0.4, progress=press, checkpoint=checkpoint(tmp_path))
+        run(tmp_path, 0.4, progress=press, **kept(tmp_path))
     assert caught.value.solution.status == "interrupted"
     assert caught.value.solution.t[-1] == pytest.approx(0.2)
-    run(tmp_path, 0.4, checkpoint=checkpoint(tmp_path), resume=True)
+    run(tmp_path, 0.4, **kept(tmp_path, resume=True))
     (tmp_path / "whole").mkdir()
     run(tmp_path / "whole", 0.4)
     resumed, whole = contents(tmp_path / "run.vtkhdf"), contents(tmp_path / "whole" / "run.vtkhdf")

@@ -239,8 +239,8 @@ def resting():
     return jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -10.0], within=within)
 
 
-def solved(path, scheme, **more):
-    return jo.solve(resting(), scheme, h=0.01, checkpoint=path, **more)
+def solved(path, scheme, t, resume=False):
+    return jo.solve(resting(), scheme, t=t, h=0.01, output=jo.io.Output(checkpoint=path, resume=resume))
 
 
 def stored(path, arrays, how=np.savez):
@@ -269,10 +269,10 @@ def test_a_state_inside_a_wall_or_another_body_is_refused(kept):
 
 def test_an_overlap_that_the_scheme_made_is_accepted(tmp_path):
     ball = jo.Motion(q0=[[0.0, 1.004]], v0=[0.0, -3.0], within=jo.HalfSpace([0, 1], radii=1.0), law=jo.Restitution(0.5))
-    call = {"h": 0.01, "checkpoint": tmp_path / "run.checkpoint"}
-    half = jo.solve(ball, jo.MoreauJean(), t=0.01, **call)
+    file = tmp_path / "run.checkpoint"
+    half = jo.solve(ball, jo.MoreauJean(), t=0.01, h=0.01, output=jo.io.Output(checkpoint=file))
     assert half.gaps()[-1] < -1e-3
-    rest = jo.solve(ball, jo.MoreauJean(), t=0.05, **call, resume=True)
+    rest = jo.solve(ball, jo.MoreauJean(), t=0.05, h=0.01, output=jo.io.Output(checkpoint=file, resume=True))
     whole = jo.solve(ball, jo.MoreauJean(), t=0.05, h=0.01)
     np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
 
@@ -312,12 +312,12 @@ def test_a_checkpoint_from_which_all_that_is_optional_was_taken_is_not_one_witho
         (ball, jo.Paoli(), ("memory.",), r"memory\.before"),
     ):
         path = tmp_path / type(scheme).__name__
-        jo.solve(problem, scheme, t=0.1, h=0.01, checkpoint=path)
+        jo.solve(problem, scheme, t=0.1, h=0.01, output=jo.io.Output(checkpoint=path))
         with np.load(path) as file:
             arrays = {name: value for name, value in file.items() if not name.startswith(start)}
         stored(path, arrays)
         with pytest.raises(BrokenFile, match=f"the checkpoint has no '{words}'"):
-            jo.solve(problem, scheme, t=0.2, h=0.01, checkpoint=path, resume=True)
+            jo.solve(problem, scheme, t=0.2, h=0.01, output=jo.io.Output(checkpoint=path, resume=True))
 
 
 @pytest.mark.parametrize("part", ["titles", "fixed", "free"])

@@ -16,20 +16,20 @@ def density(value, cells=8):
     return jo.macro.Flow(grid=grid, density=value, velocity=grid.velocity(0.1, 0.0))
 
 
-def of_a_density(value, path, t, **more):
-    return jo.macro.solve(density(value), jo.macro.Splitting(), t=t, h=0.1, output=path, **more)
+def of_a_density(value, path, t, **files):
+    return jo.macro.solve(density(value), jo.macro.Splitting(), t=t, h=0.1, output=jo.io.Output(path, **files))
 
 
-def of_a_ball(height, path, t, **more):
+def of_a_ball(height, path, t, **files):
     ball = jo.Motion(q0=[0.0, height], force=[0.0, -1.0], within=jo.HalfSpace([0, 1]))
-    return jo.solve(ball, jo.Maury(), t=t, h=0.1, output=path, **more)
+    return jo.solve(ball, jo.Maury(), t=t, h=0.1, output=jo.io.Output(path, **files))
 
 
 @pytest.mark.parametrize("run", [of_a_density, of_a_ball])
 def test_a_run_is_not_continued_in_the_file_of_another_one(run, tmp_path):
     path, checkpoint = tmp_path / "run.vtkhdf", tmp_path / "run.checkpoint"
     run(0.5, path, 1.0, checkpoint=checkpoint)
-    run(0.8, jo.io.Output(path, overwrite=True), 1.0)
+    run(0.8, path, 1.0, overwrite=True)
     with pytest.raises(jo.InvalidValue, match="belongs to another run: its frame 10 is not that of the checkpoint"):
         run(0.5, path, 2.0, checkpoint=checkpoint, resume=True)
 
@@ -67,7 +67,7 @@ except BrokenFile as error:
 def test_a_wrong_bit_in_the_notes_about_a_run_is_found(run, tmp_path):
     """HDF5 read for ever where such texts were kept in its heap."""
     path = tmp_path / "run.vtkhdf"
-    run(0.5, jo.io.Output(path, about={"who": "a text that is long enough to be found"}), 0.3)
+    run(0.5, path, 0.3, about={"who": "a text that is long enough to be found"})
     with h5py.File(path) as file:
         assert not [name for name, value in file["jostle"].attrs.items() if isinstance(value, str)]
         assert json.loads(file[ABOUT][:].tobytes())["who"].startswith("a text")
@@ -83,8 +83,8 @@ def test_a_wrong_bit_in_the_notes_about_a_run_is_found(run, tmp_path):
 def test_a_refused_resume_keeps_no_lock(run, tmp_path):
     path, checkpoint = tmp_path / "run.vtkhdf", tmp_path / "run.checkpoint"
     run(0.5, path, 0.5, checkpoint=checkpoint)
-    run(0.8, jo.io.Output(path, overwrite=True), 0.5)
+    run(0.8, path, 0.5, overwrite=True)
     with pytest.raises(jo.InvalidValue) as refused:
         run(0.5, path, 1.0, checkpoint=checkpoint, resume=True)
-    run(0.5, jo.io.Output(path, overwrite=True), 0.5)  # while the error, and what its frames refer to, is alive
+    run(0.5, path, 0.5, overwrite=True)  # while the error, and what its frames refer to, is alive
     assert refused.value is not None

@@ -136,18 +136,26 @@ def test_a_resume_with_other_physics_is_refused_with_both_values(name, tmp_path)
     scheme = jo.Paoli() if name in ("law", "mass function") else jo.Maury()
     if name == "mass function":
         first, second = (jo.Motion(q0=[0.0], mass=lambda q, m=m: [[m]]) for m in (1.0, 2.0))
-    jo.solve(first, scheme, t=0.05, h=H, checkpoint=tmp_path / "c")
+    jo.solve(first, scheme, t=0.05, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
     with pytest.raises(InvalidValue, match=r"belongs to another run: .* was .*now.*; resume with the original"):
-        jo.solve(second, scheme if name != "law" else jo.Paoli(), t=0.1, h=H, checkpoint=tmp_path / "c", resume=True)
+        jo.solve(
+            second,
+            scheme if name != "law" else jo.Paoli(),
+            t=0.1,
+            h=H,
+            output=jo.io.Output(checkpoint=tmp_path / "c", resume=True),
+        )
 
 
 def test_a_resume_with_other_sources_is_refused(tmp_path):
     within = jo.Balls([0.3, 0.3])
     rain = jo.Motion(q0=np.zeros((2, 2)), within=within, present=[False, False])
     sources = [jo.Source(([0, 0], [9, 9]), rate=1.0, within=within, seed=seed) for seed in (0, 1)]
-    jo.solve(rain, jo.Maury(), t=0.05, h=H, change=sources[0], checkpoint=tmp_path / "c")
+    jo.solve(rain, jo.Maury(), t=0.05, h=H, change=sources[0], output=jo.io.Output(checkpoint=tmp_path / "c"))
     with pytest.raises(InvalidValue, match=r"change was .*\[0\]\.seed was 0, now 1"):
-        jo.solve(rain, jo.Maury(), t=0.1, h=H, change=sources[1], checkpoint=tmp_path / "c", resume=True)
+        jo.solve(
+            rain, jo.Maury(), t=0.1, h=H, change=sources[1], output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+        )
 
 
 def with_attribute(g):
@@ -202,12 +210,12 @@ def test_a_resume_with_a_force_that_returns_other_values_is_refused_whatever_it_
     def ball(g):
         return jo.Motion(q0=[50.0], force=make(g), within=jo.HalfSpace([1.0]))
 
-    jo.solve(ball(9.81), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "c")
+    jo.solve(ball(9.81), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
     with pytest.raises(
         InvalidValue, match=r"a function returns other values: force at .* was .*9\.81\d*\], now .*5\.0"
     ):
-        jo.solve(ball(5.0), jo.Maury(), t=0.2, h=H, checkpoint=tmp_path / "c", resume=True)
-    rest = jo.solve(ball(9.81), jo.Maury(), t=0.2, h=H, checkpoint=tmp_path / "c", resume=True)
+        jo.solve(ball(5.0), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
+    rest = jo.solve(ball(9.81), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     assert rest.q[-1].tobytes() == jo.solve(ball(9.81), jo.Maury(), t=0.2, h=H).q[-1].tobytes()
 
 
@@ -223,8 +231,11 @@ class Counting:
 
 def test_a_force_that_counts_its_calls_stays_the_same(tmp_path):
     spring = jo.Motion(q0=[1.0], force=Counting(), within=jo.HalfSpace([1.0]))
-    jo.solve(spring, jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "c")
-    assert jo.solve(spring, jo.Maury(), t=0.2, h=H, checkpoint=tmp_path / "c", resume=True).t[-1] == 0.2
+    jo.solve(spring, jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    assert (
+        jo.solve(spring, jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)).t[-1]
+        == 0.2
+    )
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.9])
@@ -248,13 +259,15 @@ def test_laws_and_sets_of_users_are_compared_by_their_values(factor, tmp_path):
     def ball(law, floor):
         return jo.Motion(q0=[0.5], v0=[-2.0], law=Law(0.8 * law), within=Floor(0.1 * floor))
 
-    jo.solve(ball(1.0, 1.0), jo.MoreauJean(), t=0.1, h=H, checkpoint=tmp_path / "c")
+    jo.solve(ball(1.0, 1.0), jo.MoreauJean(), t=0.1, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
     for name, other in (("law", ball(factor, 1.0)), ("set 0, Floor,", ball(1.0, factor))):
         if factor != 1.0:
             with pytest.raises(InvalidValue, match=f"returns other values: {name} at"):
-                jo.solve(other, jo.MoreauJean(), t=0.2, h=H, checkpoint=tmp_path / "c", resume=True)
+                jo.solve(
+                    other, jo.MoreauJean(), t=0.2, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+                )
         else:
-            jo.solve(other, jo.MoreauJean(), t=0.2, h=H, checkpoint=tmp_path / "c", resume=True)
+            jo.solve(other, jo.MoreauJean(), t=0.2, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
 
 
 def test_values_of_functions_agree_up_to_round_off_and_not_more():
@@ -273,10 +286,10 @@ def test_comparing_runs_leaves_the_random_generator_as_it_was(tmp_path):
     def noisy(generator, size=1.0):
         return jo.Motion(q0=[0.0], force=lambda t, q: size * generator.normal(size=1))
 
-    def go(t, size=1.0, **more):
+    def go(t, size=1.0, resume=False):
         generator = np.random.default_rng(5)
-        kept = jo.io.Checkpoint(tmp_path / "c", random=generator, seconds=0.0)
-        return jo.solve(noisy(generator, size), jo.Maury(), t=t, h=H, checkpoint=kept, **more)
+        kept = jo.io.Output(checkpoint=tmp_path / "c", random=generator, seconds=0.0, resume=resume)
+        return jo.solve(noisy(generator, size), jo.Maury(), t=t, h=H, output=kept)
 
     go(0.1)
     with pytest.raises(InvalidValue, match="force at the start"):
@@ -296,13 +309,13 @@ def test_laws_and_slopes_that_are_functions_are_compared_where_nothing_touches(t
 
     for number, (make, other) in enumerate(((falling, 0.1), (sprung, 2e4))):
         file = tmp_path / f"{number}.checkpoint"
-        jo.solve(make(0.9), jo.MoreauJean(), t=0.1, h=0.01, checkpoint=file)
+        jo.solve(make(0.9), jo.MoreauJean(), t=0.1, h=0.01, output=jo.io.Output(checkpoint=file))
         with pytest.raises(jo.InvalidValue, match="belongs to another run: a function returns other values"):
-            jo.solve(make(other), jo.MoreauJean(), t=0.2, h=0.01, checkpoint=file, resume=True)
+            jo.solve(make(other), jo.MoreauJean(), t=0.2, h=0.01, output=jo.io.Output(checkpoint=file, resume=True))
 
 
 def test_a_function_that_depends_on_how_often_it_is_called_is_a_warning(tmp_path):
     calls = []
     counting = jo.Motion(q0=[1.0], force=lambda t, q: calls.append(t) or [float(len(calls))])
     with pytest.warns(jo.errors.NotReproducible, match="force returned .* when it was called again"):
-        jo.solve(counting, jo.Maury(), t=0.1, h=0.01, checkpoint=tmp_path / "run.checkpoint")
+        jo.solve(counting, jo.Maury(), t=0.1, h=0.01, output=jo.io.Output(checkpoint=tmp_path / "run.checkpoint"))

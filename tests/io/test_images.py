@@ -97,13 +97,13 @@ def test_files_are_replaced_only_when_asked_and_never_those_of_others(run, room,
 
 def test_a_run_that_is_killed_leaves_a_file_that_says_so(room, tmp_path):
     seen, place = [], tmp_path / "room.vtkhdf"
-    keep = jo.io.Checkpoint(tmp_path / "room.checkpoint", seconds=0.0)
+    output = jo.io.Output(place, checkpoint=tmp_path / "room.checkpoint", seconds=0.0)
 
     def look(state):
         found = jo.io.read_images(place)
         seen.append((len(found.t), found.status))
 
-    jo.macro.solve(room, Splitting(), t=0.3, h=0.1, progress=look, output=place, checkpoint=keep)
+    jo.macro.solve(room, Splitting(), t=0.3, h=0.1, progress=look, output=output)
     assert seen == [(2, "running"), (3, "running"), (4, "running")]
     assert jo.io.read_images(place).status == "finished"
 

@@ -33,9 +33,9 @@ def test_a_plan_in_map_coordinates_is_stored_as_exactly_as_one_at_the_origin(tmp
 
 def test_a_run_in_map_coordinates_is_resumed_in_its_own_precision(tmp_path):
     _, people = walkers(MAP)
-    files = {"output": tmp_path / "run.vtkhdf", "checkpoint": tmp_path / "c"}
     for t, resume in ((1.0, False), (2.0, True)):
-        sol = jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), resume=resume, **files)
+        output = jo.io.Output(tmp_path / "run.vtkhdf", checkpoint=tmp_path / "c", resume=resume)
+        sol = jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), output=output)
     assert sol.q.source.dtype == np.float64
 
 

@@ -59,9 +59,9 @@ def test_vtk_reads_one_line_for_each_rod(stored):
 
 
 def test_a_resumed_file_with_rods_is_the_file_of_an_uninterrupted_run(stored, tmp_path):
-    run = {"h": H, "output": tmp_path / "b.vtkhdf", "checkpoint": tmp_path / "b.checkpoint"}
-    jo.solve(double_pendulum(), jo.Maury(), t=T / 2, **run)
-    jo.solve(double_pendulum(), jo.Maury(), t=T, resume=True, **run)
+    for t, resume in ((T / 2, False), (T, True)):
+        output = jo.io.Output(tmp_path / "b.vtkhdf", checkpoint=tmp_path / "b.checkpoint", resume=resume)
+        jo.solve(double_pendulum(), jo.Maury(), t=t, h=H, output=output)
     for name in ("Points", "Lines/Connectivity", "Lines/Offsets"):
         with h5py.File(tmp_path / "b.vtkhdf") as found, h5py.File(stored) as expected:
             np.testing.assert_array_equal(found[f"VTKHDF/{name}"], expected[f"VTKHDF/{name}"])

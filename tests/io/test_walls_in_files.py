@@ -106,9 +106,10 @@ def test_a_run_with_moving_walls_that_is_resumed_equals_one_that_was_not_interru
     within = jo.Balls([0.2, 0.2]) & sieve & jo.HalfSpace([1.0, 0.0], offset=-30.0, radii=0.2)
     problem = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[5.0, 0.0], [9.0, 0.0]], force=[0.0, -1.0], within=within)
 
-    def solved(name, t, **more):
-        paths = {"output": tmp_path / f"{name}.vtkhdf", "checkpoint": tmp_path / f"{name}.checkpoint"}
-        return jo.solve(problem, jo.Maury(), t=t, h=0.125, **paths, **more)
+    def solved(name, t, resume=False):
+        path = tmp_path / f"{name}.vtkhdf"
+        output = jo.io.Output(path, checkpoint=path.with_suffix(".checkpoint"), resume=resume)
+        return jo.solve(problem, jo.Maury(), t=t, h=0.125, output=output)
 
     solved("whole", 4.0)
     solved("parts", 1.0)

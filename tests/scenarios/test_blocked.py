@@ -70,7 +70,7 @@ def test_a_crowd_that_was_interrupted_ends_as_if_it_had_not_been(text, tmp_path)
     resume, interruptions = False, 0
     while True:
         try:
-            sol = run(text, checkpoint=tmp_path / "c", resume=resume, progress=ctrl_c)
+            sol = run(text, output=jo.io.Output(checkpoint=tmp_path / "c", resume=resume), progress=ctrl_c)
             break
         except jo.errors.Interrupted:
             resume, interruptions = True, interruptions + 1

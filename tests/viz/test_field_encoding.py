@@ -148,9 +148,8 @@ def test_a_run_is_live_until_its_process_ends(density_run, tmp_path):
         shutil.copy(tmp_path / "run.vtkhdf", tmp_path / "killed.vtkhdf")  # as kill -9 would leave it
         seen.append(FieldStream(jo.io.read_images(tmp_path / "killed.vtkhdf")).header()[1])
 
-    keep = jo.io.Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)
-    output = tmp_path / "run.vtkhdf"
-    jo.macro.solve(sol.problem, Splitting(), t=0.05, h=0.05, output=output, checkpoint=keep, progress=look)
+    output = jo.io.Output(tmp_path / "run.vtkhdf", checkpoint=tmp_path / "run.checkpoint", seconds=0.0)
+    jo.macro.solve(sol.problem, Splitting(), t=0.05, h=0.05, output=output, progress=look)
     assert [about["live"] for about in seen] == [True, False]
     assert seen[0]["note"] == ""
     assert "the process that wrote killed.vtkhdf ended. Continue it with jostle resume" in seen[1]["note"]

@@ -42,7 +42,6 @@ ALIASES = {
     "FilePath": "os.PathLike",
     "Span": "ArrayLike",
     "OfPlaces": "Callable",
-    "CheckpointFile": "Checkpoint",
 }
 """Names of unions that signatures use."""
 
@@ -55,11 +54,7 @@ class Rule(NamedTuple):
 
 
 def numbers(value: object) -> bool:
-    """Whether NumPy takes a value for real numbers: a number, nested lists of equal lengths, an array.
-
-    >>> numbers([[1, 2.5], [True, 4]]), numbers("1"), numbers([1j]), numbers(None), numbers([1.0, None])
-    (True, False, False, False, False)
-    """
+    """Whether NumPy takes a value for real numbers: a number, nested lists of equal lengths, an array."""
     if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
         return False  # NumPy would take what is below the mask
     try:
@@ -73,11 +68,7 @@ def numbers(value: object) -> bool:
 
 
 def number(value: object) -> bool:
-    """Whether a value is one real number.
-
-    >>> number(2), number(np.float32(0.5)), number("2"), number([1.0])
-    (True, True, False, False)
-    """
+    """Whether a value is one real number."""
     return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and numbers(value))
 
 
@@ -138,7 +129,7 @@ CLASSES = {
     "ByEvents": "a jo.ensembles.ByEvents()", "Copies": "a jo.ensembles.Copies", "Gaps": "a jo.ensembles.Gaps",
     "MoreauJean": "a jo.MoreauJean()", "Paoli": "a jo.Paoli()",
     "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
-    "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.convex.Cone",
+    "Axes": "matplotlib axes", "Cone": "a jo.convex.Cone",
     "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid", "Group": "a jo.crowds.Group",
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",
@@ -157,17 +148,7 @@ PACKAGES = {"Axes": "matplotlib", "Console": "rich", "Executor": "concurrent", "
 
 
 def check_arguments(called: T) -> T:
-    """A function or a class whose arguments are of the kinds that its signature says.
-
-    >>> @check_arguments
-    ... def area(radius: float, *, many: int = 1) -> float:
-    ...     return 3.0 * radius**2 * many
-    >>> area(2.0, many=2)
-    24.0
-    >>> area("2")
-    Traceback (most recent call last):
-    jostle.errors.InvalidValue: radius must be a number, not '2'
-    """
+    """A function or a class whose arguments are of the kinds that its signature says."""
     if isinstance(called, type):
         called.__init__ = _wrapped(called.__init__, skip=1)  # type: ignore[misc]
         return called
@@ -244,11 +225,7 @@ def _one(name: str) -> Rule | None:
 
 
 def accepts(function: Callable[..., Any], count: int) -> bool:
-    """Whether a function can be called with this number of positional arguments, as far as it says.
-
-    >>> accepts(lambda t, q: q, 2), accepts(lambda t, q: q, 1), accepts(max, 5)
-    (True, False, True)
-    """
+    """Whether a function can be called with this number of positional arguments, as far as it says."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:
@@ -259,11 +236,7 @@ def accepts(function: Callable[..., Any], count: int) -> bool:
 
 
 def described(value: object) -> str:
-    """A value as an error shows it; a function with its parameters.
-
-    >>> described(lambda t: 0.0), described([1, "a"])
-    ('<lambda>(t)', "[1, 'a']")
-    """
+    """A value as an error shows it; a function with its parameters."""
     if not inspect.isroutine(value):
         return repr(value)
     try:
@@ -306,11 +279,7 @@ def _tuple(parts: Sequence[str]) -> Rule | None:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """The parts of an annotation, not those inside brackets.
-
-    >>> _split("float | tuple[int | None, str]", "|")
-    ['float', 'tuple[int | None, str]']
-    """
+    """The parts of an annotation, not those inside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")

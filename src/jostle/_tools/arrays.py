@@ -27,17 +27,8 @@ InTime = ArrayLike | Callable[[float], ArrayLike]
 
 
 def numbers(value: Any, name: str) -> Array:
-    """A new array of floats with the entries of value, which may be infinite or NaN but must be real numbers.
-
-    It is a copy: a function that fills and returns the same array at each call keeps that array to itself.
-
-    >>> numbers([1, 2], "force").tolist()
-    [1.0, 2.0]
-    >>> numbers(None, "what force(t, q) returned")
-    Traceback (most recent call last):
-    ...
-    jostle.errors.InvalidValue: what force(t, q) returned must be numbers, not None
-    """
+    """A new array of floats with the entries of value: real numbers, which may be infinite or NaN."""
+    # A copy: a function that fills and returns the same array at each call keeps that array to itself.
     if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
         raise InvalidValue(f"{name} has masked entries: fill them in, or leave those bodies out")
     try:
@@ -89,11 +80,7 @@ def alike(value: ArrayLike, name: str, other: Array, of: str) -> Array:
 
 
 def shaped(value: ArrayLike, name: str, *shape: int) -> Array:
-    """value as an array of finite floats of a shape, in which -1 stands for any length.
-
-    >>> shaped([0, 0, 4, 0], "corners", -1, 2).tolist()
-    [[0.0, 0.0], [4.0, 0.0]]
-    """
+    """value as an array of finite floats of a shape, in which -1 stands for any length."""
     array = finite(value, name)
     try:
         return array.reshape(shape)
@@ -134,11 +121,7 @@ class Place(Protocol):
 
 
 def place_of(array: Any) -> Place:
-    """The module that made an array, which says where it lives: numpy or cupy.
-
-    >>> place_of(np.zeros(2)) is np
-    True
-    """
+    """The module that made an array, which says where it lives: numpy or cupy."""
     place: Any = np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]]
     return place  # type: ignore[no-any-return]
 
@@ -154,12 +137,7 @@ def to_device(value: T, place: Any) -> T:
 
 
 def to_host(value: T) -> T:
-    """An array as one of NumPy, the array itself if it is one; also all arrays of a dataclass or a NamedTuple.
-
-    >>> q = np.zeros(2)
-    >>> to_host(q) is q
-    True
-    """
+    """An array as one of NumPy, the array itself if it is one; also all arrays of a dataclass or a NamedTuple."""
     if isinstance(value, np.ndarray):
         return value
     found: T = _converted(value, lambda array: array.get() if on_device(array) else array)
@@ -194,11 +172,7 @@ def _changed(before: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str,
 
 
 def floats(value: Any, order: Any = None) -> Array:
-    """An array of floats, where it lives; anything else as an array of NumPy.
-
-    >>> floats([1, 2]).tolist()
-    [1.0, 2.0]
-    """
+    """An array of floats, where it lives; anything else as an array of NumPy."""
     if isinstance(value, np.ndarray) or not on_device(value):
         return np.asarray(value, dtype=float, order=order)
     return place_of(value).asarray(value, dtype=float, order=order)
@@ -219,11 +193,7 @@ def read_only(array: T) -> T:
 
 
 def lowest(array: Any, initial: float) -> float:
-    """The smallest of `initial` and the entries, NaN if one of them is.
-
-    >>> lowest(np.array([3.0, 2.0]), np.inf), lowest(np.zeros(0), 1.0), lowest(np.array([3.0]), 0.0)
-    (2.0, 1.0, 0.0)
-    """
+    """The smallest of `initial` and the entries, NaN if one of them is."""
     if isinstance(array, np.ndarray):
         return float(np.minimum.reduce(array, axis=None, initial=initial))
     found = float(array.min()) if array.size else initial
@@ -231,11 +201,7 @@ def lowest(array: Any, initial: float) -> float:
 
 
 def highest(array: Any, initial: float) -> float:
-    """The largest of `initial` and the entries, NaN if one of them is.
-
-    >>> highest(np.array([3.0, 2.0]), 0.0), highest(np.zeros(0), 1.0), highest(np.array([3.0]), 4.0)
-    (3.0, 1.0, 4.0)
-    """
+    """The largest of `initial` and the entries, NaN if one of them is."""
     if isinstance(array, np.ndarray):
         return float(np.maximum.reduce(array, axis=None, initial=initial))
     found = float(array.max()) if array.size else initial
@@ -243,23 +209,14 @@ def highest(array: Any, initial: float) -> float:
 
 
 def dot(vectors: Array, vector: Array) -> Any:
-    """vectors . vector along the last axis, without NumPy's library of linear algebra (BLAS).
-
-    After a product, the threads of BLAS wait busily for the next one, for tens of milliseconds, and take the cores that
-    the sweeps need.
-
-    >>> dot(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, 2.0])).tolist()
-    [11.0, 2.0]
-    """
+    """vectors . vector along the last axis, without NumPy's library of linear algebra (BLAS)."""
+    # After a product, the threads of BLAS wait busily for the next one, for tens of milliseconds, and take the cores
+    # that the sweeps need.
     return vectors @ vector if on_device(vectors) else np.einsum("...d,d->...", vectors, vector)
 
 
 def squares(vectors: Array) -> Array:
-    """(n,) the squares of the lengths of vectors (n, d).
-
-    >>> squares(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [25.0, 0.0]
-    """
+    """(n,) the squares of the lengths of vectors (n, d)."""
     if on_device(vectors):  # CuPy's einsum takes ten times as long
         found: Array = (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])
         return found

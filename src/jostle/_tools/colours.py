@@ -37,11 +37,7 @@ FONTS = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a page.
-
-    >>> DARK.text
-    '#e6eaf1'
-    """
+    """The colours of a page."""
 
     back: str
     """Background."""

@@ -21,14 +21,7 @@ REFUSALS = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 
 
 def check_parts(owner: object, parts: dict[str, Any]) -> dict[str, Any]:
-    """The parts of an object, if all of them can be pickled; else `NotPicklable` names the one that cannot.
-
-    >>> check_parts([], {"mass": 2.0, "steps": (0.1 * k for k in range(9))})
-    Traceback (most recent call last):
-    ...
-    jostle.errors.NotPicklable: this list cannot be pickled, because its steps is a builtins.generator, which pickle \
-refuses
-    """
+    """The parts of an object, if all of them can be pickled; else `NotPicklable` names the one that cannot."""
     if _fails(parts) and not _cloudpickle_can(parts):
         path, culprit = _culprit("", parts, set())
         name = path.removeprefix(".")

@@ -28,22 +28,12 @@ CLOSENESS = 0.6
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """The most similar of the choices, or an empty text if none is similar.
-
-    >>> nearest("maurey", ["maury", "paoli"]), nearest("euler", ["maury", "paoli"])
-    ('maury', '')
-    """
+    """The most similar of the choices, or an empty text if none is similar."""
     return next(iter(difflib.get_close_matches(word, list(choices), n=1, cutoff=CLOSENESS)), "")
 
 
 def suggestion(word: str, choices: Iterable[str], otherwise: str) -> str:
-    """The end of a message about an unknown name: the most similar of the choices, or other words if none is similar.
-
-    >>> suggestion("maurey", ["maury", "paoli"], "see `jostle list`")
-    "did you mean 'maury'?"
-    >>> suggestion("euler", ["maury", "paoli"], "see `jostle list`")
-    'see `jostle list`'
-    """
+    """The end of a message about an unknown name: the most similar choice, or other words if none is similar."""
     near = nearest(word, choices)
     return f"did you mean {near!r}?" if near else otherwise
 
@@ -210,18 +200,10 @@ def _owner(reference: EntryPoint) -> str:
 
 
 def is_of_jostle(thing: object) -> bool:
-    """Whether the class of an object is one of jostle, and not of a user or a plug-in.
-
-    >>> is_of_jostle(3.0)
-    False
-    """
+    """Whether the class of an object is one of jostle, and not of a user or a plug-in."""
     return is_class_of_jostle(type(thing))
 
 
 def is_class_of_jostle(kind: type) -> bool:
-    """Whether a class is one of jostle.
-
-    >>> is_class_of_jostle(Registry)
-    True
-    """
+    """Whether a class is one of jostle."""
     return kind.__module__.partition(".")[0] == "jostle"

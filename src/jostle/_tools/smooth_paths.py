@@ -57,18 +57,11 @@ def follow(
     longest: float = np.inf,
     corrected: Corrected | None = None,
 ) -> Followed:
-    """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor.
-
-    The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to its
-    floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below which
-    errors are absolute. Steps are at most `longest`; the watched values are looked at eight times a step.
-    Each step starts from the state `corrected`, which may differ from y by the error of the integration.
-
-    >>> path = follow(lambda t, y: np.array([y[1], -10.0]), 0.0, np.array([1.25, 0.0]), 9.0, lambda t, y: y[:1],
-    ...               np.array([1e-14]), 1.0)
-    >>> round(float(path.t), 12), path.crossed
-    (0.5, 0)
-    """
+    """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor."""
+    # The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to
+    # its floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below
+    # which errors are absolute. Steps are at most `longest`; the watched values are looked at eight times a step. Each
+    # step starts from the state `corrected`, which may differ from y by the error of the integration.
     from scipy.integrate import DOP853
 
     if not end > t:
@@ -121,10 +114,8 @@ def _first_crossing(
 def _crossing_of(
     times: Array, values: Array, value: Callable[[float], float], floor: float, fresh: bool
 ) -> float | None:
-    """The first crossing of one value, between whose values at some times a dip below zero is looked for, too.
-
-    The floor is in the values already. A dip around the end of a step is looked for in both steps, on either side.
-    """
+    """The first crossing of one value, between whose values at some times a dip below zero is looked for, too."""
+    # The floor is in the values already. A dip around the end of a step is looked for in both steps, on either side.
     from scipy.optimize import minimize_scalar
 
     last = len(times) - 1

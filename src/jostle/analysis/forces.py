@@ -134,12 +134,10 @@ def forces(sol: Solution, k: int = -1) -> Forces:
 
 
 def _noise(sol: Solution, k: int, f: Array, pairs: Integers, normals: Array) -> Booleans:
-    """(m,) True for forces that the residual of their step cannot tell from open gaps.
-
-    The residual bounds sum p_c s_c by kappa |u - w|_M^2, so p_c s_c is kappa |u - w|_M^2 / m in the mean. A contact is
-    open if its slack s_c exceeds p_c, both as distances: p_c A_cc < s_c with A = G M^-1 G^T. The two are equal at
-    p_c^2 A_cc = kappa |u - w|_M^2 / m, and |u - w|_M^2 = |G^T p|^2 in the metric of M^-1.
-    """
+    """(m,) True for forces that the residual of their step cannot tell from open gaps."""
+    # The residual bounds sum p_c s_c by kappa |u - w|_M^2, so p_c s_c is kappa |u - w|_M^2 / m in the mean. A contact
+    # is open if its slack s_c exceeds p_c, both as distances: p_c A_cc < s_c with A = G M^-1 G^T. The two are equal at
+    # p_c^2 A_cc = kappa |u - w|_M^2 / m, and |u - w|_M^2 = |G^T p|^2 in the metric of M^-1.
     step = np.flatnonzero(sol.stats["t"] == sol.t[k])
     if len(step) == 0:
         return np.zeros(len(f), dtype=bool)

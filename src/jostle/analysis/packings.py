@@ -35,11 +35,9 @@ def volumes_inside(x: Array, r: Array, low: Array, high: Array) -> Array:
 
 
 def _quadrant(a: Array, b: Array, r: Array | float = 1.0) -> Array:
-    """The area of the disc |x| <= r where x > a and y > b.
-
-    Let s(x) = sqrt(r^2 - x^2), S its integral from -r, and c = s(b). The circular segment above |b| has the area
-    T = S(-a) - S(-c) - |b| (c - a) to the right of a, if -c <= a <= c. The result is T if b > 0, else 2 S(-a) - T.
-    """
+    """The area of the disc |x| <= r where x > a and y > b."""
+    # Let s(x) = sqrt(r^2 - x^2), S its integral from -r, and c = s(b). The circular segment above |b| has the area
+    # T = S(-a) - S(-c) - |b| (c - a) to the right of a, if -c <= a <= c. The result is T if b > 0, else 2 S(-a) - T.
     a, b = np.clip(a, -r, r), np.clip(b, -r, r)
     c = np.sqrt(r**2 - b**2)
     start = np.clip(a, -c, c)
@@ -54,11 +52,9 @@ def _under_arc(x: Array, r: Array | float) -> Array:
 
 
 def _octant(a: Array, b: Array, c: Array) -> Array:
-    """The volume of the unit ball where x > a, y > b and z > c.
-
-    By the divergence theorem, three times the volume is the area on the sphere, minus a times the area of the face
-    x = a (a quadrant of a smaller disc), minus b and c times the areas of the other two faces.
-    """
+    """The volume of the unit ball where x > a, y > b and z > c."""
+    # By the divergence theorem, three times the volume is the area on the sphere, minus a times the area of the face
+    # x = a (a quadrant of a smaller disc), minus b and c times the areas of the other two faces.
     volume = _triangle(a, b, c)
     for u, v, w in ((a, b, c), (b, c, a), (c, a, b)):
         volume = volume - u * _quadrant(v, w, np.sqrt(1.0 - u**2))
@@ -66,12 +62,10 @@ def _octant(a: Array, b: Array, c: Array) -> Array:
 
 
 def _triangle(a: Array, b: Array, c: Array) -> Array:
-    """The area on the unit sphere where x > a, y > b and z > c.
-
-    For a, b, c >= 0 it is a triangle with sides on three circles, or empty. By the Gauss-Bonnet theorem its area is
-    the sum of its angles, minus pi, minus the angle of each arc times the height of its circle. For c < 0 it is the
-    region x > a, y > b without the mirror image of the triangle for -c.
-    """
+    """The area on the unit sphere where x > a, y > b and z > c."""
+    # For a, b, c >= 0 it is a triangle with sides on three circles, or empty. By the Gauss-Bonnet theorem its area is
+    # the sum of its angles, minus pi, minus the angle of each arc times the height of its circle. For c < 0 it is the
+    # region x > a, y > b without the mirror image of the triangle for -c.
     A, B, C = np.abs(a), np.abs(b), np.abs(c)
     area = np.zeros_like(A) - np.pi
     for u, v, w in ((A, B, C), (B, C, A), (C, A, B)):

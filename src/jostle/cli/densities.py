@@ -13,7 +13,7 @@ from jostle.viz.sources import LENGTH, unit_text, with_time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jostle.io import Checkpoint, Images, Output
+    from jostle.io import Images, Output
     from jostle.scenarios import Run
 
 
@@ -56,8 +56,6 @@ def solved(
     *,
     device: str,
     output: Output,
-    checkpoint: Checkpoint,
-    resume: bool,
     progress: Callable[[Any], object],
 ) -> Images:
     """Run a density with the options of the commands, and read its file."""
@@ -65,5 +63,6 @@ def solved(
 
     if device != "cpu":
         raise InvalidValue(f"densities are computed on the CPU only, not on {device!r}")
-    run.solve(output=output, checkpoint=checkpoint, resume=resume, progress=progress)
+    run.solve(output=output, progress=progress)
+    assert output.path is not None
     return read_images(output.path)

@@ -100,7 +100,7 @@ def resume(
     words = about(trajectory)
     if SCENARIO not in words:
         raise InvalidValue(
-            f"{trajectory} was not written by `jostle run`; resume it in Python with solve(..., resume=True)"
+            f"{trajectory} was not written by `jostle run`; resume it in Python with jo.io.Output(..., resume=True)"
         )
     if not checkpoint_of(trajectory).exists():
         raise NoSuchFile(
@@ -198,7 +198,7 @@ def _say_what_was_written(trajectory: Path, checkpoint: Path) -> None:
 
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Run a scenario with a progress bar, save its trajectory, and print a summary."""
-    from jostle.io import SI, Checkpoint, Output
+    from jostle.io import SI, Output
 
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
@@ -212,14 +212,14 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         about={SCENARIO: scenario.text, "title": scenario.title, "seed": str(scenario.seed)},
         overwrite=how.overwrite,
         units=SI,
+        checkpoint=checkpoint_of(target),
+        resume=resume,
+        seconds=how.seconds,
     )
-    keep = Checkpoint(checkpoint_of(target), seconds=how.seconds, overwrite=how.overwrite)
     begin = time.perf_counter()
     try:
         with progress_bar(console) as bar:
-            how_to: dict[str, Any] = {
-                "device": how.device, "output": output, "checkpoint": keep, "resume": resume, "progress": bar,
-            }  # fmt: skip
+            how_to: dict[str, Any] = {"device": how.device, "output": output, "progress": bar}
             if not built.is_density:
                 sol = built.solve(**how_to)
                 found, told = summary(sol, target) | answers(sol), in_words(sol)

@@ -199,10 +199,7 @@ def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]
 
 
 def _arch(touching: Integers, walls: list[list[Array]], opening: Array, far: Array) -> tuple[int, ...]:
-    """The chain of contacts nearest to an opening, from the wall on one side of it to the wall on the other side.
-
-    Dijkstra's algorithm finds the chain of people with the smallest sum of distances to the opening.
-    """
+    """The chain of contacts nearest to an opening, from the wall on one side to the other, by Dijkstra's algorithm."""
     middle, along = opening.mean(axis=0), opening[1] - opening[0]
     width = float(np.linalg.norm(along))
 

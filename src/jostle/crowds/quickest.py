@@ -511,10 +511,8 @@ class Quickest(Behaviour):
         return speed[:, None] * (quick if known.all() else np.where(known[:, None], quick, direction))
 
     def _headings(self, seen: Seen, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
-        """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,).
-
-        A potential that does not reach all people is found again, with the people of now, and then on the whole grid.
-        """
+        """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,)."""
+        # A potential that does not reach all people is found again, with the people of now, and then on the whole grid.
         if self._density is None:
             own, others, width = self.weights
             going = seen.going if own > 0.0 or others > 0.0 else seen.going[:0]

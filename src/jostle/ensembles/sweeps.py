@@ -204,11 +204,9 @@ class _Sweep:
                 yield self.study.run(number)
 
     def check_same_results(self, executor: Executor, work: bytes | Work, folder: Path) -> None:
-        """Repeat one finished run, and refuse a folder whose results the functions of the study do not give now.
-
-        The run of middle duration is repeated: short ones may be special cases, and long ones take long. If it gives
-        other results each time, the results say nothing about the functions, and the user is warned.
-        """
+        """Repeat one finished run, and refuse a folder whose results the functions of the study do not give now."""
+        # The run of middle duration is repeated: short ones may be special cases, and long ones take long. If it gives
+        # other results each time, the results say nothing about the functions, and the user is warned.
         finished = (one for one in self.outcomes.values() if self.wanted(one.run) and not one.failed)
         done = sorted(finished, key=lambda one: one.seconds)
         if not done:

@@ -431,10 +431,7 @@ class SmoothRun:
         return True
 
     def _arrive(self, crossed: int, held: Integers, others: Integers, moved: Array) -> None:
-        """Find the closed rows, and the one of the `held` contacts that was released, at an event.
-
-        `moved` is how far the bodies went.
-        """
+        """Find the closed rows and the `held` contact that was released at an event; `moved` is how far bodies went."""
         here = self.contacts.linearise(self.t, self.x)
         self.lengths = np.maximum(self.lengths, self.contacts.sizes(here, self.x) + here.G.magnitude(moved))
         gap, allowed = here.gap, CLOSED * self.lengths

@@ -250,17 +250,14 @@ class _Run:
         self.parabolas: list[Array] = []
 
     def _sizes(self, sizes: Array) -> Array:
-        """(N,) the velocities that say how large the round-off of u is: those that u was computed from, and a part of
-        the largest velocity so far."""
+        """(N,) the velocities that set the round-off of u: those it was computed from, and a part of the largest."""
         self.fastest = max(self.fastest, float(sizes.max(initial=0.0)))
         return sizes + SLOWEST / EVENT_ROUND_OFF * self.fastest
 
     def _noise(self, terms: Array, held: Array) -> Array:
-        """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of.
-
-        A coordinate that is 0 has the round-off of the places that the body came from, and of the moves that contacts
-        `held` up.
-        """
+        """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of."""
+        # A coordinate that is 0 has the round-off of the places that the body came from, and of the moves that contacts
+        # `held` up.
         self.reach = np.maximum(self.reach, terms)
         return EVENT_ROUND_OFF * self.rows.lengths(terms + held + SLOWEST / EVENT_ROUND_OFF * self.reach)
 
@@ -286,10 +283,8 @@ class _Run:
         )
 
     def _close(self) -> None:
-        """Make the gaps of the closed rows zero, and those of all rows that this closes.
-
-        The round-off of each coordinate is handed on to the coordinates that are moved.
-        """
+        """Make the gaps of the closed rows zero, and those of all rows that this closes."""
+        # The round-off of each coordinate is handed on to the coordinates that are moved.
         closed = self.closed[:0]
         while len(closed) < len(self.closed):
             closed = self.closed

@@ -1,6 +1,5 @@
 """Files: trajectories of runs, checkpoints to resume from, and exports to other programs."""
 
-from jostle.io.checkpoint import Checkpoint
 from jostle.io.exports import EXPORTS, export, write
 from jostle.io.images import Images, are_images, read_images
 from jostle.io.reading import about, read
@@ -12,7 +11,6 @@ from jostle.result.facts import SI, Facts, Groups, Units
 __all__ = [
     "EXPORTS",
     "SI",
-    "Checkpoint",
     "Facts",
     "Groups",
     "Images",

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.errors import (
     BrokenFile,
@@ -356,74 +355,23 @@ class Position(NamedTuple):
     seal: int = 0
 
 
-@check_arguments
 @dataclass(eq=False)
 class Checkpoint:
-    """A file that stores the state of a run at intervals and at its end, from which the run can be resumed.
+    """The checkpoint of a run, with the options of its `Output`."""
 
-    Parameters
-    ----------
-    path : str or path
-        Name of the file.
-    seconds : float, default 60.0
-        Time between two checkpoints, in seconds, not negative.
-    random : numpy.random.Generator, optional
-        Generator from which the forces or changes of the run draw; its state is stored and restored. None: no
-        generator.
-    overwrite : bool, default False
-        Whether the checkpoint of another run may be replaced.
-
-    Examples
-    --------
-    >>> import jostle as jo, tempfile
-    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "ball.checkpoint"
-    ...     half = jo.solve(ball, jo.Maury(), t=0.5, h=0.01, checkpoint=file)
-    ...     rest = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, checkpoint=file, resume=True)
-    >>> whole = jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
-    >>> bool((rest.q[-1] == whole.q[-1]).all()), float(rest.t[0])
-    (True, 0.5)
-    """
-
-    path: str | os.PathLike[str]
-    seconds: float = 60.0
-    random: np.random.Generator | None = None
-    overwrite: bool = False
-    _last: float = field(init=False, default_factory=time.monotonic, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.seconds >= 0.0:
-            raise InvalidValue(f"seconds must not be negative, but is {self.seconds}")
+    path: Path
+    seconds: float
+    random: np.random.Generator | None
+    overwrite: bool
+    _last: float = field(init=False, default_factory=time.monotonic)
 
     def due(self) -> bool:
-        """Tell whether it is time for the next checkpoint.
-
-        Returns
-        -------
-        bool
-            True if `seconds` have passed since the last one.
-        """
+        """Whether it is time for the next checkpoint."""
         return time.monotonic() - self._last >= self.seconds
 
     def check_free(self, run: Run, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]) -> None:
-        """Check that a new run may use the file name.
-
-        Parameters
-        ----------
-        run : Run
-            Identity of the new run.
-        past : mapping of str to Remembers
-            Objects that remember something, by name; they must be reminded afterwards.
-        state_in : callable (Contents) -> State
-            Reads the state from the contents of a checkpoint.
-
-        Raises
-        ------
-        FileIsThere
-            If the file exists and is not a checkpoint, or is that of another run and `overwrite` is false.
-        """
-        path = Path(self.path)
+        """Refuse the file of another run, or one that is not a checkpoint; `past` is reminded of other things."""
+        path = self.path
         if not os.path.lexists(path):
             return
         try:
@@ -436,31 +384,16 @@ class Checkpoint:
         if different and not self.overwrite:
             raise FileIsThere(
                 f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or use "
-                f"jo.io.Checkpoint(path, overwrite=True)"
+                f"Output(..., overwrite=True)"
             )
 
     def clear(self) -> None:
         """Remove the checkpoint that a new run replaces, because it does not belong to the new trajectory."""
         if self.overwrite:
-            Path(self.path).unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
 
     def save(self, run: Run, position: Position, values: Mapping[str, Any]) -> None:
-        """Write the checkpoint, replacing the previous one.
-
-        Parameters
-        ----------
-        run : Run
-            Identity of the run.
-        position : Position
-            Position of the run.
-        values : mapping of str to array_like
-            The state, as numbers and arrays by name.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written; the previous checkpoint is kept.
-        """
+        """Write the checkpoint, replacing the previous one; `values` are the state."""
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
             "format": FORMAT, "run": told, "step": position.step, "status": position.status,
@@ -473,48 +406,18 @@ class Checkpoint:
         if self.random is not None:
             saved["random"] = position.random
         saved["names"] = " ".join(sorted(saved))
-        write_whole(Path(self.path), saved)
+        write_whole(self.path, saved)
         self._last = time.monotonic()
 
     def drawn(self) -> str:
-        """Return the state of the random generator.
-
-        Returns
-        -------
-        str
-            The state as JSON; empty without a generator.
-        """
+        """The state of the random generator as JSON; empty without one."""
         return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
 
     def load(
         self, run: Run, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]
     ) -> tuple[Position, Contents]:
-        """Read the checkpoint of a run, and restore the random generator and the objects that remember.
-
-        Parameters
-        ----------
-        run : Run
-            Identity of the run; it must be the same.
-        past : mapping of str to Remembers
-            Objects that remember something, by name.
-        state_in : callable (Contents) -> State
-            Reads the state from the contents of the checkpoint.
-
-        Returns
-        -------
-        position : Position
-            The position that was saved.
-        contents : Contents
-            All that was saved.
-
-        Raises
-        ------
-        NoSuchFile
-            If there is no checkpoint.
-        BrokenFile
-            If the checkpoint is damaged, or of another version.
-        """
-        path = Path(self.path)
+        """Read the checkpoint of a run, and restore the random generator and the objects that remember."""
+        path = self.path
         kept = Contents(path, read_whole(path))
         step, frames, records, seal = (kept.count(name) for name in ("step", "frames", "records", "seal"))
         different, state, noted = self._compared(run, kept, past, state_in)

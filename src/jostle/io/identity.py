@@ -319,7 +319,7 @@ class Run:
                 f"{name} returned {first}, and {second} when it was called again with the same arguments: the result "
                 f"then depends on how often checkpoints compare it, and a resumed run differs. Let it depend on its "
                 f"arguments only, or let it implement jostle.problems.Remembers, or give its generator to the "
-                f"checkpoint, jo.io.Checkpoint(path, random=generator)",
+                f"checkpoint, jo.io.Output(checkpoint=path, random=generator)",
                 NotReproducible,
             )
 

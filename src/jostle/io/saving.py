@@ -37,12 +37,12 @@ from jostle.schemes.state import State
 @check_arguments
 @dataclass(frozen=True)
 class Output:
-    """A trajectory file that a run writes, with options.
+    """The files that a run writes: its trajectory, and the checkpoint from which it can be resumed.
 
     Parameters
     ----------
-    path : str or path
-        Name of the file, .vtkhdf.
+    path : str or path, optional
+        Name of the trajectory, .vtkhdf. None keeps the saved states in memory.
     contacts : bool, default False
         Whether contacts with their impulses and normals are stored.
     dtype : float32 or float64, optional
@@ -51,11 +51,21 @@ class Output:
     about : mapping of str to str, optional
         Notes to store in the file, such as the name of a scenario.
     overwrite : bool, default False
-        Whether an existing trajectory is replaced, when the first frame is written; other files are never replaced.
+        Whether an existing trajectory is replaced, when the first frame is written, and the checkpoint of another run;
+        files of other kinds are never replaced.
     units : Units, optional
         Names of the units, such as `jostle.io.SI`; people on a floor plan need metres and seconds. None: unknown.
     groups : mapping of str to array_like of int, optional
         Numbers of the bodies of each group, by name. None: the groups of the problem, if it has any.
+    checkpoint : str or path, optional
+        Name of the file for the state of the run, at intervals and at its end. None stores no checkpoints.
+    resume : bool, default False
+        Whether the run of the checkpoint is continued. Its trajectory, if any, is continued too.
+    seconds : float, default 60.0
+        Wall-clock time between two checkpoints, in seconds, not negative.
+    random : numpy.random.Generator, optional
+        Generator from which the forces or changes of the run draw; the checkpoint stores and restores its state. None:
+        no generator.
 
     Examples
     --------
@@ -66,15 +76,46 @@ class Output:
     ...     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, every=0.5, output=output)
     ...     sol.t.tolist(), sol.q[-1].round(9).tolist(), len(sol.stats)
     ([0.0, 0.5, 1.0], [0.0], 100)
+
+    A run that is resumed from its checkpoint gives the bits of an uninterrupted run:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = f"{folder}/ball.checkpoint"
+    ...     half = jo.solve(ball, jo.Maury(), t=0.5, h=0.01, output=jo.io.Output(checkpoint=file))
+    ...     rest = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, output=jo.io.Output(checkpoint=file, resume=True))
+    >>> whole = jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
+    >>> bool((rest.q[-1] == whole.q[-1]).all()), float(rest.t[0])
+    (True, 0.5)
     """
 
-    path: str | os.PathLike[str]
+    path: str | os.PathLike[str] | None = None
     contacts: bool = False
     dtype: DTypeLike | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     overwrite: bool = False
     units: Units | None = None
     groups: Mapping[str, ArrayLike] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    resume: bool = False
+    seconds: float = 60.0
+    random: np.random.Generator | None = None
+
+    def __post_init__(self) -> None:
+        if self.checkpoint is None and self.resume:
+            raise InvalidValue("resume needs a checkpoint: Output(..., checkpoint=..., resume=True)")
+        if self.checkpoint is None and self.random is not None:
+            raise InvalidValue("random needs a checkpoint, which stores it: Output(..., checkpoint=..., random=...)")
+        if not self.seconds >= 0.0:
+            raise InvalidValue(f"seconds must not be negative, but is {self.seconds}")
+        if self.path is None:
+            if self.contacts or self.dtype is not None or self.about or self.units is not None or self.groups:
+                raise InvalidValue(
+                    "contacts, dtype, about, units and groups belong to a trajectory: give its name, Output(path, ...)"
+                )
+            if self.checkpoint is None:
+                raise InvalidValue("Output needs the name of a trajectory, of a checkpoint, or both")
+        elif self.checkpoint is not None and os.path.realpath(self.path) == os.path.realpath(self.checkpoint):
+            raise InvalidValue(f"output and checkpoint are both {self.path}: choose two names")
 
 
 TINY = float(np.finfo(float).tiny)
@@ -150,6 +191,7 @@ class FileSaver:
 
         `changed` are the settings of the run that changed, {name: [old, new]}; `about` is noted in a new file.
         """
+        assert output.path is not None
         self.path, self.saved_at, self.counted = Path(output.path), start.t, (0, 0)
         self.records: list[tuple[Any, ...]] = []
         self.handed_on = time.monotonic()
@@ -233,7 +275,7 @@ class FileSaver:
         path, (frames, records), t = self.path, self.counted, resumed.state.t
         if frames == 0:
             raise InvalidValue(
-                f"the checkpoint belongs to a run without output: it cannot be continued with output={path}"
+                f"the checkpoint belongs to a run without a trajectory: it cannot be continued with {path}"
             )
         times, stats = self.found()
         if len(times) < frames or len(stats) < records:

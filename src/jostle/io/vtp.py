@@ -39,10 +39,8 @@ def write_pvd(sol: Solution, path: Path) -> Path:
 
 
 def _vtp(picture: Picture) -> Iterator[bytes]:
-    """A VTK XML file; each array is written in base64, after its number of bytes.
-
-    Appended raw data would be a quarter smaller, but ParaView 5.11 of Debian 12 cannot read appended data.
-    """
+    """A VTK XML file; each array is written in base64, after its number of bytes."""
+    # Appended raw data would be a quarter smaller, but ParaView 5.11 of Debian 12 cannot read appended data.
     touching, n = picture.touching, len(picture.points)
     assert touching is not None
     cells, walls = min(picture.n, 1), len(picture.walls.ends)

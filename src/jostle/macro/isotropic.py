@@ -281,10 +281,8 @@ class Isotropic:
         return Collision(Velocity(self.grid, *fields), pressure, hit, lost)
 
     def _shared(self, velocity: Velocity) -> float:
-        """The energy lost by approaching cells because they share one velocity on their face: m (a - b)^2 / 8 per face.
-
-        P_N U contains this part, orthogonal to the rest, before U is averaged on faces. Separating cells lose nothing.
-        """
+        """The energy that approaching cells lose by sharing one velocity on their face: m (a - b)^2 / 8 per face."""
+        # P_N U contains this part, orthogonal to the rest, before U is averaged on faces.
         total, inside = 0.0, np.pad(self.saturated, 1)
         for axis, (side, (low, high)) in enumerate(zip(self.faces, SIDES, strict=True)):
             field = (velocity.x, velocity.y)[axis]

@@ -192,9 +192,7 @@ class Triangular:
 
     @cached_property
     def _nearest(self) -> tuple[Integers, Array]:
-        """For each saturated cell, the lattice points nearest to its centre and their weights; points at equal distance
-        have equal weights.
-        """
+        """The lattice points nearest to the centre of each saturated cell, with equal weights at equal distances."""
         from scipy.spatial import cKDTree
 
         centres = np.stack([c[self.saturated] for c in self.grid.centres], axis=1)

@@ -167,11 +167,9 @@ def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
 
 
 def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float, tol: float) -> Array:
-    """The limit of x_{k+1} = P_{Q~(y_k)}(target) from an admissible x.
-
-    The extrapolation y_k = x_k + k / (k + 3) (x_k - x_{k-1}) is faster, and its iterates stay in Q as well. With
-    y_k = x_k the distance always falls; the iteration returns to it whenever the extrapolation increased the distance.
-    """
+    """The limit of x_{k+1} = P_{Q~(y_k)}(target) from an admissible x."""
+    # The extrapolation y_k = x_k + k / (k + 3) (x_k - x_{k-1}) is faster, and its iterates stay in Q as well. With
+    # y_k = x_k the distance always falls; the iteration returns to it whenever the extrapolation increased it.
     y, k, distance, reach = x, 0, M.norm((x - target).ravel()), length
     for _ in range(MAX_SWEEPS):
         z, reach = _swept(Q, y, target, M, reach, y is x)
@@ -194,10 +192,8 @@ def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float
 def _swept(
     Q: ConstraintSet, y: Array, target: Array, M: Metric, reach: float, admissible: bool
 ) -> tuple[Array | None, float]:
-    """P_{Q~(y)}(target), or None if it does not exist for this y, and the contact search radius of the next sweep.
-
-    The step is shortened if pairs beyond the search radius could meet on its way; all of the segment lies in Q~(y).
-    """
+    """P_{Q~(y)}(target), or None if there is none for this y, and the contact search radius of the next sweep."""
+    # The step is shortened if pairs beyond the search radius could meet on its way; all of the segment lies in Q~(y).
     solver = Automatic(tol=GAP_MARGIN / 4.0)
     contacts = Q.linearise(0.0, y, reach)
     K = Polyhedron(

@@ -184,10 +184,8 @@ def segments_of(corners: Array) -> Array:
 
 
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
-    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block.
-
-    A block in another drawing, which is not read, is an entity of the type INSERT.
-    """
+    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block."""
+    # A block in another drawing, which is not read, is an entity of the type INSERT.
     for entity in some:
         layer = str(entity.dxf.layer)
         layer = inserted if layer == BY_BLOCK else layer

@@ -244,10 +244,8 @@ def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
 
 
 def _too_narrow(obstacles: list[Any], radius: float) -> Any:
-    """Lines across openings between obstacles that are slightly too narrow for a disc of the given radius.
-
-    On the grid, the areas on the two sides of such an opening might touch.
-    """
+    """Lines across openings between obstacles that are slightly too narrow for a disc of the given radius."""
+    # On the grid, the areas on the two sides of such an opening might touch.
     shapely = package("shapely")
     i, j = shapely.STRtree(obstacles).query(obstacles, predicate="dwithin", distance=2.0 * radius)
     across = shapely.shortest_line(np.take(obstacles, i[i < j]), np.take(obstacles, j[i < j]))
@@ -255,10 +253,8 @@ def _too_narrow(obstacles: list[Any], radius: float) -> Any:
 
 
 def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
-    """(nodes,) k + 1 for cells in part k of the area where a disc fits, 0 for all others.
-
-    A cell belongs to a part if its node does, or if the outline of the part goes through it.
-    """
+    """(nodes,) k + 1 for cells in part k of the area where a disc fits, 0 for all others."""
+    # A cell belongs to a part if its node does, or if the outline of the part goes through it.
     shapely = package("shapely")
     label = np.zeros(len(nodes), dtype=np.int32)
     aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
@@ -300,11 +296,9 @@ class Areas:
 def _march(
     grid: Grid, goal: Goal, source: Integers, free: Booleans, nodes: Array, sight: Any, radius: float, seeing: Lock
 ) -> tuple[Array, Array]:
-    """(nodes,) lengths of the ways to a goal and (nodes, 2) their directions, which are exact in sight of the goal.
-
-    `source` has the numbers of the cells of the goal. Only one thread at a time may test what is in sight, because the
-    first test prepares `sight`.
-    """
+    """(nodes,) lengths of the ways to a goal and (nodes, 2) their directions, which are exact in sight of the goal."""
+    # `source` has the numbers of the cells of the goal. Only one thread at a time may test what is in sight, because
+    # the first test prepares `sight`.
     start = np.full(len(nodes), np.inf)
     start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
     with seeing:
@@ -328,10 +322,8 @@ def _source(grid: Grid, goal: Goal) -> Integers:
 
 
 def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> tuple[Integers, Array]:
-    """The numbers (n,) of the free nodes that see a goal, and its nearest points (n, 2).
-
-    A node sees a point if the line between them stays in the area `sight`, where discs fit.
-    """
+    """The numbers (n,) of the free nodes that see a goal, and its nearest points (n, 2)."""
+    # A node sees a point if the line between them stays in the area `sight`, where discs fit.
     reach = SIGHT * grid.step * (1.0 + DISTANCE_TOLERANCE)
     low = np.floor((goal.passable.min(axis=0) - reach - grid.lower) / grid.step).astype(int)
     high = np.ceil((goal.passable.max(axis=0) + reach - grid.lower) / grid.step).astype(int)

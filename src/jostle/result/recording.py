@@ -70,11 +70,7 @@ class ImpactTimes:
 
 
 def _first_root(c: Array, b: Array, a: Array) -> Array:
-    """Where c + b s + a s^2 goes from positive to negative, near 0 if b < 0; not finite if it does not.
-
-    >>> _first_root(np.array([1.0, -1.0, 0.0, 1.0]), np.array([-2.0, -2.0, 1.0, 1.0]), np.array([0.0, 0.0, -2.0, 0.0]))
-    array([ 0.5, -0.5,  0.5,  inf])
-    """
+    """Where c + b s + a s^2 goes from positive to negative, near 0 if b < 0; not finite if it does not."""
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(b * b - 4.0 * a * c)
         falling = 2.0 * c / (root - b)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jostle.errors import BrokenFile, InvalidValue
@@ -16,7 +16,8 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
 if TYPE_CHECKING:
-    from jostle.io.checkpoint import Contents, Position
+    from jostle.io.checkpoint import Checkpoint, Contents, Position
+    from jostle.io.saving import Output
 
 
 class Checkpoints:
@@ -27,7 +28,7 @@ class Checkpoints:
 
     def __init__(
         self,
-        checkpoint: Any,
+        output: Output | None,
         problem: Any,
         scheme: Any,
         grid: Grid,
@@ -36,19 +37,21 @@ class Checkpoints:
         made: Any = (),
     ) -> None:
         """`free` are the settings that may change when the run is resumed, `things` those that may remember."""
-        self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
+        self.problem, self.scheme, self.grid = problem, scheme, grid
         self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
         """Objects that depend on the past of the run, by the name of their argument."""
         self.forget()  # before the run is described
         self.run: Any = None
+        self.checkpoint: Checkpoint | None = None
+        self.resume = output is not None and output.resume
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""
-        if checkpoint is None:
+        if output is None or output.checkpoint is None:
             return
         from jostle.io.checkpoint import Checkpoint
         from jostle.io.identity import Called, Run
 
-        self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        self.checkpoint = Checkpoint(Path(output.checkpoint), output.seconds, output.random, output.overwrite)
         called = Called(self.functions, self.checkpoint.random, self.past.get(self.compared))
         self.run = Run(problem, scheme, made, (grid.start, grid.end), grid.sizes, {"t": grid.end, **free}, called)
         self.forget()
@@ -71,20 +74,11 @@ class Checkpoints:
 
     def load(self) -> Position:
         """The position to resume from."""
-        if self.checkpoint is None:
-            raise InvalidValue("resume needs a checkpoint: solve(..., checkpoint=..., resume=True)")
+        assert self.checkpoint is not None
         position, kept = self.checkpoint.load(self.run, self.past, self.state_in)
         position, self.changed = self.completed(position, kept), self.run.changes(kept.json("run"))
         self.grid.check_reached(position.step, position.state.t)
         return position
-
-    def apart_from(self, output: Any) -> None:
-        """Refuse an output file with the name of the checkpoint, which would replace it."""
-        if output is None or self.checkpoint is None:
-            return
-        path = getattr(output, "path", output)
-        if os.path.realpath(path) == os.path.realpath(self.checkpoint.path):
-            raise InvalidValue(f"output and checkpoint are both {path}: choose two names")
 
     def forget(self) -> None:
         """Begin without memories; comparing two runs calls functions, which may remember it."""
@@ -96,7 +90,7 @@ class Checkpoints:
             try:
                 thing.remind(noted.get(name))
             except InvalidValue as error:
-                if name not in noted:
+                if name not in noted or self.checkpoint is None:
                     raise
                 raise BrokenFile(f"{self.checkpoint.path} is damaged, in the memory of the {name}: {error}") from None
 
@@ -132,6 +126,7 @@ class Checkpoints:
 
     def _write(self, position: Position) -> None:
         """Write the checkpoint of a position, of which all objects have been reminded."""
+        assert self.checkpoint is not None
         self.checkpoint.save(self.run, position, self.values(position))
 
 
@@ -139,12 +134,19 @@ class CheckpointsOfRun(Checkpoints):
     """The checkpoints of a run of bodies."""
 
     def __init__(
-        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any], where: Device
+        self,
+        output: Output | None,
+        problem: Any,
+        scheme: Scheme,
+        made: Any,
+        grid: Grid,
+        free: dict[str, Any],
+        where: Device,
     ) -> None:
         self.where = where
         things = {"until": free["until"], "problem": getattr(problem, "past", None)}
         things |= {f"change{k}": change for k, change in enumerate(made)}
-        super().__init__(checkpoint, problem, scheme, grid, free, things, made)
+        super().__init__(output, problem, scheme, grid, free, things, made)
 
     def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
         from jostle.io.identity import functions_of

@@ -72,6 +72,27 @@ class FreeFlight:
             return None
         return FreeFlight(problem, scheme, float(grid.sizes), acceleration)
 
+    def over(self, saver: MemorySaver, state: State, number: int, grid: Grid, due: Saving) -> tuple[State, int]:
+        """Fly on from the state of step `number` if possible; the state and the number of the last step."""
+        flown = self.after(state, number, grid)
+        if flown is None:
+            return state, number
+        assert state.contacts is not None
+        name, rows, h = self.scheme.solver.name, len(state.multipliers), self.h
+        saver.stats += [(t, h, rows, 0, 0, 0.0, 0.0, 0.0, 0.0, True, name, 0.0, 0.0) for t in flown.t]
+        p, pairs, normals = state.multipliers, state.contacts.pairs, state.contacts.normals
+        z, before = flown.z, state.t
+        for k, t in enumerate(flown.t):
+            if due.every is None or due(number + 1 + k, before, t):
+                where = None if z is None else z[k]
+                saver.frames.append(Frame(t, flown.q[k], flown.u[k], p, pairs, normals, where, state.duration))
+            before = t
+        q, u, memory = flown.q[-1], flown.u[-1], state.memory
+        if z is not None:
+            rest = np.zeros_like(q)
+            memory = Memory(flown.q[-2], h, z[-1], rest, h, flown.u[-2], NO_PAIRS, memory.warned)
+        return state._replace(t=flown.t[-1], q=q, u=u, memory=memory), number + len(flown.t)
+
     def after(self, state: State, number: int, grid: Grid) -> Flown | None:
         """The flight that follows the state of step `number`, if there is one; never with the last step of a run."""
         self.free = 0 if state.multipliers.any() else self.free + 1
@@ -129,25 +150,3 @@ class FreeFlight:
         size = np.abs(points) @ np.abs(self.G).T + np.abs(self.offset)
         clear = (np.isfinite(gap) & (gap > CLEARANCE * size)).all(axis=1) & np.isfinite(points).all(axis=1)
         return np.asarray(clear)
-
-    def landed(self, state: State, flown: Flown) -> State:
-        """The state after the flight from a state."""
-        q, u = flown.q[-1], flown.u[-1]
-        if flown.z is None:
-            return state._replace(t=flown.t[-1], q=q, u=u)
-        rest, warned = np.zeros_like(q), state.memory.warned
-        memory = Memory(flown.q[-2], self.h, flown.z[-1], rest, self.h, flown.u[-2], NO_PAIRS, warned)
-        return state._replace(t=flown.t[-1], q=q, u=u, memory=memory)
-
-    def record(self, saver: MemorySaver, state: State, flown: Flown, number: int, due: Saving) -> None:
-        """Write the steps of a flight down, as the saver does for each step."""
-        assert state.contacts is not None
-        name, rows, h = self.scheme.solver.name, len(state.multipliers), self.h
-        saver.stats += [(t, h, rows, 0, 0, 0.0, 0.0, 0.0, 0.0, True, name, 0.0, 0.0) for t in flown.t]
-        p, pairs, normals = state.multipliers, state.contacts.pairs, state.contacts.normals
-        z, before = flown.z, state.t
-        for k, t in enumerate(flown.t):
-            if due.every is None or due(number + 1 + k, before, t):
-                where = None if z is None else z[k]
-                saver.frames.append(Frame(t, flown.q[k], flown.u[k], p, pairs, normals, where, state.duration))
-            before = t

@@ -1,28 +1,25 @@
-"""`solve`: the time loop of all schemes."""
+"""`solve`: runs of bodies with all schemes, and what happens in one of their steps."""
 
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Sequence
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
-from jostle._tools.arrays import to_host
-from jostle.errors import Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
+from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.problems import Motion, Sweeping
 from jostle.result.recording import MemorySaver, Saver
 from jostle.result.solution import Solution
-from jostle.result.status import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
-from jostle.run.checkpoints import Checkpoints, CheckpointsOfRun
+from jostle.result.status import BUDGET, NOT_CONVERGED
+from jostle.run.checkpoints import CheckpointsOfRun
 from jostle.run.devices import Device
 from jostle.run.exchange import changed, changes
 from jostle.run.free_flight import FreeFlight
+from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme, check_convexity
@@ -31,90 +28,12 @@ from jostle.schemes.stiffness import ForceWatch
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:
-    from jostle.io.checkpoint import Checkpoint, Position
+    from jostle.io.checkpoint import Position
     from jostle.io.saving import Output
-
-
-# Ctrl-C in the middle of a run: the step is finished and written, then the run ends.
-
-
-class Interrupts:
-    """While it is entered, Ctrl-C is noted (`came`) instead of raised; a second one is raised at once.
-
-    Only in the main thread, where signals arrive, and only if Ctrl-C would have raised KeyboardInterrupt: other
-    handlers are left alone.
-
-    >>> with Interrupts() as interrupts:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     interrupts.came
-    True
-    """
-
-    def __init__(self) -> None:
-        self.came = False
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.came:
-            raise KeyboardInterrupt
-        self.came = True
 
 
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """Functions that return the state to continue from after each step."""
-AnyState = TypeVar("AnyState")
-"""A state of bodies or of a density."""
-
-
-class Progress(NamedTuple, Generic[AnyState]):
-    """What the `progress` function of `solve` and of `macro.solve` is called with after each step.
-
-    Attributes
-    ----------
-    step : int
-        Number of steps done.
-    steps : int
-        Number of steps of the whole run.
-    t : float
-        Time that the step led to.
-    end : float
-        End time of the run.
-    state : State
-        State after the step. In runs of bodies, ``state.projection`` holds the residuals of the step; in runs of
-        `macro.solve` it is a state of a density.
-    status : str
-        Status that the run would have if it ended now; see `Solution`.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
-    >>> def tell(progress):
-    ...     if progress.step % 5 == 0:
-    ...         print(f"{progress.step} of {progress.steps}, t = {progress.t:.2f}, height {progress.state.q[0]:.3f}")
-    >>> sol = jo.solve(ball, jo.Maury(), t=0.1, h=0.01, progress=tell)
-    5 of 10, t = 0.05, height 0.985
-    10 of 10, t = 0.10, height 0.945
-    """
-
-    step: int
-    steps: int
-    t: float
-    end: float
-    state: AnyState
-    status: str
 
 
 @check_arguments
@@ -130,8 +49,6 @@ def solve(
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    resume: bool = False,
     progress: Callable[[Progress[State]], object] | None = None,
     accuracy: Positive | None = None,
 ) -> Solution:
@@ -146,11 +63,12 @@ def solve(
     and `NotContinuous` is raised with both solutions. With strict=False the refinement says so instead. A run with
     `accuracy` takes about ten times as long as its last repetition alone.
 
-    **Files.** With `output`, the saved states go into a trajectory file during the run, and the solution reads them
-    from there. With `checkpoint`, the state of the run is stored every minute and at its end. The same call with
-    ``resume=True`` continues from there: the result is bit-identical to an uninterrupted run. Only `t`, `every`,
-    `until` and `strict` may change; with a later `t` the run continues from the last step that the longer run has too.
-    Objects that depend on the past of the run implement `jostle.problems.Remembers`.
+    **Files.** With ``output="run.vtkhdf"``, the saved states go into a trajectory file during the run, and the solution
+    reads them from there. With ``output=jo.io.Output("run.vtkhdf", checkpoint="run.checkpoint")``, the state of the run
+    is also stored every minute and at its end. The same call with ``resume=True`` in the `Output` continues from there:
+    the result is bit-identical to an uninterrupted run. Only `t`, `every`, `until` and `strict` may change; with a
+    later `t` the run continues from the last step that the longer run has too. Objects that depend on the past of the
+    run implement `jostle.problems.Remembers`.
 
     Parameters
     ----------
@@ -178,16 +96,13 @@ def solve(
         True raises `NotConverged` for a projection that misses its tolerance. False records it, and the status of the
         run becomes "not converged".
     output : str, path or jostle.io.Output, optional
-        Trajectory file to write. None keeps the saved states in memory.
-    checkpoint : str, path or jostle.io.Checkpoint, optional
-        File for the state of the run, to resume from. None stores no checkpoints.
-    resume : bool, default False
-        True continues the run of the checkpoint.
+        Trajectory file to write; or the files of the run with options, such as its checkpoint. None keeps the saved
+        states in memory.
     progress : callable (Progress) -> None, optional
         Called after each step; `jostle.terminal.progress_bar` makes one that shows a bar.
     accuracy : float, optional
-        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change`, `output`,
-        `checkpoint` and `resume`. None solves once, with the steps `h`.
+        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change` and
+        `output`. None solves once, with the steps `h`.
 
     Returns
     -------
@@ -236,7 +151,7 @@ def solve(
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
-        _check_alone(change=change, output=output, checkpoint=checkpoint, resume=resume or None)
+        _check_alone(change=change, output=output)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(
@@ -249,87 +164,69 @@ def solve(
     grid, made = Grid.of(t, h), changes(change)
     _warn_of_long_steps(problem, grid)
     due = Saving(every, grid.start)
+    files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
-    keeping = CheckpointsOfRun(checkpoint, problem, scheme, made, grid, free, where)
-    keeping.apart_from(output)
-    resumed = keeping.load() if resume else None
-    if resumed is None:
-        keeping.check_free()
-        state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
-        remembered = problem.within.memory
-    else:
-        state, done, quality, remembered = resumed.state, resumed.step, resumed.status, resumed.within
-    keeping.remind({} if resumed is None else resumed.noted)
-    saver = _saver(problem, scheme, output, state, resumed, keeping)
-    if done == grid.count and saver.saved_at < state.t:
-        saver.save(state)
-    state = where.moved(state)
-    here, ended = keeping.position(saver, state, done, quality, remembered), FINISHED
-    watched = made or until or progress or checkpoint or output or device != "cpu"
-    drawn = getattr(checkpoint, "random", None) is not None  # the watch would draw from the generator of the run
-    watch = None if drawn else ForceWatch.of(where.problem, scheme)
-    recalls, on_host = problem.within.recalls, where.place is np
-    flight, flown, look = None if watched else FreeFlight.of(problem, scheme, grid), done, done + 1
-    with Interrupts() as interrupts:
-        for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
-            if number <= flown:  # a step of a free flight
-                continue
-            before, there = state, here
-            try:
-                present = None if before.presence is None else before.presence.here
-                if number >= look:  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
-                    where.problem.within.check_declaration((grid.start, t_next), before.q, present)
-                if recalls:  # undo what other calls of the set did since the last step
-                    problem.within.memory = remembered
-                state = scheme.advance(where.problem, before, step, t_next)
-                if recalls:
-                    remembered = problem.within.memory
-                P = state.projection
-                assert P is not None
-                if strict and scheme.solver.promises and not P.converged:
-                    why = not_converged(P, scheme.solver)
-                    raise NotConverged(f"{why}; strict=False records it and continues", P)
-                if scheme.linearises and (number >= look or number == grid.count):
-                    check_convexity(scheme.solver.tol, where.problem.within, before, state)
-                look = 2 * number if number >= look else look
-                if watch is not None:
-                    watch.after(before, state, step, number)
-                after = where.moved(changed(problem.within, where.host(state), made)) if made else state
-                ended = FINISHED if until is None else _ended(until, where.host(after))
-                saver.add(before, state, step)
-                state, last = after, ended != FINISHED or number == grid.count
-                if not P.converged:
-                    quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
-                if every is None or due(number, before.t, t_next):
-                    saver.save(state if on_host else where.host(state))
-                if keeping.checkpoint is not None:
-                    here = keeping.position(saver, state, number, quality, remembered)
-                if last and saver.saved_at < state.t:
-                    saver.save(where.host(state))
-                if keeping.checkpoint is not None and (keeping.due() or last):
-                    keeping.save(saver, here if shared and ended == FINISHED else there)
-                if progress is not None:
-                    now = where.host(state)
-                    progress(Progress(number, grid.count, t_next, grid.end, now, _status(quality, ended)))
-            except getattr(until, "ended_by", ()):
-                state, ended = before, STOPPED
-                if saver.saved_at < state.t:
-                    saver.save(where.host(state))
-                keeping.save(saver, there)
-                break
-            except (Exception, KeyboardInterrupt) as error:
-                close_after(error, saver, before, where.host, number, t_next)
-                raise
-            if last:
-                break
-            if flight is not None and (steps := flight.after(state, number, grid)) is not None:
-                assert isinstance(saver, MemorySaver)
-                flight.record(saver, state, steps, number, due)
-                state, flown = flight.landed(state, steps), number + len(steps.t)
-            if interrupts.came:
-                keeping.save(saver, here)
-                raise interrupted(saver, where.host(state), number, keeping)
-    return saver.solution(_status(quality, ended))
+    keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
+
+    def saver(state: State, resumed: Position | None) -> Saver:
+        if files is None or files.path is None:
+            return MemorySaver(problem, scheme, state)
+        from jostle.io.saving import TrajectorySaver
+
+        return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
+
+    steps = BodySteps(keeping, saver, made, strict)
+    if files is None or files.random is None:  # the watch would draw from the generator of the run
+        steps.watch = ForceWatch.of(where.problem, scheme)
+    steps.flies = not (made or until or progress or files or device != "cpu")
+    solution: Solution = follow(steps, due, until, progress)
+    return solution
+
+
+class BodySteps(Steps):
+    """The steps of bodies on their device, with checks of each step and changes after it."""
+
+    watch: ForceWatch | None = None
+    flies = False
+    """Whether nobody looks at the single steps, so that they may be flights."""
+
+    def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], made: Any, strict: bool) -> None:
+        super().__init__(keeping, saver)
+        self.where, self.made, self.strict = keeping.where, made, strict
+        self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
+        self.on_host, self.recalls = self.where.place is np, self.problem.within.recalls
+
+    def start(self, t: float, resumed: Position | None) -> State:
+        state: State = super().start(t, resumed)
+        self.look = 1 if resumed is None else resumed.step + 1
+        self.remembered = self.problem.within.memory if resumed is None else resumed.within
+        self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
+        return state
+
+    def step(self, number: int, before: State, h: float, t: float) -> tuple[State, State, str | None]:
+        scheme, where, within = self.scheme, self.where, self.problem.within
+        looks = number >= self.look  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
+        if looks:
+            present = None if before.presence is None else before.presence.here
+            where.problem.within.check_declaration((self.grid.start, t), before.q, present)
+        if self.recalls:  # undo what other calls of the set did since the last step
+            within.memory = self.remembered
+        state: State = scheme.advance(where.problem, before, h, t)
+        if self.recalls:
+            self.remembered = within.memory
+        P = state.projection
+        assert P is not None
+        promised = scheme.solver.promises
+        if self.strict and promised and not P.converged:
+            raise NotConverged(f"{not_converged(P, scheme.solver)}; strict=False records it and continues", P)
+        if scheme.linearises and (looks or number == self.grid.count):
+            check_convexity(scheme.solver.tol, where.problem.within, before, state)
+        if looks:
+            self.look = 2 * number
+        if self.watch is not None:
+            self.watch.after(before, state, h, number)
+        after = where.moved(changed(within, where.host(state), self.made)) if self.made else state
+        return state, after, None if P.converged else NOT_CONVERGED if promised else BUDGET
 
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
@@ -351,77 +248,3 @@ def _check_alone(**others: object) -> None:
                 f"accuracy= repeats the run with shorter steps, which {name} does not allow: leave out one of both "
                 f"(jo.io.write(sol, path) saves a solution)"
             )
-
-
-def _ended(until: Callable[[State], bool | str], state: State) -> str:
-    """How the condition ends the run; FINISHED while it is not met."""
-    said = until(state)
-    if isinstance(said, str) and said == BLOCKED:
-        return BLOCKED
-    if not (said is None or isinstance(said, str) or (np.size(said) == 1 and np.asarray(said).dtype == bool)):
-        raise InvalidValue(f"until(state) must return True, False or {BLOCKED!r}, not {said!r}")
-    return STOPPED if said else FINISHED
-
-
-def _status(quality: str, ended: str) -> str:
-    """The status of a run.
-
-    A step that was not solved counts more than how the run ended; a budget that was too small counts less than BLOCKED.
-    """
-    if quality == NOT_CONVERGED or (quality == BUDGET and ended != BLOCKED):
-        return quality
-    return ended
-
-
-def close_after(
-    error: BaseException,
-    saver: Saver,
-    before: Any,
-    host: Callable[[Any], Any],
-    number: int,
-    t: float,
-) -> None:
-    """Give the error its step and the solution up to it, and finish the file; `host` moves a state off its device."""
-    if isinstance(error, JostleError):
-        error.step, error.time = number, t
-        if isinstance(error, NotConverged):
-            error.projection = to_host(error.projection)
-    else:
-        error.add_note(f"in step {number} (t = {t:.6g}); error.solution has what was computed before")
-    if saver.broken:
-        return
-    if saver.saved_at < before.t:
-        try:
-            saver.save(host(before))
-        except RuntimeError as lost:  # a device that failed does not give its last state back
-            error.add_note(f"the state before this step could not be brought back from the device: {lost}")
-    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-    error.solution = saver.solution(status)  # type: ignore[attr-defined]
-
-
-def _saver(
-    problem: Any, scheme: Scheme, output: Any, state: State, resumed: Position | None, keeping: CheckpointsOfRun
-) -> Saver:
-    """Where saved states go: into memory, or into a file."""
-    saver: Saver
-    if output is None:
-        saver = MemorySaver(problem, scheme, state)
-    else:
-        from jostle.io.saving import Output, TrajectorySaver
-
-        to = output if isinstance(output, Output) else Output(output)
-        saver = TrajectorySaver(problem, scheme, to, state, resumed, keeping.changed)
-    if resumed is None:
-        keeping.clear()
-    return saver
-
-
-def interrupted(saver: Saver, state: Any, number: int, keeping: Checkpoints) -> Interrupted:
-    """The error after Ctrl-C, with the solution up to the last step."""
-    if saver.saved_at != state.t:
-        saver.save(state)
-    where = f"after step {number}, t = {state.t:.6g}"
-    path = None if keeping.checkpoint is None else keeping.checkpoint.path
-    error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
-    error.solution = saver.solution(INTERRUPTED)
-    return error

@@ -647,10 +647,8 @@ class Grains(ProblemTable):
         return reduce(and_, sets)
 
     def _law(self, within: ConstraintSet) -> ImpactLaw:
-        """One number for all contacts, or a table if a wall has its own.
-
-        The sets of the walls follow that of the balls, in the order of the walls.
-        """
+        """One number for all contacts, or a table if a wall has its own."""
+        # The sets of the walls follow that of the balls, in the order of the walls.
         if all(wall.e is None for wall in self.walls):
             return Restitution(self.e)
         between, number = {}, 0

@@ -66,12 +66,7 @@ def _complaints(details: dict[str, Any], model: type[BaseModel], data: Any) -> I
 
 
 def _unknown_key(path: Path, table: type[BaseModel]) -> str:
-    """The message about a key that the table does not have.
-
-    >>> from jostle.scenarios.scenario import RunTable
-    >>> _unknown_key(("run", "evry"), RunTable)
-    "unknown key 'evry' in [run]; did you mean 'every'?"
-    """
+    """The message about a key that the table does not have."""
     key = str(path[-1])
     hint = suggestion(key, table.model_fields, f"the keys are {', '.join(sorted(table.model_fields))}")
     return f"unknown key {key!r} in {_table_name(path)}; {hint}"

@@ -287,11 +287,9 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
 
 
 def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State) -> Array:
-    """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated.
-
-    A row without a length is compared with what the step moved: the way from q to q', and the displacement h M^-1 G^T p
-    that the projection took away, which is all that moves near the origin, where bodies are held at rest.
-    """
+    """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated."""
+    # A row without a length is compared with what the step moved: the way from q to q', and the displacement
+    # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest.
     tolerance, length = contacts.tolerance(np.abs(after.q - before.q)), contacts.length
     if after.contacts is not None and not (length > 0.0).all():
         M, h = problem.metric(before.q), after.t - before.t

@@ -252,10 +252,8 @@ class _Known(NamedTuple):
 
 
 def _known(within: ConstraintSet, state: State, h: float, reach: Reach, M: Metric) -> _Known:
-    """The contacts within reach, or further if a glued pair is, and their glue.
-
-    In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest reach is 0.
-    """
+    """The contacts within reach, or further if a glued pair is, and their glue."""
+    # In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest reach is 0.
     glued = glue(state)
     if state.presence is not None:
         there = state.presence.both_here(glued.pairs)

@@ -195,11 +195,9 @@ class MoreauJean(Scheme):
 
 
 def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
-    """The contacts at q + way. A row that was jumped over on the way has the gradient of q, and g + G way as its gap.
-
-    Such a row opens at q + way so fast that it would have been violated at q, and it closes at q. Where bodies move by
-    less than half of the length of a row, none is jumped over.
-    """
+    """The contacts at q + way; rows that were jumped over have the gradient of q, and g + G way as their gap."""
+    # Such a row opens at q + way so fast that it would have been violated at q, and it closes at q. Where bodies move
+    # by less than half of the length of a row, none is jumped over.
     there = within.near(t, q + way, reach)
     if within.flat or len(there.gap) == 0:
         return there

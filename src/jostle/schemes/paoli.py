@@ -130,10 +130,9 @@ def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Conta
 def _warn_of_sequence(
     problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array, M: Metric
 ) -> bool:
-    """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?
-
-    A contact closes if it carries an impulse and did not in the step before, or if it would be open without the others.
-    """
+    """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?"""
+    # A contact closes if it carries an impulse and did not in the step before, or if it would be open without the
+    # others.
     rows = _carrying(contacts, p)
     if len(rows) < 2:
         return False
@@ -164,10 +163,8 @@ def _sequences(
     problem: Motion, t: float, h: float, contacts: Contacts, kinds: tuple[Booleans, Booleans, Booleans],
     motion: Motions, F: Array, M: Metric,
 ) -> list[tuple[float, int, int]]:  # fmt: skip
-    """(delay, first row, second row) of impacts: one that started by the motion, and one that did not at the same time.
-
-    The second one is new and closed later, or is pushed: it closed later, or is not over yet.
-    """
+    """(delay, first row, second row) of two impacts: one that the motion started, and one that came later."""
+    # The second one is new and closed later, or is pushed: it closed later, or is not over yet.
     started, new, pushed = kinds
     G, e, tolerance = contacts.G, problem.law.number, contacts.tolerance()
     rate, slow = G @ motion.u.ravel(), _slow(contacts, h, F, motion.u)
@@ -199,10 +196,8 @@ def _slow(contacts: Contacts, h: float, F: Array, u: Array) -> Array:
 
 
 def _gaps(problem: Motion, t: float, q: Array, closed: Contacts) -> Array:
-    """The gaps at q of contacts that are closed now: at q they were open by no more than the bodies moved since.
-
-    An impact in between may have made the bodies faster than they were at q: their velocities there say nothing.
-    """
+    """The gaps at q of contacts that are closed now: at q they were open by no more than the bodies moved since."""
+    # An impact in between may have made the bodies faster than they were at q: their velocities there say nothing.
     reach: Reach = np.inf
     if q.ndim == 2 and closed.at is not None:
         reach = np.linalg.norm(closed.at - q, axis=1) + closed.tolerance().max(initial=0.0)

@@ -157,8 +157,7 @@ class ForceWatch:
             self.next_body = number + PAUSE
 
     def _blow(self, M: Metric, before_this: Array, before: State, a: Array, h: float, number: int) -> bool:
-        """Warn of a force that acts for a single step and drives a body back faster than it came, such as a penalty for
-        the depth in a floor; True if it did."""
+        """Warn of a force that drives a body back faster than it came in one step, as a penalty floor does; did it?"""
         u, now, then = (x.reshape(len(before.q), -1) for x in (before.u, a, before_this))
         same = (np.abs(now - then) <= QUIET * np.abs(now).max(axis=1, keepdims=True)).all(axis=1)
         quiet, self.quiet = self.quiet, np.where(same, self.quiet + 1, 0)
@@ -196,8 +195,7 @@ class ForceWatch:
         )
 
     def _examine(self, earlier: State, now: State, h: float, number: int, body: int | None) -> None:
-        """Measure the slopes of the force between two states, of all bodies or of one that moves alone, and warn if
-        explicit steps are not stable."""
+        """Measure the slopes of the force between two states, of all bodies or of one, and warn of unstable steps."""
         part = 0 if body is None else body + 1
         growth, turns, self.turns[part] = float(self.growth[part]), int(self.turns[part]), 0
         if self.problem.past is not None:
@@ -258,8 +256,8 @@ def _same(one: State, other: State) -> bool:
 
 
 def _slopes(W: Metric, change: Array, way: Array) -> tuple[float, float]:
-    """How much less a force becomes along a way, in multiples of W: y . x / x . W x, not less than 0; and y . W^-1 y /
-    y . x, which is closer to the largest slope, if some coordinates move without a change of force."""
+    """How much a force falls along a way, in multiples of W: y . x / x . W x, at least 0, and y . W^-1 y / y . x."""
+    # The second slope is closer to the largest one, if some coordinates move without a change of force.
     y, x = change.ravel(), way.ravel()
     work, size = float(dot(y, x)), W.inner(x, x)
     return (work / size, float(dot(y, W.solve(y))) / work) if work > 0.0 and size > 0.0 else (0.0, 0.0)

@@ -221,11 +221,9 @@ class Solver:
         yield self
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
-        """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one.
-
-        Without a length the violation is compared with the distance moved, which is not known before the end; the
-        largest violation at w is a lower bound of it.
-        """
+        """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one."""
+        # Without a length the violation is compared with the distance moved, which is not known before the end; the
+        # largest violation at w is a lower bound of it.
         tol = part * self.tol
         return by_rows(_allowed, (K.length, unit, noise), tol, -K.margin(s0).min()), tol
 

@@ -107,10 +107,8 @@ def project_with_equalities(rows: UnitRows, max_iterations: int) -> tuple[Array,
 
 
 def _factors(E: Array) -> tuple[Array, Array, Integers]:
-    """Q (n, k), R (k, m) and an order of the m rows of E with E[order]^T = Q R, k being the rank of E.
-
-    LAPACK is called without SciPy's checks, which take longer than the factorisation of a few rows.
-    """
+    """Q (n, k), R (k, m) and an order of the m rows of E with E[order]^T = Q R, k being the rank of E."""
+    # LAPACK is called without SciPy's checks, which take longer than the factorisation of a few rows.
     from scipy.linalg.lapack import dgeqp3, dorgqr
 
     packed, pivots, tau, _, _ = dgeqp3(E.T)

@@ -192,10 +192,8 @@ def fill(A: Any) -> int:
 
 
 def _without_noise(w: Array, K: Rows, M: Metric, u: Array, p: Array, unit: Array, tol: float) -> tuple[Array, Array]:
-    """The same answer with p = 0 where the slack exceeds the multiplier (both as distances), if that is still good.
-
-    An interior point leaves small multipliers everywhere; a contact that carries nothing should say so.
-    """
+    """The same answer with p = 0 where the slack exceeds the multiplier (both as distances), if that is still good."""
+    # An interior point leaves small multipliers everywhere; a contact that carries nothing should say so.
     open_rows = p * unit < K.slack(u) / unit
     clean = np.where(open_rows if K.equal is None else open_rows & ~K.equal, 0.0, p)
     v = w + M.solve(K.G.adjoint(clean))

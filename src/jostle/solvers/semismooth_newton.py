@@ -94,10 +94,7 @@ def _on_active(A: Any, s0: Array, noise: Array, active: Booleans, guess: Array) 
 
 
 def _factorised(S: Any) -> Callable[[Array], Array]:
-    """x = (S + delta)^-1 y as a function of y, by the Cholesky factor of a band: rows are numbered along the chain.
-
-    Raises `Declined` if the band, with the numbering of Cuthill & McKee (1969), would be large.
-    """
+    """x = (S + delta)^-1 y by the Cholesky factor of a band along the chain; `Declined` if the band is large."""
     from scipy.linalg.lapack import dpbtrf, dpbtrs
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 

@@ -199,10 +199,8 @@ def rates(place: Place) -> Rates:
 
 
 def _second(gaps: Callable[[float], Array], t: float, gap: Array, s: float) -> Array:
-    """(m,) d^2 g_i / dt^2, by the first step above s that sees a curvature; 0 where none does.
-
-    A step that sees more than half of it does is beyond a kink, and t itself is on a straight part.
-    """
+    """(m,) d^2 g_i / dt^2, by the first step above s that sees a curvature; 0 where none does."""
+    # A step that sees more than half of it does is beyond a kink, and t itself is on a straight part.
 
     def differences(step: float) -> tuple[Array, Array]:
         later, earlier = gaps(t + step), gaps(t - step)

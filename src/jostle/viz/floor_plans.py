@@ -214,11 +214,7 @@ class Building:
 
 
 def _opening_times(gate: Gate) -> str:
-    """When a gate is open, in words.
-
-    >>> _opening_times(Gate("east", open=[(0.0, 30.0), (60.0, np.inf)], most=200))
-    'open 0 to 30 s, from 60 s, for 200 people'
-    """
+    """When a gate is open, in words."""
     spans = []
     for start, end in np.asarray(gate.open):
         since = f"from {start:g} s" if np.isfinite(start) else ""

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +35,9 @@ def same(one, two):
 
 
 def test_a_longer_run_may_save_less_often(blocks, tmp_path):
-    files = {"checkpoint": tmp_path / "run.npz", "output": tmp_path / "run.vtkhdf"}
-    jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, every=0.2, **files)
-    resumed = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4, **files, resume=True)
+    output = jo.io.Output(tmp_path / "run.vtkhdf", checkpoint=tmp_path / "run.npz")
+    jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, every=0.2, output=output)
+    resumed = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4, output=replace(output, resume=True))
     whole = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4)
     assert resumed.t == pytest.approx([0.0, 0.2, 0.4, 0.8, 1.2])
     assert (resumed.density[2:] == whole.density[1:]).all()
@@ -56,15 +57,20 @@ def test_a_run_ends_when_its_problem_is_empty():
 def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, every):
     whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every)
 
-    place, output = tmp_path / "run.npz", tmp_path / "run.vtkhdf"
-    files = {"checkpoint": place, "output": output}
-    jo.macro.solve(blocks, Splitting(), t=0.75, h=0.1, every=every, **files)
+    place = tmp_path / "run.npz"
+    output = jo.io.Output(tmp_path / "run.vtkhdf", checkpoint=place)
+    jo.macro.solve(blocks, Splitting(), t=0.75, h=0.1, every=every, output=output)
     shutil.copy(place, tmp_path / "early.npz")
-    resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, **files, resume=True)
+    resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, output=replace(output, resume=True))
     assert len(resumed.t) == len(whole.t)
     same(resumed, whole)
     rest = jo.macro.solve(
-        blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=tmp_path / "early.npz", resume=True
+        blocks,
+        Splitting(),
+        t=2.0,
+        h=0.1,
+        every=every,
+        output=jo.io.Output(checkpoint=tmp_path / "early.npz", resume=True),
     )
     assert rest.t[0] == pytest.approx(0.7)
     assert (rest.density[0] == jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1).density[7]).all()
@@ -74,13 +80,17 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, eve
     assert (rest.pressure[frames:] == whole.pressure[frames:]).all()
     assert (rest.stats == whole.stats[7:]).all()
     with pytest.raises(jo.errors.FileIsThere, match=r"checkpoint of another run .*overwrite=True"):
-        jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place)
+        jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, output=jo.io.Output(checkpoint=place))
     with pytest.raises(jo.errors.FileIsThere, match="exists already"):
-        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, **files)
+        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, output=output)
     with pytest.raises(jo.InvalidValue, match="belongs to another run: scheme"):
-        jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
+        jo.macro.solve(
+            blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, output=jo.io.Output(checkpoint=place, resume=True)
+        )
     with pytest.raises(jo.InvalidValue, match="belongs to another run: h"):
-        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.05, every=every, checkpoint=place, resume=True)
+        jo.macro.solve(
+            blocks, Splitting(), t=2.0, h=0.05, every=every, output=jo.io.Output(checkpoint=place, resume=True)
+        )
 
 
 def test_a_run_is_not_resumed_with_another_function_or_an_earlier_end(tmp_path):
@@ -90,12 +100,12 @@ def test_a_run_is_not_resumed_with_another_function_or_an_earlier_end(tmp_path):
         return Crowd(grid=grid, density=0.5, velocity=lambda t, q: np.full_like(q, [speed, 0.0]))
 
     place = tmp_path / "run.npz"
-    jo.macro.solve(people(1.0), Splitting(), t=0.5, h=0.1, checkpoint=place)
+    jo.macro.solve(people(1.0), Splitting(), t=0.5, h=0.1, output=jo.io.Output(checkpoint=place))
     with pytest.raises(jo.InvalidValue, match=r"another run: a function returns other values: velocity at the start"):
-        jo.macro.solve(people(-1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+        jo.macro.solve(people(-1.0), Splitting(), t=1.0, h=0.1, output=jo.io.Output(checkpoint=place, resume=True))
     with pytest.raises(jo.InvalidValue, match=r"reached t = 0\.5, and cannot go back to t = 0\.2"):
-        jo.macro.solve(people(1.0), Splitting(), t=0.2, h=0.1, checkpoint=place, resume=True)
-    resumed = jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+        jo.macro.solve(people(1.0), Splitting(), t=0.2, h=0.1, output=jo.io.Output(checkpoint=place, resume=True))
+    resumed = jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1, output=jo.io.Output(checkpoint=place, resume=True))
     assert len(resumed.t) == 6
     same(resumed, jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1))
 
@@ -135,19 +145,25 @@ def test_a_condition_that_remembers_starts_anew_with_each_run(blocks):
 def test_a_condition_that_remembers_is_stored_in_the_checkpoint(blocks, tmp_path, t):
     place = tmp_path / "run.npz"
     whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(7))
-    jo.macro.solve(blocks, Splitting(), t=t, h=0.1, until=AfterSteps(7), checkpoint=place)
+    jo.macro.solve(blocks, Splitting(), t=t, h=0.1, until=AfterSteps(7), output=jo.io.Output(checkpoint=place))
     for _ in range(2):  # first a run that reached its end, then one that was stopped
-        resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(7), checkpoint=place, resume=True)
+        resumed = jo.macro.solve(
+            blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(7), output=jo.io.Output(checkpoint=place, resume=True)
+        )
         same(resumed, whole)
         assert resumed.status == "stopped"
-    longer = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), checkpoint=place, resume=True)
+    longer = jo.macro.solve(
+        blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), output=jo.io.Output(checkpoint=place, resume=True)
+    )
     same(longer, jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9)))
 
     with np.load(place) as kept:
         values = dict(kept)
     np.savez(place, **(values | {"until.steps": np.array(5000)}))
     with pytest.raises(jo.errors.BrokenFile, match="damaged: the memory of until is invalid: 5000 steps"):
-        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), checkpoint=place, resume=True)
+        jo.macro.solve(
+            blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), output=jo.io.Output(checkpoint=place, resume=True)
+        )
 
 
 def test_a_desired_velocity_that_remembers_is_stored_in_the_checkpoint(tmp_path):
@@ -163,54 +179,74 @@ def test_a_desired_velocity_that_remembers_is_stored_in_the_checkpoint(tmp_path)
     people = Crowd(grid=grid, density=0.5, velocity=Slower(0))
     whole = jo.macro.solve(people, Splitting(), t=1.0, h=0.1)
     place = tmp_path / "run.npz"
-    jo.macro.solve(people, Splitting(), t=0.5, h=0.1, checkpoint=place)
-    same(jo.macro.solve(people, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True), whole)
+    jo.macro.solve(people, Splitting(), t=0.5, h=0.1, output=jo.io.Output(checkpoint=place))
+    same(jo.macro.solve(people, Splitting(), t=1.0, h=0.1, output=jo.io.Output(checkpoint=place, resume=True)), whole)
+
+
+def test_a_condition_ends_a_run_before_a_step_with_its_error(blocks):
+    class Fails(Splitting):
+        def advance(self, problem, state, h, t):
+            if t > 0.55:
+                raise jo.errors.EmptySet("no room")
+            return super().advance(problem, state, h, t)
+
+    class NoRoom:
+        ended_by = jo.errors.EmptySet
+
+        def __call__(self, state):
+            return False
+
+    sol = jo.macro.solve(blocks, Fails(), t=2.0, h=0.1, every=3, until=NoRoom())
+    assert (sol.status, sol.t[-1], len(sol.stats)) == ("stopped", pytest.approx(0.5), 5)
 
 
 @pytest.mark.parametrize("said", ["no", 0.3, np.array([True, False])])
 def test_until_must_say_true_or_false(blocks, said):
-    with pytest.raises(jo.InvalidValue, match=r"until\(state\) must return True or False"):
+    with pytest.raises(jo.InvalidValue, match=r"until\(state\) must return True, False or 'blocked'"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, until=lambda state: said)
 
 
 def test_damaged_and_missing_checkpoints_are_said(blocks, tmp_path):
     place = tmp_path / "run.npz"
     with pytest.raises(jo.errors.NoSuchFile, match="there is no checkpoint"):
-        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=jo.io.Output(checkpoint=place, resume=True))
     with pytest.raises(jo.InvalidValue, match="resume needs a checkpoint"):
-        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, resume=True)
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=jo.io.Output(resume=True))
     place.write_bytes(b"nothing of the kind")
     with pytest.raises(jo.errors.BrokenFile, match="damaged"):
-        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=jo.io.Output(checkpoint=place, resume=True))
 
 
 def test_other_files_are_not_replaced_by_checkpoints(blocks, tmp_path):
     place = tmp_path / "run.npz"
     place.write_text("a diary")
     with pytest.raises(jo.errors.FileIsThere, match="is not replaced"):
-        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=jo.io.Checkpoint(place, overwrite=True))
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=jo.io.Output(checkpoint=place, overwrite=True))
     assert place.read_text() == "a diary"
 
 
 def test_a_checkpoint_that_unpacks_to_more_than_it_has_is_refused(blocks, tmp_path):
     place = tmp_path / "run.npz"
-    jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, checkpoint=place)
+    jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, output=jo.io.Output(checkpoint=place))
     with np.load(place) as kept:
         np.savez_compressed(place, **kept)
     with pytest.raises(jo.errors.BrokenFile, match=r"more bytes than it has|compressed"):
-        jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, checkpoint=place, resume=True)
+        jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, output=jo.io.Output(checkpoint=place, resume=True))
 
 
 def test_a_byte_of_a_checkpoint_that_changed_is_refused_or_changes_nothing(blocks, tmp_path):
     place, random, refused = tmp_path / "run.npz", np.random.default_rng(0), 0
-    first = jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, checkpoint=place)
+    first = jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, output=jo.io.Output(checkpoint=place))
     good = place.read_bytes()
     for byte in random.integers(0, len(good), 60):
         bad = bytearray(good)
         bad[byte] ^= 1 << int(random.integers(8))
         place.write_bytes(bad)
         try:
-            same(jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, checkpoint=place, resume=True), first)
+            same(
+                jo.macro.solve(blocks, Splitting(), t=0.2, h=0.1, output=jo.io.Output(checkpoint=place, resume=True)),
+                first,
+            )
         except jo.errors.JostleError:
             refused += 1
     assert refused > 20

@@ -9,6 +9,7 @@ import numpy as np
 
 from jostle.errors import InvalidValue
 from jostle.io.checkpoint import Contents, Position
+from jostle.io.saving import Output
 from jostle.macro.grid import Velocity
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.scheme import Scheme
@@ -23,16 +24,16 @@ class CheckpointsOfDensity(Checkpoints):
 
     def __init__(
         self,
-        checkpoint: Any,
+        output: Output | None,
         problem: Crowd | Flow,
         scheme: Scheme,
         grid: Grid,
         free: dict[str, Any],
         things: Mapping[str, Any],
     ) -> None:
-        if getattr(checkpoint, "random", None) is not None:
-            raise InvalidValue("the run of a density uses no random numbers: remove random= from the checkpoint")
-        super().__init__(checkpoint, problem, scheme, grid, free, things)
+        if output is not None and output.random is not None:
+            raise InvalidValue("the run of a density uses no random numbers: remove random= from the output")
+        super().__init__(output, problem, scheme, grid, free, things)
 
     def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
         # The desired velocity of a crowd, which does not depend on the state.

@@ -132,6 +132,9 @@ class ImageSaver(FileSaver):
     ) -> None:
         if output.contacts or output.groups:
             raise InvalidValue("a density has no contacts and no groups of bodies: remove contacts= and groups=")
+        if output.dtype is not None and np.dtype(output.dtype) != float:
+            raise InvalidValue(f"densities are stored in double precision: remove dtype={np.dtype(output.dtype).name}")
+        assert output.path is not None
         check_path(output.path)
         self.problem, self.scheme, self.mean = problem, scheme, mean
         super().__init__(output, start, resumed, changed, {})

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle.errors import InvalidValue
-from jostle.io.checkpoint import Checkpoint
+from jostle.io.checkpoint import Position
 from jostle.io.saving import Output
 from jostle.macro.motion.checkpoint import CheckpointsOfDensity
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import Evolution
 from jostle.macro.motion.saving import DensitySaver, ImageSaver, MeanPressure
 from jostle.macro.motion.scheme import Scheme
-from jostle.result.status import FINISHED, STOPPED
-from jostle.run.solve import Interrupts, Progress, close_after, interrupted
+from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.steps import Grid, Saving, Span
 
 
@@ -33,8 +30,6 @@ def solve(
     every: int | float | None = None,
     until: Callable[[State], bool] | None = None,
     output: str | os.PathLike[str] | Output | None = None,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    resume: bool = False,
     progress: Callable[[Progress[State]], object] | None = None,
 ) -> Evolution:
     """Advance a density in time, from 0 (or t[0]) to t (or t[1]) with steps of length h.
@@ -59,13 +54,10 @@ def solve(
         condition that depends on the past of the run implements `jostle.problems.Remembers`. None: the run ends at t.
     output : str, path or jostle.io.Output, optional
         Image file to write (.vtkhdf), for ParaView, `jostle.io.read_images` and the pictures of `jostle.viz`. Frames go
-        into it during the run, and the result reads them from there. None keeps the frames in memory.
-    checkpoint : str, path or jostle.io.Checkpoint, optional
-        File for the state of the run every minute and at its end, to resume from. None: no checkpoint.
-    resume : bool, default False
-        Continue from the checkpoint: the result is bit-identical to an uninterrupted run. Only t, `every` and `until`
-        may differ from the first call. A run that `until` has ended continues from the step before. With `output`, the
-        frames are added to the file; without, the result begins at the checkpoint.
+        into it during the run, and the result reads them from there. None keeps the frames in memory. An `Output` also
+        names the checkpoint. With ``resume=True`` the run continues from it, bit-identical to an uninterrupted run;
+        only t, `every` and `until` may differ from the first call. A run that `until` has ended continues from the step
+        before. Frames are added to the file; without a file, the result begins at the checkpoint.
     progress : callable (Progress) -> object, optional
         Called after each step. None: nothing is called.
 
@@ -93,7 +85,7 @@ def solve(
 
     Examples
     --------
-    >>> import jostle as jo
+    >>> import jostle as jo, numpy as np
     >>> grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 16, closed=True)
     >>> to_centre = lambda t, q: -q / np.linalg.norm(q, axis=1, keepdims=True)
     >>> people = jo.macro.Crowd(grid=grid, density=0.5 * grid.disc([0, 0], 0.9), velocity=to_centre)
@@ -107,60 +99,15 @@ def solve(
         raise InvalidValue(f"problem must be a jo.macro.Crowd or a jo.macro.Flow, not {problem!r}")
     scheme.check(problem)
     grid, mean = Grid.of(t, h), MeanPressure(problem.grid.shape)
-    due = Saving(every, grid.start)
+    due, files = Saving(every, grid.start), files_of(output)
     free = {"every": every, "until": until, "strict": True, "device": "cpu"}
     things = {"until": until, "velocity": problem.velocity, "pressure": mean}
-    keeping = CheckpointsOfDensity(checkpoint, problem, scheme, grid, free, things)
-    keeping.apart_from(output)
-    resumed = keeping.load() if resume else None
-    if resumed is None:
-        keeping.check_free()
-        state, done = scheme.start(problem, grid.start), 0
-    else:
-        state, done = resumed.state, resumed.step
-        keeping.remind(resumed.noted)
-    saver: Any
-    if output is None:
-        saver = DensitySaver(problem, scheme, mean, state)
-    else:
-        to = output if isinstance(output, Output) else Output(output)
-        saver = ImageSaver(problem, scheme, mean, to, state, resumed, keeping.changed)
-    if resumed is None:
-        keeping.clear()
-    if done == grid.count and saver.saved_at < state.t:
-        saver.save(state)
-    here, ended = keeping.position(saver, state, done, FINISHED), FINISHED
-    with Interrupts() as interrupts:
-        for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
-            before, there = state, here
-            try:
-                state = scheme.advance(problem, before, step, t_next)
-                ended = STOPPED if until is not None and _stops(until, state) else FINISHED
-                last = ended != FINISHED or number == grid.count
-                saver.add(before, state, step)
-                if due(number, before.t, t_next):
-                    saver.save(state)
-                here = keeping.position(saver, state, number, FINISHED)
-                if last and saver.saved_at < state.t:
-                    saver.save(state)
-                if keeping.due() or last:
-                    keeping.save(saver, here if shared and ended == FINISHED else there)
-                if progress is not None:
-                    progress(Progress(number, grid.count, t_next, grid.end, state, ended))
-            except (Exception, KeyboardInterrupt) as error:
-                close_after(error, saver, before, lambda state: state, number, t_next)
-                raise
-            if last:
-                break
-            if interrupts.came:
-                keeping.save(saver, here)
-                raise interrupted(saver, state, number, keeping)
-    found: Evolution = saver.solution(ended)
+    keeping = CheckpointsOfDensity(files, problem, scheme, grid, free, things)
+
+    def saver(state: State, resumed: Position | None) -> DensitySaver | ImageSaver:
+        if files is None or files.path is None:
+            return DensitySaver(problem, scheme, mean, state)
+        return ImageSaver(problem, scheme, mean, files, state, resumed, keeping.changed)
+
+    found: Evolution = follow(Steps(keeping, saver), due, until, progress)
     return found
-
-
-def _stops(until: Callable[[State], bool], state: State) -> bool:
-    said = until(state)
-    if not (said is None or (np.size(said) == 1 and np.asarray(said).dtype == bool)):
-        raise InvalidValue(f"until(state) must return True or False, not {said!r}")
-    return bool(said)

@@ -495,10 +495,8 @@ class StickyBlocks:
 
     @property
     def _frame(self) -> tuple[float, float]:
-        """Velocity and acceleration of the frame of reference: that of the blocks if there are no walls, else zero.
-
-        Equal accelerations become exactly 0 in this frame, and a common velocity costs no precision.
-        """
+        """Velocity and acceleration of the frame of reference: that of the blocks if there are no walls, else zero."""
+        # Equal accelerations become exactly 0 in this frame, and a common velocity costs no precision.
         if self.walls != (-np.inf, np.inf):
             return 0.0, 0.0
         v, a = (
