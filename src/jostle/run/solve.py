@@ -28,6 +28,10 @@ from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme, check_convexity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
+from jostle.sets.base import parts
+from jostle.sets.declarations import check_declaration
+from jostle.sets.differences import put_back, searched
+from jostle.sets.user import differences_of
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:
@@ -252,11 +256,11 @@ def solve(
     free = {"every": every, "until": until, "strict": strict, "device": device}
     keeping = CheckpointsOfRun(checkpoint, problem, scheme, made, grid, free, where)
     keeping.apart_from(output)
-    resumed = keeping.load() if resume else None
+    resumed, differences = keeping.load() if resume else None, differences_of(problem.within)
     if resumed is None:
         keeping.check_free()
         state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
-        remembered = problem.within.memory
+        remembered = searched(differences)
     else:
         state, done, quality, remembered = resumed.state, resumed.step, resumed.status, resumed.within
     keeping.remind({} if resumed is None else resumed.noted)
@@ -268,7 +272,7 @@ def solve(
     watched = made or until or progress or checkpoint or output or device != "cpu"
     drawn = getattr(checkpoint, "random", None) is not None  # the watch would draw from the generator of the run
     watch = None if drawn else ForceWatch.of(where.problem, scheme)
-    recalls, on_host = problem.within.recalls, where.place is np
+    on_host = where.place is np
     flight, flown, look = None if watched else FreeFlight.of(problem, scheme, grid), done, done + 1
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
@@ -278,12 +282,12 @@ def solve(
             try:
                 present = None if before.presence is None else before.presence.here
                 if number >= look:  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
-                    where.problem.within.check_declaration((grid.start, t_next), before.q, present)
-                if recalls:  # undo what other calls of the set did since the last step
-                    problem.within.memory = remembered
+                    check_declaration(parts(where.problem.within), (grid.start, t_next), before.q, present)
+                if differences:  # undo what other calls of the set did since the last step
+                    put_back(differences, remembered)
                 state = scheme.advance(where.problem, before, step, t_next)
-                if recalls:
-                    remembered = problem.within.memory
+                if differences:
+                    remembered = searched(differences)
                 P = state.projection
                 assert P is not None
                 if strict and scheme.solver.promises and not P.converged:
