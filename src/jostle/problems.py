@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Truths, accepts, check_arguments, described
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
 from jostle._tools.pickling import check_parts
+from jostle.bodies import Bodies
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import ImpactLaw, Restitution, check_law
-from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.base import ConstraintSet, Free, anew
 from jostle.sets.presence import Presence
 
 # Forces, velocities and potentials that a user gives to a problem, with their values checked.
@@ -336,6 +337,8 @@ class Motion:
 
     Attributes
     ----------
+    bodies : Bodies
+        How large the bodies are, according to `within`, and their mass.
     force : callable (t, q, u) -> array
         The force as a function, whatever was given.
     constant_force : array or None
@@ -364,7 +367,7 @@ class Motion:
     within: ConstraintSet
     v0: Array
     force: Field
-    mass: Metric | Callable[[Array], ArrayLike]
+    bodies: Bodies
     law: ImpactLaw
     constant_force: Array | None
     stiff: StiffForce | None
@@ -394,10 +397,10 @@ class Motion:
             check_law(law)
         _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
         stiff = force if isinstance(force, StiffForce) else None
-        _set(self, force=f, constant_force=constant, stiff=stiff, mass=M)
+        _set(self, force=f, constant_force=constant, stiff=stiff, bodies=replace(self.within.bodies, mass=M))
         _set(self, past=remembering(force if stiff is None else stiff.function))
         _set(self, _given=force if callable(force) or stiff else deepcopy(force), _given_potential=potential)
-        presence = None if present is None else Presence.of(q, present, _within(within).widest())
+        presence = None if present is None else Presence.of(q, present, self.bodies.largest)
         _set(self, potential=None if potential is None else checked_potential(potential))
         start = q if presence is None else presence.placed(q)
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
@@ -418,10 +421,12 @@ class Motion:
         Metric
             The metric; a function `mass` is evaluated at q.
         """
-        if isinstance(self.mass, Metric):
-            return self.mass
-        M = self.mass(q)
-        return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
+        return self.bodies.metric(q)
+
+    @property
+    def mass(self) -> Any:
+        """The mass that was given: a Metric, or a function of q."""
+        return self.bodies.mass
 
     def of_those_present(self, presence: Presence) -> Motion:
         """The same motion for the bodies that are present: the others have no contacts and no force.
@@ -455,9 +460,9 @@ class Motion:
         Motion
             The motion for states with such arrays.
         """
-        there, mass = copy(self), self.mass
+        there = copy(self)
         _set(there, force=from_host(self.force, place), constant_force=to_device(self.constant_force, place))
-        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass, within=self.within.anew())
+        _set(there, bodies=replace(self.bodies, mass=to_device(self.bodies.mass, place)), within=anew(self.within))
         _set(there, _given=None)
         return there
 
@@ -471,6 +476,7 @@ class Motion:
             parts["force"] = parts.pop("_given")
         if self._given_potential is not None:
             parts["potential"] = parts.pop("_given_potential")
+        check_parts(self, {"mass": self.mass})  # by the name that it was given by
         return check_parts(self, parts)
 
     def __setstate__(self, parts: dict[str, Any]) -> None:
@@ -527,8 +533,10 @@ class Sweeping:
     ----------
     velocity : callable (t, q) -> array
         The desired velocity as a function, even if a constant was given.
-    mass : Metric or None
-        The metric of the projections; None: the Euclidean one.
+    bodies : Bodies
+        How large the bodies are, according to `within`, and their mass.
+    weighted : bool
+        Whether a mass was given.
     presence : Presence or None
         Who is present at the start; None: everyone, always.
     past : Remembers or None
@@ -556,9 +564,9 @@ class Sweeping:
     velocity: Callable[[float, Array], Array]
     presence: Presence | None
     past: Remembers | None
-    mass: Metric | None = None
+    bodies: Bodies
+    weighted: bool = False
     _given: ClassVar[Any]
-    _metric: ClassVar[Metric]
 
     def __init__(
         self,
@@ -573,10 +581,10 @@ class Sweeping:
         q.setflags(write=False)
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
-        _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
-        _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
         M = metric(1.0 if mass is None else mass, q.shape)
-        _set(self, mass=None if mass is None else M, _metric=M)
+        _set(self, bodies=replace(self.within.bodies, mass=M), weighted=mass is not None)
+        _set(self, presence=None if present is None else Presence.of(q, present, self.bodies.largest))
+        _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
 
     def metric(self, q: Array) -> Metric:
         """The metric of the projections.
@@ -591,7 +599,12 @@ class Sweeping:
         Metric
             The metric of `mass`, or the Euclidean one.
         """
-        return self._metric
+        return self.bodies.metric(q)
+
+    @property
+    def mass(self) -> Metric | None:
+        """The metric of the projections; None: the Euclidean one."""
+        return self.bodies.metric(self.q0) if self.weighted else None
 
     def of_those_present(self, presence: Presence) -> Sweeping:
         """The same process for the bodies that are present: the others have no contacts and do not move.
@@ -625,10 +638,8 @@ class Sweeping:
             The process for states with such arrays.
         """
         there = copy(self)
-        _set(there, velocity=from_host(self.velocity, place), within=self.within.anew(), _given=None)
-        _set(there, _metric=to_device(self._metric, place))
-        if self.mass is not None:
-            _set(there, mass=there._metric)
+        _set(there, velocity=from_host(self.velocity, place), within=anew(self.within), _given=None)
+        _set(there, bodies=replace(self.bodies, mass=to_device(self.bodies.mass, place)))
         return there
 
     def __copy__(self) -> Self:

@@ -25,7 +25,7 @@ def test_everyone_has_the_size_speed_goal_and_place_of_their_group():
     assert people.groups == ("visitors", "guards", "staff")
     assert people.group.tolist() == [0] * 6 + [1] * 2 + [2] * 3
     assert people.members("guards").tolist() == [6, 7]
-    assert people.within.radii_at(0.0).tolist() == [0.2] * 6 + [0.3] * 2 + [0.25] * 3
+    assert people.within.bodies.radii_at(0.0).tolist() == [0.2] * 6 + [0.3] * 2 + [0.25] * 3
     assert people.wish.speeds(11).tolist() == [1.3] * 6 + [0.8, 0.9] + [1.1] * 3
     assert people.wish.own(11).tolist() == [1] * 6 + [1, -1] + [-1] * 3
     assert (people.q0[:6, 0] < 5.0).all()

@@ -45,7 +45,12 @@ def people(seed=0, **more):
 
 def test_the_seed_gives_everyone_their_size_speed_and_reaction():
     one, same, other = people(1), people(1), people(2)
-    for read in (lambda p: p.within.radii_at(0.0), lambda p: p.wish.speeds(12), lambda p: p.reaction, lambda p: p.q0):
+    for read in (
+        lambda p: p.within.bodies.radii_at(0.0),
+        lambda p: p.wish.speeds(12),
+        lambda p: p.reaction,
+        lambda p: p.q0,
+    ):
         np.testing.assert_array_equal(read(one), read(same))
         assert (read(one) != read(other)).all()
         assert len(np.unique(read(one))) >= 12

@@ -72,7 +72,7 @@ def same(one, other, what=""):
 
 
 def radii_of(sol, k):
-    return sol.radii[k] if sol.problem is None else sol.problem.within.radii_at(sol.t[k])
+    return sol.radii[k] if sol.problem is None else sol.problem.within.bodies.radii_at(sol.t[k])
 
 
 LINE = ((0.4, -3.0), (0.4, 3.0))

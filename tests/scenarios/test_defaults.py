@@ -67,7 +67,7 @@ def test_a_file_that_says_nothing_of_saving_has_two_hundred_frames_and_is_strict
 
 def test_people_of_a_crowd_have_their_size_and_speed_and_leave_four_radii_behind_the_exit():
     run = built(GROUP)
-    assert run.problem.within.radii_at(0.0) == 0.2
+    assert run.problem.within.bodies.radii_at(0.0) == 0.2
     np.testing.assert_allclose(run.problem.velocity(0.0, run.problem.q0), [[1.34, 0.0]], atol=1e-9)
     sol = jo.solve(**run._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
     assert 9.8 - 1.34 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.8 + 1e-9
@@ -104,9 +104,9 @@ def test_a_tilt_holds_from_its_own_time_on():
 def test_grains_swell_at_their_rate_up_to_the_most(more, at_four):
     settings = [f"problem.swelling={{ rate = 0.5{more} }}", "problem.gravity=0.0"]
     within = built(GRAIN.format(d=2, point=[0.0, 0.0]), *settings).problem.within
-    assert within.radii_at(0.0) == 0.5
-    assert within.radii_at(0.8) == pytest.approx(0.5 * 1.4)
-    assert within.radii_at(4.0) == pytest.approx(0.5 * at_four)
+    assert within.bodies.radii_at(0.0) == 0.5
+    assert within.bodies.radii_at(0.8) == pytest.approx(0.5 * 1.4)
+    assert within.bodies.radii_at(4.0) == pytest.approx(0.5 * at_four)
 
 
 def state(codes, q):

@@ -60,7 +60,7 @@ def test_each_group_leaves_by_its_exit():
     sol = solved(hall(more='behaviour = { kind = "plain" }'))
     assert sol.status == "stopped"
     assert left_at(sol, [((0, 0), (0, 4)), ((8, 0), (8, 4))]).tolist() == [0] * 5 + [1] * 2
-    assert sol.problem.within.radii_at(0.0).tolist() == [0.2] * 5 + [0.3] * 2
+    assert sol.problem.within.bodies.radii_at(0.0).tolist() == [0.2] * 5 + [0.3] * 2
     start = sol.q[0]
     assert (start[:5, 0] > 4.2).all()
     np.testing.assert_array_equal(start[5:], [[0.5, 0.5], [0.5, 2.0]])
@@ -124,7 +124,7 @@ def test_parameters_of_pedestrians_in_a_file_are_those_of_python():
     said = {"T": 0.7, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
     words = ", ".join(f"{name} = {value}" for name, value in said.items())
     theirs = hall(more=f'behaviour = {{ kind = "pedestrians", {words} }}').build().problem
-    walk, radii = theirs.wish.wish.wish.wish, theirs.within.radii_at(0.0)
+    walk, radii = theirs.wish.wish.wish.wish, theirs.within.bodies.radii_at(0.0)
     mine = jo.crowds.Pedestrians(**said)(walk, theirs.plan, radii)
     np.testing.assert_array_equal(mine(0.0, theirs.q0), theirs.velocity(0.0, theirs.q0))
 
@@ -206,7 +206,7 @@ def test_groups_of_one_region_make_room_for_each_other():
     assert len(run.problem.q0) == 61
     assert run.problem.q0[40].tolist() == [4.0, 2.0]
     assert run.problem.within.gap(0.0, run.problem.q0) > 0.0
-    assert run.problem.within.radii_at(0.0)[[0, 40, 41]].tolist() == [0.2, 0.2, 0.3]
+    assert run.problem.within.bodies.radii_at(0.0)[[0, 40, 41]].tolist() == [0.2, 0.2, 0.3]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_every_shipped_scenario_starts_without_overlap_and_stays_so(name):
     assert len(sol.stats) == 5
     assert sol.stats["primal"].max() <= run.scheme.solver.tol
     assert sol.stats["converged"].all()
-    assert sol.gaps().min() >= -1e-4 * (run.problem.within.widest() or 1.0)
+    assert sol.gaps().min() >= -1e-4 * (run.problem.within.bodies.largest or 1.0)
     assert np.abs(sol.q[-1] - sol.q[0]).max() > 0.0, "nothing moves"
 
 

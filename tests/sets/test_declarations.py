@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.convex.linear_map import Dense, Pairs
-from jostle.sets.base import moved_row
+from jostle.sets.declarations import check_declaration, moved_row, moves
 
 
 class Piston(jo.ConstraintSet):
@@ -78,7 +78,7 @@ def test_those_who_are_not_there_do_not_widen_the_comparison():
 
     row, floor = np.stack([np.arange(100.0), np.full(100, 0.5)], axis=1), Counting(0.0)
     row[50:] += 1e6
-    floor.check_declaration((0.0, 1.0), row, np.arange(100) < 50)
+    check_declaration((floor,), (0.0, 1.0), row, np.arange(100) < 50)
     assert floor.reach < 50.0
 
 
@@ -88,8 +88,8 @@ def test_many_bodies_are_compared_where_they_are_near():
     for speed, before in ((0.5, "0.5"), (-200.0, "above 9.9")):
         times = (0.0, 1.0) if speed > 0.0 else (1.0, 0.0)
         with pytest.raises(jo.InvalidValue, match=rf"of Floor is {before} at .* declares moving = False"):
-            Floor(speed).check_declaration(times, row, None)
-    Floor(0.5).check_declaration((0.0, 1.0), row + np.array([0.0, 50.0]), None)
+            check_declaration((Floor(speed),), times, row, None)
+    check_declaration((Floor(0.5),), (0.0, 1.0), row + np.array([0.0, 50.0]), None)
     with pytest.raises(jo.InvalidValue, match=r"step 1 .* declares moving = False"):
         jo.solve(jo.Motion(q0=row, within=Floor(0.5)), jo.Maury(), t=1.0, h=0.1)
 
@@ -134,7 +134,7 @@ def test_a_moving_wall_is_seen_beside_gaps_that_are_nan_or_infinite():
             gap = np.array([q[0] - t, np.inf])
             return jo.sets.Contacts(gap, Dense(np.eye(2)), np.array([[0, -1], [0, -2]]), numbers=2)
 
-    assert Rising().moves((0.0, 0.1), np.array([1.0, 1.0]))
+    assert moves((Rising(),), (0.0, 0.1), np.array([1.0, 1.0]))
 
 
 def test_a_function_returns_the_same_number_of_gaps_at_all_times():

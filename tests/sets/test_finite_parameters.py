@@ -6,8 +6,9 @@ import pytest
 import jostle as jo
 from jostle.crowds.gates import ClosedGates
 from jostle.crowds.stairs import ClosedLifts
-from jostle.sets.base import Combination, ConstraintSet, Free, Intersection
-from jostle.sets.walls import Walls
+from jostle.sets.base import ConstraintSet, Free, Intersection
+from jostle.sets.contacts import check_start
+from jostle.sets.walls import Obstacles, Walls
 
 BODIES = np.array([[0.5, 0.5], [2.0, 2.0]])
 BALL = np.array([[1.0, 0.0, 1.0]])
@@ -59,10 +60,10 @@ PARAMETERS = {
 @pytest.mark.parametrize(("make", "q", "open_side"), PARAMETERS.values(), ids=PARAMETERS)
 def test_a_set_refuses_what_is_not_finite(make, q, open_side, bad):
     if bad in open_side:
-        make(BAD[bad]).check_start(0.0, q)
+        check_start(make(BAD[bad]).linearise(0.0, q, 0.0))
         return
     with pytest.raises((jo.InvalidValue, jo.errors.NotFinite, jo.errors.UndefinedGradient)):
-        make(BAD[bad]).check_start(0.0, q)
+        check_start(make(BAD[bad]).linearise(0.0, q, 0.0))
 
 
 def test_every_set_is_tried():
@@ -75,7 +76,7 @@ def test_every_set_is_tried():
         if kind.__module__.startswith("jostle.") and not kind.__name__.startswith("_")
     }
     tried = {name.split()[0] for name in PARAMETERS} | {"UserSet"}
-    internal = {ConstraintSet, Free, Combination, Intersection, Walls, ClosedGates, ClosedLifts}
+    internal = {ConstraintSet, Free, Intersection, Obstacles, Walls, ClosedGates, ClosedLifts}
     assert {kind.__name__ for kind in own - internal} == tried - {"constraints"}
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.convex.linear_map import Dense, Pairs
 from jostle.sets.balls import MAX_ALL_PAIRS
+from jostle.sets.contacts import check_start
 from jostle.sets.differences import Differences
 
 T = 0.7
@@ -399,7 +400,7 @@ def test_the_middle_of_a_container_is_far_from_its_wall():
 def test_a_start_outside_names_the_worst_pairs_first():
     q = np.array([[0.0, 0.0], [0.9, 0.0], [0.0, 0.2], [9.0, 0.0]])
     with pytest.raises(jo.InfeasibleStart) as caught:
-        jo.Balls(np.full(4, 0.5)).check_start(0.0, q)
+        check_start(jo.Balls(np.full(4, 0.5)).linearise(0.0, q, 0.0))
     text = str(caught.value)
     assert isinstance(caught.value, ValueError)
     assert text.index("balls 0 and 2") < text.index("balls 0 and 1") < text.index("balls 1 and 2")
@@ -409,16 +410,16 @@ def test_a_start_outside_names_the_worst_pairs_first():
 
 def test_touching_is_not_overlapping_up_to_round_off_of_the_radius():
     Q = jo.Balls([1e-3, 1e-3])
-    Q.check_start(0.0, np.array([[0.0, 0.0], [2e-3 * (1.0 - 1e-12), 0.0]]))
+    check_start(Q.linearise(0.0, np.array([[0.0, 0.0], [2e-3 * (1.0 - 1e-12), 0.0]]), 0.0))
     with pytest.raises(jo.InfeasibleStart):
-        Q.check_start(0.0, np.array([[0.0, 0.0], [2e-3 * (1.0 - 1e-8), 0.0]]))
+        check_start(Q.linearise(0.0, np.array([[0.0, 0.0], [2e-3 * (1.0 - 1e-8), 0.0]]), 0.0))
 
 
 def test_a_start_at_another_time_is_judged_at_that_time():
     table = jo.HalfSpace([1.0], lambda t: t)
-    table.check_start(0.0, np.array([0.5]))
+    check_start(table.linearise(0.0, np.array([0.5]), 0.0))
     with pytest.raises(jo.InfeasibleStart, match=r"is -5\.00e-01"):
-        table.check_start(1.0, np.array([0.5]))
+        check_start(table.linearise(1.0, np.array([0.5]), 0.0))
 
 
 def test_sets_do_not_change_when_the_arrays_they_were_made_of_do():

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
+from jostle.bodies import POINTS, body_radii
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
-from jostle.sets.balls import body_radii
 from jostle.sets.shapes import walls_of
 
 RADIUS_TOLERANCE = 1e-6
@@ -201,7 +201,8 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
 def _check_radii(sol: Solution, k: int, radii: Array) -> None:
     """Refuse radii that are not those of the balls of the run, where these are known."""
     t = float(sol.t[k])
-    known = sol.radii[k] if sol.problem is None else sol.problem.within.excluding(t, len(radii))
+    bodies = POINTS if sol.problem is None else sol.problem.bodies
+    known = sol.radii[k] if sol.problem is None else bodies.radii_at(t) if bodies.apart else None
     if known is None:
         return
     in_run = np.broadcast_to(known, radii.shape)  # 0 for bodies that are not there

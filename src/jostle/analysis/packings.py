@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Natural, NotNegative, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.analysis.forces import forces
+from jostle.bodies import body_radii
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
-from jostle.sets.balls import Balls, body_radii
+from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 
 # The exact volume of a disc or ball inside a rectangular region, by inclusion and exclusion of its corners.

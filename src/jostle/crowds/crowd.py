@@ -35,6 +35,7 @@ from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import check_start
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
 
@@ -259,7 +260,7 @@ class Crowd(Sweeping):
         >>> jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=people.empty_or_blocked()).status
         'stopped'
         """
-        return EmptyOrBlocked(self.plan.empty, self.within.radii_at(0.0), self.anyone_waits)
+        return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self.anyone_waits)
 
     def changes(self, *, beyond: float | None = None) -> list[Callable[[State], State]]:
         """The functions that a run of these people needs, for ``solve(..., change=people.changes())``.
@@ -285,11 +286,11 @@ class Crowd(Sweeping):
         >>> bool(np.isfinite(sol.q[-1]).any())
         False
         """
-        limit = OUTLET_RADII * self.within.widest() if beyond is None else beyond
+        limit = OUTLET_RADII * self.within.bodies.largest if beyond is None else beyond
         if not limit > 0.0:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         check_space_behind(self.plan, limit)
-        radii = np.broadcast_to(self.within.radii_at(0.0), len(self.q0))
+        radii = np.broadcast_to(self.within.bodies.radii_at(0.0), len(self.q0))
         stairs = [
             Stairs(one, radii, self.within, self.wish if one.link.both else None, k)
             for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits))
@@ -410,10 +411,10 @@ def crowd(
     enters = np.concatenate([group.times_of_entry for group in groups])
     here = enters == 0.0
     if here.all():
-        within.check_start(0.0, places)
+        check_start(within.linearise(0.0, places, 0.0))
     else:
         presence = Presence.of(places, here, float(radii.max()))
-        presence.within(within).check_start(0.0, presence.placed(places))
+        check_start(presence.within(within).linearise(0.0, presence.placed(places), 0.0))
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]

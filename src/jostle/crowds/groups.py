@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
+from jostle.bodies import body_radii
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.walk import check_speed
 from jostle.errors import InvalidValue
@@ -25,7 +26,6 @@ from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.plans.outlines import package, plain_corners
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
-from jostle.sets.balls import body_radii
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import PRESENT
 from jostle.sets.surfaces import Lines

@@ -50,7 +50,7 @@ def radii_in(sol: Solution, k: int) -> Array:
     [0.2]
     """
     if sol.problem is not None:
-        radii = sol.problem.within.radii_at(float(sol.t[k]))
+        radii = sol.problem.bodies.radii_at(float(sol.t[k]))
     elif sol.radii is None:
         radii = np.zeros(())
     else:

@@ -25,7 +25,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, passages
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.base import ConstraintSet, Intersection, parts
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
@@ -218,8 +218,7 @@ def with_lift_doors(within: ConstraintSet, plan: Plan, radii: Array) -> Constrai
 
 def doors_of(within: ConstraintSet, plan: Plan) -> list[LiftDoors]:
     """The doors that belong to a set; raises if there are none and a lift of the plan needs doors."""
-    sets = within.sets if isinstance(within, Intersection) else (within,)
-    found = [one.doors for one in sets if isinstance(one, ClosedLifts)]
+    found = [one.doors for one in parts(within) if isinstance(one, ClosedLifts)]
     lifts = _lifts(plan)
     if lifts and not found:
         raise InvalidValue(

@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue, SchemeRefuses, UnresolvedEvent
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import ConstraintSet, Free, Intersection
+from jostle.sets.base import ConstraintSet, Free, parts
 from jostle.sets.contacts import Contacts
 from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.dual_active_set import ActiveSet
@@ -205,19 +205,14 @@ class Rows:
 
 def has_parabolas(problem: Motion) -> bool:
     """Whether all accelerations are constant between events, and all gaps polynomials of time."""
-    resting = all(type(part) in SETS and part.moving is False for part in parts_of(problem))
+    resting = all(type(part) in SETS and part.moving is False for part in parts(problem.within))
     masses = isinstance(problem.mass, Metric) and problem.mass.diagonal
     return resting and masses and problem.constant_force is not None
 
 
-def parts_of(problem: Motion) -> tuple[ConstraintSet, ...]:
-    """The sets whose intersection the bodies stay in."""
-    return problem.within.sets if isinstance(problem.within, Intersection) else (problem.within,)
-
-
 def check_supported(problem: Motion) -> None:
     """Refuse what event-driven integration cannot do, and say why."""
-    for part in parts_of(problem):
+    for part in parts(problem.within):
         if isinstance(part, Balls) and np.isfinite(part.period).any():
             refuse("Balls with a period")
     if type(problem.law) is not Restitution or problem.law.uniform is None:
@@ -240,14 +235,14 @@ def rows_of(problem: Motion) -> Rows:
     """The contacts of a problem whose motion is made of parabolas."""
     check_supported(problem)
     assert isinstance(problem.mass, Metric)
-    Q, parts = problem.within, parts_of(problem)
+    Q = problem.within
     contacts = Q.linearise(0.0, problem.q0)
     bodies = number_of_bodies(problem, contacts)
     G: list[Array] = []
     c: list[Array] = []
     size: list[Array] = []
     balls: list[Integers] = []
-    for part in parts:
+    for part in parts(Q):
         if isinstance(part, Balls):
             here = part.linearise(0.0, problem.q0)
             radii = np.broadcast_to(at(part.radii, 0.0), (bodies,))
@@ -277,7 +272,7 @@ def rows_of(problem: Motion) -> Rows:
 
 
 def _has_radii(part: ConstraintSet) -> bool:
-    return bool(part.radii_at(0.0).any())
+    return bool(part.bodies.radii_at(0.0).any())
 
 
 def refuse(what: str) -> NoReturn:

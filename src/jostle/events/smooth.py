@@ -28,17 +28,16 @@ from jostle.events.contacts import (
     MAX_IMPACTS_AT_ONCE,
     check_supported,
     number_of_bodies,
-    parts_of,
     refuse,
 )
 from jostle.events.solution import Accumulation, Event, EventSolution
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import Free
-from jostle.sets.contacts import Contacts
+from jostle.sets.base import Free, parts
+from jostle.sets.contacts import Contacts, check_start
 from jostle.sets.rods import Rods
-from jostle.sets.user import UserSet
+from jostle.sets.user import UserSet, differences_of
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
@@ -130,7 +129,7 @@ class SmoothContacts:
     def __init__(self, problem: Motion, t: float, end: float):
         check_supported(problem)
         names = [each.__name__ for each in SMOOTH_SETS if each not in (UserSet, Free)]
-        for part in parts_of(problem):
+        for part in parts(problem.within):
             if type(part) not in SMOOTH_SETS:
                 refuse(f"sets other than {', '.join(names)} and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
@@ -140,7 +139,7 @@ class SmoothContacts:
         self.equal: Booleans = np.zeros(len(start.gap), dtype=bool) if start.equal is None else start.equal
         self.still = self.within.moving is False
         self.flat = self.within.flat
-        self.by_gradients = self.still and not self.within.differenced()
+        self.by_gradients = self.still and not differences_of(self.within)
         self.longest = LONGEST_DIFFERENCE * (end - t)
         self.size = start.smallest_length() or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
 
@@ -287,7 +286,7 @@ class SmoothRun:
         """The rows that are closed at the start."""
         contacts = self.contacts.linearise(self.start, self.x)
         if (contacts.margin < -contacts.tolerance()).any():
-            self.problem.within.check_start(self.start, self.problem.q0)
+            check_start(self.problem.within.linearise(self.start, self.problem.q0, 0.0))
             row = int(np.argmin(contacts.margin))
             named, gap = contacts.describe(row), contacts.gap[row]
             raise InfeasibleStart(f"q0 is not admissible: the gap of {named} is {gap:.2e}")

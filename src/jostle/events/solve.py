@@ -27,6 +27,7 @@ from jostle.laws import impact
 from jostle.problems import Motion
 from jostle.result.status import FAILED, FINISHED
 from jostle.run.steps import Span, start_and_end
+from jostle.sets.contacts import check_start
 from jostle.solvers.dual_active_set import ActiveSet
 
 # The first time at which a polynomial gap becomes negative, to round-off.
@@ -297,7 +298,7 @@ class _Run:
         contacts = self.problem.within.linearise(0.0, self.problem.q0)
         gap, noise = self.rows.gaps(self.x), self._noise(np.abs(self.x), np.zeros(self.x.size))
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
-            self.problem.within.check_start(0.0, self.problem.q0)
+            check_start(self.problem.within.linearise(0.0, self.problem.q0, 0.0))
             row = int(np.argmin(gap))
             raise InfeasibleStart(f"q0 is not admissible: the gap of {self.rows.describe(row)} is {gap[row]:.2e}")
         return gap, noise, np.flatnonzero(gap <= noise)

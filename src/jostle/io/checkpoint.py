@@ -41,7 +41,9 @@ from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth
 from jostle.schemes.paoli import Memory
 from jostle.schemes.state import State
+from jostle.sets.differences import Searched
 from jostle.sets.presence import GONE, WAITING, Presence
+from jostle.sets.user import differences_of
 
 MAX_ENTRIES = 64
 """Largest number of arrays in a checkpoint."""
@@ -190,7 +192,7 @@ class Contents:
 
     def within(self, problem: Any) -> Any:
         """The memory of the admissible set; None if there is none."""
-        memory, count = self.remembered("within", problem.within, "within"), len(problem.within.differenced())
+        memory, count = self.remembered("within", Searched, "within"), len(differences_of(problem.within))
         if memory is None and count == 0:
             return None
         if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(problem.q0.size):
@@ -200,15 +202,15 @@ class Contents:
             )
         return memory
 
-    def remembered(self, where: str, owner: Any, title: str) -> Any:
-        """The memory of a scheme, a condition or a set, as its NamedTuple; None if there is none.
+    def remembered(self, where: str, kind: Any, title: str) -> Any:
+        """The memory of a scheme, a condition or a set, as a NamedTuple of this kind; None if there is none.
 
         A resumed run may have another condition `until`; if it remembers other things, it starts without a memory.
         """
         fields = {name.removeprefix(f"{where}."): self.kept[name] for name in self.kept if name.startswith(f"{where}.")}
         if not fields:
             return None
-        expected = getattr(owner.remembers, "_fields", None)
+        expected = getattr(kind, "_fields", None)
         if expected is None or set(fields) != set(expected):
             if where == "until":
                 return None
@@ -219,11 +221,11 @@ class Contents:
         for name, value in fields.items():
             if value.dtype.kind not in "biuf" or not np.isfinite(value).all():
                 raise self._wrong(f"{where}.{name}", "finite numbers")
-        return owner.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
+        return kind(**{name: value if value.ndim else value.item() for name, value in fields.items()})
 
     def _memory(self, scheme: Scheme, shape: tuple[int, ...]) -> Any:
         """The memory of the scheme: arrays with the shape of q, or lists of contacts."""
-        memory = self.remembered("memory", scheme, type(scheme).__name__)
+        memory = self.remembered("memory", scheme.remembers, type(scheme).__name__)
         if memory is not None and not _fits(memory, shape):
             raise BrokenFile(
                 f"{self.path} is damaged: the memory of {type(scheme).__name__} does not fit q of shape {shape}"
@@ -258,7 +260,7 @@ def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
 def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
     """Refuse a state that overlaps deeper than the saved one, because q or the problem was changed."""
     gap = smallest_gap(problem, state)
-    size = float(np.abs(state.q).max(initial=0.0)) + problem.within.widest()
+    size = float(np.abs(state.q).max(initial=0.0)) + problem.bodies.largest
     if np.isnan(saved) or gap < min(saved, 0.0) - OVERLAP_TOLERANCE * size:
         raise BrokenFile(
             f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, but the "
@@ -439,7 +441,7 @@ class Checkpoint:
         if different:
             return different, None, {}
         state = state_in(kept)
-        noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
+        noted = {name: kept.remembered(name, thing.remembers, name) for name, thing in past.items()}
         for name, thing in past.items():  # the admissible set may depend on it, for example on doors that are closed
             try:
                 thing.remind(deepcopy(noted[name]))

@@ -60,7 +60,7 @@ def radii(sol: Solution) -> Iterable[Any]:
     source = file_of(sol)
     if source is not None:
         return Ragged(source, source.radii)
-    return (0.0 if sol.problem is None else sol.problem.within.radii_at(t) for t in sol.t)
+    return (0.0 if sol.problem is None else sol.problem.bodies.radii_at(t) for t in sol.t)
 
 
 def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:

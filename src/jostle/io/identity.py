@@ -31,7 +31,7 @@ from jostle.errors import NotReproducible, warn
 from jostle.kernels.threads import threads
 from jostle.problems import Motion, Remembers
 from jostle.sets.balls import Balls
-from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.user import UserSet
 
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
@@ -396,7 +396,7 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
             found["law"] = lambda: _coefficients(problem, t, q, float(np.abs(u).max(initial=0.0)) or 1.0)
     else:
         found["velocity"] = partial(problem.velocity, t, q)
-    for k, Q in enumerate(problem.within.sets if isinstance(problem.within, Intersection) else (problem.within,)):
+    for k, Q in enumerate(parts(problem.within)):
         if Q.moving is not False or isinstance(Q, UserSet) or not is_of_jostle(Q):
             found[f"set {k}, {Q!r},"] = partial(_gaps, Q, t, q)
     return found
@@ -405,7 +405,7 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
 def _gaps(Q: ConstraintSet, t: float, q: Array) -> Array:
     """The gaps of a set that functions determine; of balls, their radii, since there are too many pairs."""
     if isinstance(Q, Balls) and is_of_jostle(Q):
-        return Q.radii_at(t)
+        return Q.bodies.radii_at(t)
     return Q.gaps(t, q) if is_of_jostle(Q) else np.sort(Q.linearise(t, q, _reach(q)).gap)
 
 

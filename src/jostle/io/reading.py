@@ -250,7 +250,7 @@ def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
     t = float(source.index.t[0])
     with reading(source.path) as file:
         in_file = {"radius": source.radii(file, 0)}
-    of_problem: dict[str, Any] = {"radius": problem.within.radii_at(t).ravel()}
+    of_problem: dict[str, Any] = {"radius": problem.bodies.radii_at(t).ravel()}
     if source.facts.masses is not None:
         in_file["mass"] = source.facts.masses
         of_problem["mass"] = masses_of(problem)

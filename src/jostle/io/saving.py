@@ -358,14 +358,14 @@ class TrajectorySaver(FileSaver):
 
     def create(self, path: Path, output: Output, start: State, about: Mapping[str, str]) -> Writer:
         places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
-        radii = to_host(self.problem.within.radii_at(start.t))
+        radii = to_host(self.problem.bodies.radii_at(start.t))
         dtype = sufficient(places, radii) if output.dtype is None else output.dtype
         check_precision(places, radii, dtype)
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": dtype, "about": about, "facts": self.facts}
         return Writer(path, shape=start.q.shape, **form)
 
     def add_frame(self, state: State) -> None:
-        radii = self.problem.within.radii_at(state.t)
+        radii = self.problem.bodies.radii_at(state.t)
         if self.facts.walls_move:
             self.walls = drawable(self.problem.within, state.t, self.facts.dimension)
         frame = (shown(state), state.u, radii, *contacts_of(state))

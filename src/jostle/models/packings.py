@@ -20,13 +20,14 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
+from jostle.bodies import body_radii
 from jostle.convex.linear_map import Sparse
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotConverged, UndefinedGradient
 from jostle.models.starts import Cell, Ends, ball_volume, cell
-from jostle.sets.balls import Balls, body_radii
+from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts
 from jostle.solvers.automatic import Automatic
@@ -147,7 +148,7 @@ def _shaken(Q: ConstraintSet, q: Array, random: np.random.Generator) -> Array:
 
 def _radius(Q: ConstraintSet) -> float | None:
     """The smallest radius of a ball; None if there are only points."""
-    smallest = float(Q.radii_at(0.0).min(initial=np.inf))
+    smallest = float(Q.bodies.radii_at(0.0).min(initial=np.inf))
     return smallest if 0.0 < smallest < np.inf else None
 
 

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, Natural, check_arguments
 from jostle._tools.arrays import Array, finite
+from jostle.bodies import body_radii
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.sets.balls import Balls, body_radii
+from jostle.sets.balls import Balls
 from jostle.sets.walls import Box
 
 START_SPACING = 1.02

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Constant, Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle.bodies import body_radii
 from jostle.errors import InvalidValue
-from jostle.sets.balls import Balls, body_radii
+from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Box
 

@@ -21,9 +21,9 @@ from jostle.plans.openings import Gate
 from jostle.plans.plan import Plan
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.rods import Rods
-from jostle.sets.shapes import Shape, may_move, parts, shapes_of, walls_of
+from jostle.sets.shapes import Shape, may_move, shapes_of, walls_of
 from jostle.sets.walls import Walls
 
 # The rods of a run, as they are drawn: which bodies and points they join.
@@ -339,11 +339,10 @@ def period_of(within: ConstraintSet, dimension: int) -> Array | None:
 
 
 def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:
-    sets = parts(problem.within)
-    plain = all(type(Q).radii_at is ConstraintSet.radii_at for Q in sets)
-    if dimension == 0 or not plain or any(callable(getattr(Q, "radii", None)) for Q in sets):
+    bodies = problem.bodies
+    if dimension == 0 or bodies.swell:
         return None
-    radii, count = problem.within.radii_at(0.0).ravel(), problem.q0.size // dimension
+    radii, count = bodies.radii_at(0.0).ravel(), problem.q0.size // dimension
     return np.array(np.broadcast_to(radii, (count,))) if radii.size in (1, count) else None
 
 

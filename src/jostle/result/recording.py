@@ -12,7 +12,7 @@ from jostle.problems import Motion
 from jostle.result.impacts import Impacts
 from jostle.result.solution import Solution
 from jostle.schemes.state import POSITION_ROUND_OFF, State
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, in_motion
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_NAME_LENGTH
 
@@ -111,7 +111,7 @@ class ImpactLog:
             return
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
-            chosen = self.within.in_motion(contacts, before.q).only(new)
+            chosen = in_motion(self.within, contacts, before.q).only(new)
             drift = drifts(chosen, before.t, h, self.linearised)
             rate = chosen.G @ before.u.ravel() + drift[0]
             speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
@@ -167,7 +167,7 @@ def works(within: ConstraintSet, linearised: bool, before: State, after: State, 
     mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
     if within.moving is False:
         return -float((p * mean).sum()), 0.0
-    drift = drifts(within.in_motion(contacts, before.q).only(rows), before.t, h, linearised)
+    drift = drifts(in_motion(within, contacts, before.q).only(rows), before.t, h, linearised)
     work = -0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
     return work - float((p * mean).sum()), work
 

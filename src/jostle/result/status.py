@@ -84,7 +84,7 @@ def _has_rows_without_length(sol: Any) -> bool:
     if sol.problem is None or not len(sol.t) or not np.isfinite(sol.q[0]).all():
         return False
     length = sol.problem.within.linearise(float(sol.t[0]), sol.q[0], 0.0).length
-    return bool((length == 0.0).any() and (sol.problem.within.radii_at(float(sol.t[0])) > 0.0).any())
+    return bool((length == 0.0).any() and (sol.problem.bodies.radii_at(float(sol.t[0])) > 0.0).any())
 
 
 def iterations_in_words(stats: NDArray[Any]) -> str:

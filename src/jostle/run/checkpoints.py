@@ -14,6 +14,8 @@ from jostle.run.devices import Device
 from jostle.run.steps import Grid
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
+from jostle.sets.differences import put_back
+from jostle.sets.user import differences_of
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Contents, Position
@@ -170,7 +172,7 @@ class CheckpointsOfRun(Checkpoints):
 
     def forget(self) -> None:
         super().forget()
-        self.problem.within.memory = None
+        put_back(differences_of(self.problem.within), None)
 
     def _write(self, position: Position) -> None:
         state = self.where.host(position.state)

@@ -17,6 +17,7 @@ from jostle.kernels import devices, offers
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import STIFF, Scheme, able, in_words, needs_of
 from jostle.schemes.state import State
+from jostle.sets.base import parts
 from jostle.solvers import SOLVERS
 
 MOST_DIMENSIONS = 3
@@ -89,7 +90,7 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
     dimension = problem.q0.shape[-1] if problem.q0.ndim == 2 else 1
     if dimension > MOST_DIMENSIONS:
         raise DeviceUnavailable(f"on {name} bodies live in at most {MOST_DIMENSIONS} dimensions, not {dimension}")
-    refused = [repr(Q) for Q in getattr(problem.within, "sets", (problem.within,)) if not Q.on_devices]
+    refused = [repr(Q) for Q in parts(problem.within) if not Q.on_devices]
     if refused:
         raise DeviceUnavailable(f"{refused[0]} cannot be computed on {name}; use device='cpu'")
     array = place.asarray(np.zeros(1))

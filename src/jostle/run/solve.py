@@ -25,6 +25,10 @@ from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme, check_convexity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
+from jostle.sets.base import parts
+from jostle.sets.declarations import check_declaration
+from jostle.sets.differences import put_back, searched
+from jostle.sets.user import differences_of
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:
@@ -194,12 +198,12 @@ class BodySteps(Steps):
         super().__init__(keeping, saver)
         self.where, self.made, self.strict = keeping.where, made, strict
         self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
-        self.on_host, self.recalls = self.where.place is np, self.problem.within.recalls
+        self.on_host, self.differences = self.where.place is np, differences_of(self.problem.within)
 
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
         self.look = 1 if resumed is None else resumed.step + 1
-        self.remembered = self.problem.within.memory if resumed is None else resumed.within
+        self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
         return state
 
@@ -208,12 +212,12 @@ class BodySteps(Steps):
         looks = number >= self.look  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
         if looks:
             present = None if before.presence is None else before.presence.here
-            where.problem.within.check_declaration((self.grid.start, t), before.q, present)
-        if self.recalls:  # undo what other calls of the set did since the last step
-            within.memory = self.remembered
+            check_declaration(parts(where.problem.within), (self.grid.start, t), before.q, present)
+        if self.differences:  # undo what other calls of the set did since the last step
+            put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
-        if self.recalls:
-            self.remembered = within.memory
+        if self.differences:
+            self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
         promised = scheme.solver.promises

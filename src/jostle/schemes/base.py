@@ -16,12 +16,13 @@ from jostle.errors import InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
 from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, margins, part_of, parts
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned, check_start
-from jostle.sets.differences import Differences, wrong_entry
+from jostle.sets.declarations import check_rest, moves
+from jostle.sets.differences import Differences, put_back, wrong_entry
 from jostle.sets.presence import Presence
-from jostle.sets.surfaces import Step
-from jostle.sets.user import UserSet
+from jostle.sets.surfaces import Crossing, Step
+from jostle.sets.user import UserSet, differences_of
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -192,8 +193,8 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
 
     `name` is that of the scheme, `tol` the tolerance of its solver.
     """
-    t, q, within = after.t, after.q, problem.within.part(lambda Q: Q.convex_gaps is None)
-    if lowest(within.margins(t, q), 0.0) >= 0.0:
+    t, q, within = after.t, after.q, part_of(problem.within, lambda Q: Q.convex_gaps is None)
+    if lowest(margins(within, t, q), 0.0) >= 0.0:
         return
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
@@ -215,7 +216,7 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
     """
     if before.presence is not None or after.projection is None or not after.projection.converged:
         return
-    for Q in getattr(within, "sets", (within,)):
+    for Q in parts(within):
         if Q.convex_gaps is not True or Q.equalities or is_of_jostle(Q):
             continue
         here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
@@ -243,7 +244,7 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
     if contacts.equal is not None and not within.equalities:
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
-        equal = within.part(lambda Q: Q.equalities)
+        equal = part_of(within, lambda Q: Q.equalities)
         found = equal.linearise(state.t, state.q)
         if len(found.gap) and (found.equal is None or not found.equal.all()):
             raise InvalidValue(
@@ -260,7 +261,7 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
     larger one of the speeds before and after the step, since a body that turns back moves by less than its speeds say.
     A gap that a longer step left, and that does not grow any more, is no error of this step.
     """
-    contacts, equal = after.contacts, problem.within.part(lambda Q: Q.equalities)
+    contacts, equal = after.contacts, part_of(problem.within, lambda Q: Q.equalities)
     gap = equal.gaps(after.t, after.q)
     if contacts is None or contacts.equal is None or len(gap) == 0:
         return
@@ -317,7 +318,7 @@ def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -
 
 def check_depth(within: ConstraintSet, before: State, after: State) -> None:
     """Raise `LeftTheSet` if a constraint of the user is violated by more than the length that was given for it."""
-    for Q in getattr(within, "sets", (within,)):
+    for Q in parts(within):
         if not isinstance(Q, UserSet) or not Q.length or Q.equalities:
             continue
         gap = Q.gaps(after.t, after.q)
@@ -331,21 +332,26 @@ def check_depth(within: ConstraintSet, before: State, after: State) -> None:
             )
 
 
-def check_crossings(linearises: bool, within: ConstraintSet, before: State, after: State) -> None:
+def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: State, after: State) -> None:
     """Raise `LeftTheSet` if the centre of a body went through a wall: the next steps would not notice.
 
     `linearises` says whether the scheme keeps the constraints linearised at the state before.
     """
-    held = linearises and after.projection is not None and after.projection.converged
-    gaps = None if after.contacts is None else after.contacts.gap
-    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps))
-    if found is None:
-        return
-    h = after.t - before.t
+    for Q in sets:
+        if Q.crossing is not None:
+            held = linearises and after.projection is not None and after.projection.converged
+            gaps = None if after.contacts is None else after.contacts.gap
+            found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps))
+            if found is not None:
+                raise _went_through(found, after.t - before.t)
+
+
+def _went_through(found: Crossing, h: float) -> LeftTheSet:
+    """The error that says which body went through which wall, and which step would be safe."""
     remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
     if found.moved < found.clearance:
         remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
-    raise LeftTheSet(
+    return LeftTheSet(
         f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
         f"step of h = {h:.3g}, and {remedy}"
     )
@@ -441,7 +447,7 @@ class Scheme:
             If q0 is not in the admissible set.
         """
         self.check(problem)
-        problem.within.memory = None  # runs from the same start have the same bits
+        put_back(differences_of(problem.within), None)  # runs from the same start have the same bits
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
         if presence is not None:
             presence = replace(presence, start=t)
@@ -537,9 +543,10 @@ class Scheme:
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
+        sets = parts(problem.within)
         if MOVING in self.abilities:
-            problem.within.check_rest((state.t, state.t + h), state.q)
-        elif problem.within.moves((state.t, state.t + h), state.q) and problem.within.moving is None:
+            check_rest(sets, (state.t, state.t + h), state.q)
+        elif moves(sets, (state.t, state.t + h), state.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
         if after.projection is None or after.contacts is None:
@@ -572,8 +579,7 @@ class Scheme:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
         if within.equalities:
             check_equalities(type(self).__name__, self.solver.tol, there, state, after)
-        if within.crossable:
-            check_crossings(self.linearises, within, state, after)
+        check_crossings(self.linearises, sets, state, after)
         return after
 
     def _aside(self, after: State, presence: Presence) -> State:
@@ -591,4 +597,4 @@ class Scheme:
         t, within = after.t if t_next is None else t_next, problem.within
         if not self.projects_positions(problem):
             return float(within.overlap(t, after.q)) if all_finite(after.q) else np.inf
-        return float(within.part(lambda Q: Q.curved).overlap(t, after.q)) if within.curved else 0.0
+        return float(part_of(within, lambda Q: Q.curved).overlap(t, after.q)) if within.curved else 0.0

@@ -20,7 +20,7 @@ from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
 from jostle.schemes.base import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX, Scheme
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.base import ConstraintSet, Intersection, parts
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -69,8 +69,7 @@ class CatchingUp(Scheme):
 
 def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet | None:
     """The error that the constraints which are linear in q contradict each other, if they do: then Q(t) is empty."""
-    parts = within.sets if isinstance(within, Intersection) else (within,)
-    linear = tuple(Q for Q in parts if Q.flat or _looks_linear(Q, t, q))
+    linear = tuple(Q for Q in parts(within) if Q.flat or _looks_linear(Q, t, q))
     if not linear:
         return None
     K = Intersection(linear).linearise(t, q).positions(q)

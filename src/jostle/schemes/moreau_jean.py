@@ -59,7 +59,7 @@ from jostle.schemes.base import (
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
 
 DRIFT_NOISE = 16.0
@@ -188,7 +188,7 @@ class MoreauJean(Scheme):
 
     def _along_equalities(self, problem: Motion, state: State, h: float, M: Metric) -> Array:
         """The nearest velocity to u with G u + dg/dt = 0 in all equalities."""
-        there = problem.within.part(lambda Q: Q.equalities).near(state.t, state.q, np.inf)
+        there = part_of(problem.within, lambda Q: Q.equalities).near(state.t, state.q, np.inf)
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         return self.solver.project(state.u, rates, M).point

@@ -36,6 +36,7 @@ from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.problems import Motion
 from jostle.schemes.base import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, Scheme, needs_of
 from jostle.schemes.state import POSITION_ROUND_OFF, State
+from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.nearest import Nearest, nearest
 from jostle.solvers.automatic import Automatic
@@ -292,7 +293,7 @@ class Paoli(Scheme):
         before, h_before = state.memory.before, state.memory.h
         X = _traced_back(problem, state, h)
         if e > 0.0 and problem.within.equalities:
-            X = nearest(problem.within.part(lambda Q: Q.equalities), X, M, t, self.solver)[0].point
+            X = nearest(part_of(problem.within, lambda Q: Q.equalities), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
             W = (q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F + e * X) / (1.0 + e)

@@ -7,7 +7,7 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 
 from __future__ import annotations
 
-from copy import copy
+import math
 from functools import partial
 from typing import Any
 
@@ -15,33 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
+from jostle._tools.arrays import Array, Integers, InTime, at, floats, frozen, lowest, moved_to, place_of
+from jostle.bodies import Bodies, body_radii
 from jostle.convex.linear_map import Dense, LinearMap, Pairs
 from jostle.convex.rows import lengths
-from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
+from jostle.errors import InvalidValue, UndefinedGradient
 from jostle.kernels.sharing import all_finite, by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach
-from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
-
-# The radii of bodies, checked.
-
-
-def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
-    """The radii of n bodies at time t, checked."""
-    if radii.ndim > 1 or radii.size not in (1, n):
-        raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
-    given = radii.ravel()
-    spread = np.broadcast_to(given, (n,))
-    if n == 0:
-        return spread
-    if not np.isfinite(given).all():
-        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
-    if given.min() < 0 or (given.min() == 0 and not allow_zero):
-        body = int(np.argmin(given))
-        raise InvalidValue(f"radius of body {body} is {given[body]:g} at t = {t:g}; it must be positive")
-    return spread
-
+from jostle.sets.neighbours import MAX_ALL_PAIRS, furthest, near_pairs
 
 TINY = float(np.finfo(float).tiny)
 FIRST_SEARCH_RADIUS = 0.1
@@ -76,24 +58,18 @@ class Balls(ConstraintSet):
     convex_gaps = by_body = on_devices = True
 
     def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
-        self.radii = self.radii_of_bodies = frozen(radii)
-        self.moving = callable(radii)
+        self.bodies, self.moving = Bodies(radii, apart=True), callable(radii)
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
         self._open = bool((self.period == np.inf).all())
-        self._forget()
+        self._kept: dict[Any, Any] = {}
+        """The lists of neighbours and the periods, as arrays of each type; and the shape (n, d) of each shape of q."""
 
-    def anew(self) -> ConstraintSet:
-        # The same set without its lists of neighbours.
-        other = copy(self)
-        other._forget()
-        return other
-
-    def _forget(self) -> None:
-        self._lists: dict[type, PairList | None] = {}
-        self._known: dict[tuple[tuple[int, ...], type], tuple[Array, float]] = {}
-        self._periods: dict[tuple[int, type], Array] = {}
+    @property
+    def radii(self) -> Any:
+        """Radii of the balls."""
+        return self.bodies.radii
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         # The pairs of balls within reach, with their gaps and normals.
@@ -136,15 +112,15 @@ class Balls(ConstraintSet):
 
     def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Integers, Array, Array], Array]:
         """(i, j, normal, gap) of the pairs within reach, by the list that serves arrays of this kind; and the reach."""
-        period = self._periods.get((x.shape[1], type(x)))
+        period = self._kept.get((x.shape[1], type(x)))
         if period is None:
             if self.period.ndim and len(self.period) != x.shape[1]:
                 raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
             period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
-            self._periods[x.shape[1], type(x)] = period
+            self._kept[x.shape[1], type(x)] = period
         if not self._open:
             reach = np.minimum(reach, furthest(radii, self.period) / 2.0)
-        found, self._lists[type(x)] = near_pairs(x, radii, reach, period, self._lists.get(type(x)))
+        found, self._kept[type(x)] = near_pairs(x, radii, reach, period, self._kept.get(type(x)))
         return found, reach
 
     def _gaps_at(
@@ -157,7 +133,7 @@ class Balls(ConstraintSet):
 
     def gap(self, t: float, q: ArrayLike) -> float:
         # The smallest gap between two balls.
-        x, radii, _ = self._bodies(t, np.asarray(q, dtype=float))
+        x, radii, _ = self._bodies(t, floats(q))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
         reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)
@@ -167,37 +143,33 @@ class Balls(ConstraintSet):
                 return lowest(gap, np.inf)
             reach = 4.0 * reach if np.isfinite(reach) else most
 
-    def excluding(self, t: float, n: int) -> Array | None:
-        # The radii of the balls, of which no two may overlap.
-        return np.broadcast_to(at(self.radii, t), (n,))
-
-    def widths(self, t: float, radii: Array, d: int) -> Array:
-        # The sides of the periodic cell.
-        period = np.broadcast_to(self.period, (d,))
-        return np.where(period >= 2.0 * radii.max(initial=0.0), period, np.inf)  # else a ball would overlap itself
-
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         """(n, d) positions, (n,) radii, and the smallest of these."""
-        known = self._known.get((q.shape, type(q)))
-        if known is not None:
-            return q.reshape(len(known[0]), -1), *known
-        radii = at(self.radii, t)
-        if radii.ndim == 0 and q.ndim == 1 and q.size > 1:
+        shape = self._kept.get(q.shape)
+        if shape is None:
+            shape = self._shape(q.shape, self.bodies.radii_at(t).shape)
+            if not self.moving:
+                self._kept[q.shape] = shape
+        x = q.reshape(shape)
+        radii, smallest = self.bodies.sizes(t, x)
+        if radii is None or not smallest > 0.0:
+            radii = body_radii(self.bodies.radii_at(t), len(x), t)  # which refuses zeros
+        return x, radii, smallest
+
+    def _shape(self, q: tuple[int, ...], radii: tuple[int, ...]) -> tuple[int, int]:
+        """The number of balls and the dimension of space, from the shapes of q and of the radii."""
+        size = math.prod(q)
+        if radii == () and len(q) == 1 and size > 1:
             raise InvalidValue(
-                f"one radius does not say whether q of shape {q.shape} is one ball or {q.size} balls on a line: give q "
-                f"the shape (1, {q.size}) or ({q.size}, 1)"
+                f"one radius does not say whether q of shape {q} is one ball or {size} balls on a line: give q "
+                f"the shape (1, {size}) or ({size}, 1)"
             )
-        n = len(q) if radii.ndim == 0 else len(radii)
-        if n == 0 and q.size == 0:
-            return q.reshape(0, 1), np.zeros(0), np.inf
-        if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
-            raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
-        if callable(self.radii):
-            each = body_radii(radii, n, t)
-            return q.reshape(n, -1), moved_to(each, q), float(each.min())
-        each = contiguous(body_radii(radii, n, t))
-        sizes = self._known[q.shape, type(q)] = moved_to(each, q), float(each.min())
-        return q.reshape(n, -1), *sizes
+        n = (radii or q)[0]
+        if n == 0 and size == 0:
+            return 0, 1
+        if n == 0 or size % n or (len(q) > 1 and q[0] != n):
+            raise InvalidValue(f"there are {n} radii; q has shape {q}, expected ({n}, d)")
+        return n, size // n
 
 
 def _check_centres(x: Array, i: Integers, j: Integers, normal: Array) -> None:
@@ -244,8 +216,7 @@ class Line(ConstraintSet):
     convex_gaps = flat = True
 
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
-        self.radii = self.radii_of_bodies = frozen(radii)
-        self.moving = callable(radii)
+        self.bodies, self.moving = Bodies(radii, apart=True), callable(radii)
         self.lower, self.upper = lower, upper
         if not (lower < np.inf and upper > -np.inf and lower <= upper):
             raise InvalidValue(
@@ -259,7 +230,7 @@ class Line(ConstraintSet):
         kept[0], kept[-1] = lower > -np.inf, upper < np.inf
         if n == 0:
             kept[:] = False
-        self._kept = kept
+        self._rows = kept
         # A wall is row (body, -1) below the first ball and (body, -2) above the last.
         i = np.where(left < 0, right, left)
         j = np.where(left < 0, -1, np.where(right == n, -2, right))
@@ -267,20 +238,26 @@ class Line(ConstraintSet):
         pairs = Pairs(i[kept], j[kept], normal[kept], n)
         self._G: LinearMap = Dense(pairs.toarray()) if n <= MAX_ALL_PAIRS else pairs
         self._pairs = np.stack([pairs.i, pairs.j], axis=1)
-        self._known: tuple[Array, Array] | None = None
+        self._known: tuple[Array | float, Array] | None = None
         """The radii and the lengths of the rows, if they do not depend on time."""
+
+    @property
+    def radii(self) -> Any:
+        """Radii of the balls."""
+        return self.bodies.radii
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         # The gaps between neighbours, and those of the two walls.
-        radii, length = self._known or self._sizes(t)
-        if q.size != len(radii):
-            raise InvalidValue(f"there are {len(radii)} radii; q has shape {q.shape}")
-        x, ends = q.ravel(), np.empty((2, len(radii) + 1))
+        x, n = q.ravel(), len(self._rows) - 1
+        if len(x) != n:
+            raise InvalidValue(f"there are {n} radii; q has shape {q.shape}")
+        radii, length = self._known or self._sizes(t, x)
+        ends = np.empty((2, n + 1))
         ends[0, 0], ends[1, -1] = self.lower, self.upper
         np.add(x, radii, out=ends[0, 1:])
         np.subtract(x, radii, out=ends[1, :-1])
         return Contacts(
-            (ends[1] - ends[0])[self._kept],
+            (ends[1] - ends[0])[self._rows],
             self._G,
             self._pairs,
             numbers=2,
@@ -288,17 +265,16 @@ class Line(ConstraintSet):
             describe=self._describe,
             at=q,
             bending=partial(np.zeros, len(self._pairs)),
-            bodies=len(radii),
+            bodies=n,
             gap_at=(lambda time, rows: self.linearise(time, q).gap[rows]) if self.moving else None,
             known=True,
         )
 
-    def _sizes(self, t: float) -> tuple[Array, Array]:
-        """The radii at time t, checked, and the lengths of the rows."""
-        radii = at(self.radii, t)
-        radii = body_radii(radii, radii.size, t, allow_zero=True)
-        smallest = float(radii.min()) if len(radii) and radii.all() else None
-        sizes = radii, lengths(smallest, len(self._pairs))
+    def _sizes(self, t: float, x: Array) -> tuple[Array | float, Array]:
+        """The radii at time t and the lengths of the rows."""
+        radii, smallest = self.bodies.sizes(t, x)
+        length = lengths(smallest if 0.0 < smallest < np.inf else None, len(self._pairs))
+        sizes = 0.0 if radii is None else radii, length
         if not self.moving:
             self._known = sizes
         return sizes

@@ -9,24 +9,26 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Booleans, Integers, InTime, at, highest, lowest, place_of, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.plugins import is_of_jostle
+from jostle.bodies import POINTS, Bodies
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels.sharing import NUMBERS_A_CHUNK, concatenated, copy_all
-from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_owned, check_start, check_unchanged, of_bodies
-from jostle.sets.differences import Differences, Searched, put_back, searched
-from jostle.sets.nearest import DEFAULT_SOLVER, nearest
+from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
+
+if TYPE_CHECKING:
+    from jostle.sets.presence import Presence
 
 # The contacts of several sets as those of their intersection.
 
@@ -125,28 +127,13 @@ def _gap_at(gap: Array, parts: list[Contacts]) -> Callable[[float, Integers], Ar
     return gaps
 
 
-def moved_row(now: Array, then: Array) -> int | None:
-    """The row whose gap differs most between two times, if it differs by more than round-off; otherwise None.
-
-    A gap that is NaN or infinite at both times does not differ.
-
-    >>> moved_row(np.array([1.0, np.nan, np.inf]), np.array([1.5, np.nan, np.inf]))
-    0
-    >>> moved_row(np.array([1.0, np.nan]), np.array([1.0 + 1e-15, np.nan]))
-    """
-    if now.shape != then.shape:
-        return min(len(now), len(then))  # the first row that only one of them has
-    change, other = np.zeros(len(now)), (now != then) & ~(np.isnan(now) & np.isnan(then))
-    change[other] = np.nan_to_num(np.abs(then[other] - now[other]), nan=np.inf)
-    largest = np.abs(now).max(initial=0.0, where=np.isfinite(now))
-    return int(np.argmax(change)) if change.max(initial=0.0) > CLOSED * largest else None
-
-
 class ConstraintSet:
     """An admissible set Q(t) = {q : g_i(t, q) >= 0}. ``Q1 & Q2`` is the intersection of two sets.
 
-    A new set inherits from this class and defines `linearise`; the attributes below describe it, and may be set in the
-    class or in each object.
+    A new set inherits from this class and defines `linearise`. It may define `gaps`, if they cost less than their
+    gradients; `crossing`, if a body can be behind a wall without an overlap; and `for_bodies`, if its gaps depend on
+    radii. The attributes below describe it, and may be set in the class or in each object. All other methods follow
+    from these.
 
     Attributes
     ----------
@@ -160,19 +147,15 @@ class ConstraintSet:
         True for the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it.
     flat : bool
         True if every gap is linear in q, with the same gradient at all times and places.
-    radii_of_bodies : array, callable (t) -> array, or None
-        Radii that walls beside this set take over; None: the set does not say how large the bodies are.
-    takes_radii : bool
-        True if the set takes over the radii of the bodies in an intersection; it then defines `with_radii`.
-    remembers : type or None
-        The NamedTuple class of `memory`, for checkpoints.
-    memory : object
-        What earlier configurations have shown and later gradients depend on; a tuple of the class `remembers`, or None.
+    bodies : Bodies
+        How large the bodies are, if the set says so; points by default.
     by_body : bool
         True if `linearise` takes a reach for each body; otherwise it gets twice the largest for all.
     on_devices : bool
         True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
         are refused.
+    crossing : callable (Step) -> Crossing or None, or None
+        Optional method that returns a wall that the centre of a body went through in a step, None if there is none.
 
     Examples
     --------
@@ -187,11 +170,10 @@ class ConstraintSet:
     equalities: bool = False
     curved: bool = False
     flat: bool = False
-    radii_of_bodies: InTime | None = None
-    takes_radii: bool = False
-    remembers: type[Any] | None = Searched
+    bodies: Bodies = POINTS
     by_body: bool = False
     on_devices: bool = False
+    crossing: Callable[[Step], Crossing | None] | None = None
 
     def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts:
         """Gaps and gradients of the set at a configuration.
@@ -212,6 +194,38 @@ class ConstraintSet:
             One row for each constraint.
         """
         raise NotImplementedError
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """All gaps at a configuration, without their gradients.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array
+            Configuration.
+
+        Returns
+        -------
+        array, shape (m,)
+            g_i(t, q).
+        """
+        return self.linearise(t, q).gap
+
+    def for_bodies(self, bodies: Bodies) -> ConstraintSet:
+        """The same set for the bodies of an intersection.
+
+        Parameters
+        ----------
+        bodies : Bodies
+            How large the bodies are, according to `Balls` or `Line` in the same intersection.
+
+        Returns
+        -------
+        ConstraintSet
+            A copy; the set itself, if its gaps do not depend on radii, or it has its own.
+        """
+        return self
 
     def near(self, t: float, q: Array, reach: Reach) -> Contacts:
         """The contacts within reach, ready for a moving set, with the configuration that they belong to.
@@ -236,69 +250,7 @@ class ConstraintSet:
         contacts = self.linearise(t, q, reach)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
             contacts = replace(contacts, at=q)
-        return contacts if self.moving is False else self.in_motion(contacts, q)
-
-    def in_motion(self, contacts: Contacts, q: Array) -> Contacts:
-        """Contacts of this set with `Contacts.gap_at`, if the set may move and did not give it.
-
-        Parameters
-        ----------
-        contacts : Contacts
-            Contacts of this set.
-        q : array
-            The configuration that they belong to.
-
-        Returns
-        -------
-        Contacts
-            The contacts that schemes use.
-        """
-        if self.moving is False or contacts.gap_at is not None:
-            return contacts
-        return replace(contacts, gap_at=partial(self._gaps_of, contacts.pairs, q))
-
-    def _gaps_of(self, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:
-        """The gaps of some pairs at time t, for sets that do not give `Contacts.gap_at` themselves."""
-        there = self.linearise(t, q)
-        found = by_pair(there.pairs, there.gap, pairs[rows], np.nan)
-        if np.isnan(found).any():
-            row = pairs[rows][int(np.argmax(np.isnan(found)))].tolist()
-            raise InvalidValue(f"{self!r} has no row for the pair {row} at t = {t:g}; without a reach it must have all")
-        return found
-
-    def gaps(self, t: float, q: Array) -> Array:
-        """All gaps at a configuration, without their gradients.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
-
-        Returns
-        -------
-        array, shape (m,)
-            g_i(t, q).
-        """
-        return self.linearise(t, q).gap
-
-    def margins(self, t: float, q: Array) -> Array:
-        """How far a configuration is from violating each constraint.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
-
-        Returns
-        -------
-        array, shape (m,)
-            The gap of an inequality, -|g_i| of an equality: negative where q is not in Q(t).
-        """
-        return -np.abs(self.gaps(t, q)) if self.equalities else self.gaps(t, q)
+        return contacts if self.moving is False else in_motion(self, contacts, q)
 
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at a configuration.
@@ -315,7 +267,7 @@ class ConstraintSet:
         float
             The smallest gap, -|g_i| of an equality; infinite without constraints.
         """
-        return lowest(self.margins(t, np.asarray(q, dtype=float)), np.inf)
+        return lowest(margins(self, t, floats(q)), np.inf)
 
     def overlap(self, t: float, q: Array) -> float:
         """The deepest overlap at a configuration.
@@ -334,218 +286,6 @@ class ConstraintSet:
         """
         return self.linearise(t, q, 0.0).overlap()
 
-    def moves(self, times: tuple[float, float], q: Array) -> bool:
-        """Whether the set depends on time; if it does not say so, whether its gaps differ between two times.
-
-        Parameters
-        ----------
-        times : (float, float)
-            The two times.
-        q : array
-            Configuration at which the gaps are compared.
-
-        Returns
-        -------
-        bool
-            `moving`, or what the comparison shows.
-        """
-        if self.moving is not None:
-            return self.moving
-        return moved_row(*(self.gaps(t, q) for t in times)) is not None
-
-    def check_rest(self, times: tuple[float, float], q: Array) -> None:
-        """Refuse a set that says that it is at rest (``moving=False``), although its gaps differ between two times.
-
-        Parameters
-        ----------
-        times : (float, float)
-            The two times.
-        q : array
-            Configuration at which the gaps are compared.
-        """
-        if self.moving is False:
-            self.moves(times, q)
-
-    def check_declaration(self, times: tuple[float, float], q: Array, present: Booleans | None) -> None:
-        """Refuse a class outside jostle that declares ``moving = False``, although its gaps differ between two times.
-
-        `solve` asks from time to time, since a comparison costs two linearisations. With many bodies, only gaps up to
-        about the distance of neighbours are compared.
-
-        Parameters
-        ----------
-        times : (float, float)
-            The two times.
-        q : array
-            Configuration at which the gaps are compared.
-        present : array of bool, shape (n,), or None
-            Which bodies are present; the others are far away. None: all.
-        """
-        if self.moving is not False or is_of_jostle(self):
-            return
-        there = q if present is None else q[present]
-        spread = float(np.ptp(there, axis=0).max()) if q.ndim == 2 and len(there) else 0.0
-        reach = spread / len(there) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
-        before, contacts = (to_host(self.linearise(t, q, reach)) for t in times)
-        then = by_pair(before.pairs, before.gap, contacts.pairs, reach)  # a pair that is left out is beyond the reach
-        row = moved_row(contacts.gap, then)
-        if row is None:
-            return
-        known = (before.pairs == contacts.pairs[row]).all(axis=1).any()
-        name = type(self).__name__
-        raise InvalidValue(
-            f"the gap of {contacts.describe(row)} of {name} is {'' if known else 'above '}{then[row]:.6g} at "
-            f"t = {times[0]:g} and {contacts.gap[row]:.6g} at t = {times[1]:g} at the same q, although {name} declares "
-            f"moving = False: set moving = True in the class, or leave it out"
-        )
-
-    def check_start(self, t: float, q: Array) -> None:
-        """Refuse a start that is not admissible.
-
-        Parameters
-        ----------
-        t : float
-            Start time.
-        q : array
-            Configuration at the start.
-
-        Raises
-        ------
-        InfeasibleStart
-            If q is not in Q(t); the message names the worst pairs.
-        """
-        check_start(self.linearise(t, q, reach=0.0))
-
-    def widest(self) -> float:
-        """The largest radius of a body at time 0.
-
-        Returns
-        -------
-        float
-            The radius; 0 if the bodies are points.
-        """
-        return float(self.radii_at(0.0).max(initial=0.0))
-
-    def radii_at(self, t: float) -> Array:
-        """The radii of the bodies at one time.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-
-        Returns
-        -------
-        array, shape (n,) or ()
-            One for each body, or one for all; 0 if they are points.
-        """
-        return at(getattr(self, "radii", 0.0), t)
-
-    def excluding(self, t: float, n: int) -> Array | None:
-        """The radii of bodies of which no two may overlap.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        n : int
-            Number of bodies.
-
-        Returns
-        -------
-        array, shape (n,), or None
-            The radii; None if the set lets bodies overlap.
-        """
-        return None
-
-    def widths(self, t: float, radii: Array, d: int) -> Array:
-        """The sides of a box that holds balls of given radii.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        radii : array, shape (n,)
-            Radii of the balls.
-        d : int
-            Dimension of space.
-
-        Returns
-        -------
-        array, shape (d,)
-            The sides; infinite where nothing confines the balls.
-        """
-        return np.full(d, np.inf)
-
-    def crossing(self, step: Step) -> Crossing | None:
-        """A wall that the centre of a body went through in a step.
-
-        Parameters
-        ----------
-        step : Step
-            Times and positions before and after the step.
-
-        Returns
-        -------
-        Crossing or None
-            The body and the wall; None if there is none.
-        """
-        return None
-
-    @property
-    def crossable(self) -> bool:
-        """Whether `crossing` can find anything; where it cannot, it is not asked."""
-        return type(self).crossing is not ConstraintSet.crossing or "crossing" in vars(self)
-
-    def differenced(self) -> tuple[Differences, ...]:
-        """The differences that gradients of the set are computed by, which remember their steps.
-
-        Returns
-        -------
-        tuple of Differences
-            One for each function that is differenced.
-        """
-        return ()
-
-    @property
-    def recalls(self) -> bool:
-        """Whether `memory` can be anything but None; where it cannot, it is not asked."""
-        return type(self).memory is not ConstraintSet.memory or bool(self.differenced())
-
-    @property
-    def memory(self) -> Any:
-        """What earlier configurations have shown and later gradients depend on; a tuple of `remembers`, or None."""
-        return searched(self.differenced())
-
-    @memory.setter
-    def memory(self, memory: Any) -> None:
-        put_back(self.differenced(), memory)
-
-    def with_radii(self, radii: InTime) -> ConstraintSet:
-        """The same set for bodies of given radii; only sets with `takes_radii` define it.
-
-        Parameters
-        ----------
-        radii : array or callable (t) -> array
-            Radii of the bodies.
-
-        Returns
-        -------
-        ConstraintSet
-            The set for these bodies.
-        """
-        raise NotImplementedError
-
-    def anew(self) -> ConstraintSet:
-        """The same set without the data that it stores about earlier configurations.
-
-        Returns
-        -------
-        ConstraintSet
-            A copy, or the set itself if it keeps nothing.
-        """
-        return self
-
     def __repr__(self) -> str:
         return type(self).__name__
 
@@ -555,7 +295,7 @@ class ConstraintSet:
     def __and__(self, other: ConstraintSet) -> Intersection:
         if not isinstance(other, ConstraintSet):
             raise InvalidValue(f"Q1 & Q2 is the intersection of two admissible sets, and the second is {other!r}")
-        return Intersection(_parts(self) + _parts(other))
+        return Intersection((self, other))
 
     def nearest(
         self,
@@ -595,31 +335,10 @@ class ConstraintSet:
         >>> disc.nearest([0.3, 0.2], mass=[1.0, 4.0]).point.round(10).tolist()
         [0.9703379662, 0.2417524176]
         """
+        from jostle.sets.nearest import DEFAULT_SOLVER, nearest  # which knows sets of several kinds
+
         solver = solver or DEFAULT_SOLVER
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
-
-    def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
-        """The sets of an intersection that a function chooses, such as those with equalities.
-
-        Parameters
-        ----------
-        chosen : callable (set) -> bool
-            Which sets to keep.
-
-        Returns
-        -------
-        ConstraintSet
-            The intersection of the chosen sets; `Free` if there are none. A set that is no intersection is its only
-            part.
-
-        Examples
-        --------
-        >>> import jostle as jo
-        >>> pendulum = jo.Rods([(0, 1)], 1.0) & jo.HalfSpace([0.0, 1.0])
-        >>> pendulum.part(lambda Q: Q.equalities)
-        Rods(1)
-        """
-        return self if chosen(self) else Free()
 
 
 class Free(ConstraintSet):
@@ -645,129 +364,95 @@ class Free(ConstraintSet):
         return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bending=lambda: nothing)
 
 
-class Combination(ConstraintSet):
-    """A set made of others: what it says about itself is what they say together.
+class Intersection(ConstraintSet):
+    """Q1 ∩ Q2 ∩ ...: all constraints at once (so obstacles add up to their union).
 
-    Wrappers inherit from it, so that none forgets a member: each member of `ConstraintSet` either follows from
-    `linearise`, or is combined here.
+    Sets whose gaps depend on radii, and that have none, are for the bodies that the others keep apart. With a
+    `Presence`, only the bodies that are present have contacts.
     """
 
     by_body = True
-    crossable: bool = False
+    presence: Presence | None = None
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
-        self._arrange(sets)
-        convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
+        sets = tuple(part for Q in sets for part in (parts(Q) if getattr(Q, "presence", None) is None else (Q,)))
+        self.bodies, self.sets = _with_common_bodies(sets)
+        convex, moving = [Q.convex_gaps for Q in self.sets], [Q.moving for Q in self.sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
-
-    def _arrange(self, sets: tuple[ConstraintSet, ...]) -> None:
-        """Note which of the sets need to be asked in each step."""
-        self.sets = sets
-        self._crossable = tuple(Q for Q in sets if Q.crossable)
-        self.crossable = bool(self._crossable)
-        self._watched = tuple(Q for Q in sets if _compares_gaps(type(Q)))
-        """Sets that compare their gaps at two times, although they say that they are at rest."""
-
-    def anew(self) -> ConstraintSet:
-        other = copy(self)
-        other._arrange(tuple(Q.anew() for Q in self.sets))
-        return other
-
-    def widest(self) -> float:
-        return max((Q.widest() for Q in self.sets), default=0.0)
-
-    def radii_at(self, t: float) -> Array:
-        return max((Q.radii_at(t) for Q in self.sets), key=lambda radii: (radii.size, radii.max(initial=0.0)))
-
-    def excluding(self, t: float, n: int) -> Array | None:
-        return next((radii for Q in self.sets if (radii := Q.excluding(t, n)) is not None), None)
-
-    def widths(self, t: float, radii: Array, d: int) -> Array:
-        return np.asarray(np.min([Q.widths(t, radii, d) for Q in self.sets], axis=0, initial=np.inf))
-
-    def crossing(self, step: Step) -> Crossing | None:
-        found = (Q.crossing(step) for Q in self._crossable)
-        return next((crossing for crossing in found if crossing is not None), None)
-
-    def differenced(self) -> tuple[Differences, ...]:
-        return tuple(one for Q in self.sets for one in Q.differenced())
-
-    def moves(self, times: tuple[float, float], q: Array) -> bool:
-        found = [Q.moves(times, q) for Q in self.sets]  # all of them: one may contradict what it says
-        return any(found)
-
-    def check_rest(self, times: tuple[float, float], q: Array) -> None:
-        for Q in self._watched:
-            Q.check_rest(times, q)
-
-    def check_declaration(self, times: tuple[float, float], q: Array, present: Booleans | None) -> None:
-        for Q in self.sets:
-            Q.check_declaration(times, q, present)
-
-
-class Intersection(Combination):
-    """Q1 ∩ Q2 ∩ ...: all constraints at once (so obstacles add up to their union)."""
-
-    def __init__(self, sets: tuple[ConstraintSet, ...]):
-        super().__init__(_with_common_radii(sets))
         self._numbers: tuple[int, ...] | None = None
         self._of_jostle = all(is_of_jostle(Q) for Q in sets)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
 
+    def of(self, presence: Presence) -> Intersection:
+        """The same set, in which only the bodies that are present have contacts."""
+        there = copy(self)
+        there.presence = presence
+        return there
+
     def gaps(self, t: float, q: Array) -> Array:
+        if self.presence is not None:
+            return super().gaps(t, q)
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
 
-    def margins(self, t: float, q: Array) -> Array:
-        return np.concatenate([Q.margins(t, q) for Q in self.sets])
-
     def gap(self, t: float, q: ArrayLike) -> float:
-        return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
+        if self.presence is not None:
+            return super().gap(t, q)
+        return float(np.min([Q.gap(t, q) for Q in self.sets], initial=np.inf))
 
     def overlap(self, t: float, q: Array) -> float:
+        if self.presence is not None:
+            return super().overlap(t, q)
         return max([Q.overlap(t, q) for Q in self.sets], default=0.0)
 
-    def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
-        sets = tuple(Q for Q in self.sets if chosen(Q))
-        return Intersection(sets) if sets else Free()
-
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        parts = [Q.near(t, q, reach) for Q in self.sets]
-        if not self._of_jostle:
-            parts = [_trusted(Q, part) for Q, part in zip(self.sets, parts, strict=True)]
-        self._check_numbers(parts, t)
-        return joined(parts, q)
+        found = []
+        for Q in self.sets:
+            part = Q.near(t, q, reach)
+            found.append(part if self._of_jostle else _trusted(Q, part))
+        self._check_numbers(found, t)
+        contacts = joined(found, q)
+        if self.presence is None:
+            return contacts
+        if (contacts.pairs[:, 0] < 0).any():
+            raise InvalidValue(
+                "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
+                "constraints on the whole configuration"
+            )
+        return contacts.only(np.flatnonzero(self.presence.both_here(contacts.pairs)))
 
-    def _check_numbers(self, parts: list[Contacts], t: float) -> None:
+    near = linearise
+    """The contacts have all that `ConstraintSet.near` adds: those of the parts do."""
+
+    def _check_numbers(self, found: list[Contacts], t: float) -> None:
         """Refuse constraint numbers that a part does not own, or owns only now: no two constraints may share one."""
         if self._numbers is None:
-            self._numbers = tuple(part.numbers for part in parts)
-        for k, part in enumerate(parts):
+            self._numbers = tuple(part.numbers for part in found)
+        for k, part in enumerate(found):
             if not part.known:
                 check_owned(repr(self.sets[k]), part.pairs, part.numbers)
             if part.numbers != self._numbers[k]:
                 check_unchanged(repr(self.sets[k]), part.numbers, self._numbers[k], t)
 
 
-def _compares_gaps(kind: type[ConstraintSet]) -> bool:
-    """Whether sets of a class do more than repeat whether they say that they move."""
-    return kind.moves is not ConstraintSet.moves or kind.check_rest is not ConstraintSet.check_rest
-
-
-def _with_common_radii(sets: tuple[ConstraintSet, ...]) -> tuple[ConstraintSet, ...]:
-    """The sets, in which walls that were given no radii have those of the balls beside them."""
-    known = [Q.radii_of_bodies for Q in sets if Q.radii_of_bodies is not None]
-    if not known or not any(Q.takes_radii for Q in sets):
-        return sets
-    if not all(_same(radii, known[0]) for radii in known[1:]):
-        wall = next(Q for Q in sets if Q.takes_radii)
-        raise InvalidValue(f"{wall!r} stands beside balls of different radii; give it radii=")
-    return tuple(Q.with_radii(known[0]) if Q.takes_radii else Q for Q in sets)
+def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[ConstraintSet, ...]]:
+    """The bodies of an intersection, and the sets for these bodies."""
+    apart = [Q.bodies for Q in sets if Q.bodies.apart]
+    if apart:
+        taken = tuple(Q.for_bodies(apart[0]) for Q in sets)
+        wall = next((Q for Q, now in zip(sets, taken, strict=True) if now is not Q), None)
+        if wall is not None and not all(apart[0].same_radii(other) for other in apart[1:]):
+            raise InvalidValue(f"{wall!r} stands beside balls of different radii; give it radii=")
+        sets = taken
+    said = list({id(bodies): bodies for bodies in apart or [Q.bodies for Q in sets]}.values())
+    if len(said) > 1:
+        return max(said, key=lambda bodies: (bodies.radii_at(0.0).size, bodies.largest)), sets
+    return said[0] if said else POINTS, sets
 
 
 def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:
@@ -775,12 +460,70 @@ def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:
     return contacts if is_of_jostle(Q) or not contacts.known else replace(contacts, known=False)
 
 
-def _same(one: InTime, other: InTime) -> bool:
-    """Whether the radii are the same function of time, or the same numbers."""
-    if callable(one) or callable(other):
-        return one is other
-    return np.array_equal(one, other)
+# What is asked of a whole set, part by part: an intersection has nothing to forward.
 
 
-def _parts(Q: ConstraintSet) -> tuple[ConstraintSet, ...]:
-    return Q.sets if isinstance(Q, Intersection) else (Q,)
+def parts(within: ConstraintSet | None) -> tuple[ConstraintSet, ...]:
+    """The sets of an intersection; none for a problem that is not known.
+
+    >>> import jostle as jo
+    >>> parts(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))
+    (Balls, Box)
+    """
+    if within is None:
+        return ()
+    return within.sets if isinstance(within, Intersection) else (within,)
+
+
+def part_of(within: ConstraintSet, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
+    """The intersection of the parts that a function chooses, such as those with equalities; `Free` if there are none.
+
+    >>> import jostle as jo
+    >>> part_of(jo.Rods([(0, 1)], 1.0) & jo.HalfSpace([0.0, 1.0]), lambda Q: Q.equalities)
+    Rods(1)
+    """
+    some = tuple(Q for Q in parts(within) if chosen(Q))
+    if not some:
+        return Free()
+    if not isinstance(within, Intersection):
+        return within
+    return Intersection(some) if within.presence is None else Intersection(some).of(within.presence)
+
+
+def anew(Q: ConstraintSet) -> ConstraintSet:
+    """A copy of a set without the arrays that it keeps for its next steps, which may be those of a device."""
+    other = copy(Q)
+    other.bodies = replace(Q.bodies)
+    if isinstance(other, Intersection):
+        other.sets = tuple(anew(part) for part in other.sets)
+    elif "_kept" in vars(other):
+        other._kept = {}  # type: ignore[attr-defined]
+    return other
+
+
+def margins(Q: ConstraintSet, t: float, q: Array) -> Array:
+    """How far q is from violating each constraint: the gap of an inequality, -|g_i| of an equality."""
+    if not Q.equalities:
+        return Q.gaps(t, q)
+    if isinstance(Q, Intersection):
+        if Q.presence is not None:
+            return Q.linearise(t, q).margin
+        return np.concatenate([margins(part, t, q) for part in Q.sets])
+    return -np.abs(Q.gaps(t, q))
+
+
+def in_motion(Q: ConstraintSet, contacts: Contacts, q: Array) -> Contacts:
+    """The contacts of a set at q with `Contacts.gap_at`, if the set may move and did not give it."""
+    if Q.moving is False or contacts.gap_at is not None:
+        return contacts
+    return replace(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
+
+
+def _gaps_of(Q: ConstraintSet, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:
+    """The gaps of some pairs at time t, for sets that do not give `Contacts.gap_at` themselves."""
+    there = Q.linearise(t, q)
+    found = by_pair(there.pairs, there.gap, pairs[rows], np.nan)
+    if np.isnan(found).any():
+        row = pairs[rows][int(np.argmax(np.isnan(found)))].tolist()
+        raise InvalidValue(f"{Q!r} has no row for the pair {row} at t = {t:g}; without a reach it must have all")
+    return found

@@ -18,12 +18,11 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -31,15 +30,14 @@ from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.sets.balls import Balls
+from jostle.sets.base import ConstraintSet, margins, parts
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.neighbours import MAX_ALL_PAIRS
+from jostle.sets.walls import Box
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.dual_active_set import ActiveSet
-
-if TYPE_CHECKING:
-    from jostle.sets.base import ConstraintSet
-
 
 # The nearest point of a curved set: sequential quadratic programming.
 #
@@ -344,11 +342,12 @@ def _check_volume(Q: ConstraintSet, t: float, w: Array) -> None:
     Copies of the box fill space, so equal balls fill no more of it than the densest packing of space does.
     """
     n, d = w.shape
-    radii = Q.excluding(t, n)
-    if radii is None:
+    if not Q.bodies.apart:
         return
+    radii, presence = np.broadcast_to(Q.bodies.radii_at(t), (n,)), getattr(Q, "presence", None)
+    radii = radii if presence is None else np.where(presence.here, radii, 0.0)
     balls = math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0) * float((radii**d).sum())
-    box = float(np.maximum(Q.widths(t, radii, d), 0.0).prod())
+    box = float(np.maximum(_widths(Q, t, radii, d), 0.0).prod())
     densest = DENSEST_PACKING.get(d, 1.0) if (radii == radii[0]).all() else 1.0
     if balls > OVERFULL * densest * box:
         size = "area" if d == 2 else "volume"
@@ -357,6 +356,20 @@ def _check_volume(Q: ConstraintSet, t: float, w: Array) -> None:
             f"the set is empty: {n} balls have the {size} {balls:.4g}, and the box that holds them has {box:.4g}{most}"
             f". Take a larger box, fewer balls or smaller radii"
         )
+
+
+def _widths(within: ConstraintSet, t: float, radii: Array, d: int) -> Array:
+    """(d,) the sides of the box or periodic cell that holds balls of given radii; infinite if there is none."""
+    widths = np.full(d, np.inf)
+    for Q in parts(within):
+        if isinstance(Q, Balls):
+            period = np.broadcast_to(Q.period, (d,))
+            cell = period >= 2.0 * radii.max(initial=0.0)  # otherwise a ball would overlap itself
+            widths = np.where(cell, np.minimum(widths, period), widths)
+        elif isinstance(Q, Box):
+            beyond = float((radii - Q.bodies.radii_at(t)).max(initial=-np.inf))
+            widths = np.minimum(widths, np.broadcast_to(at(Q.upper, t) - at(Q.lower, t), (d,)) + 2.0 * beyond)
+    return widths
 
 
 def _of_many(Q: ConstraintSet, t: float, w: Array, M: Metric, allowance: Allowance) -> Nearest | None:
@@ -481,7 +494,7 @@ def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Conta
 
 def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
     """A length to start off w by: the smallest radius, or that of the set, or the sizes of its gaps and of w."""
-    radius = float(Q.radii_at(t).min(initial=np.inf))
+    radius = float(Q.bodies.radii_at(t).min(initial=np.inf))
     if 0.0 < radius < np.inf:
         return radius
     own = getattr(Q, "own_length", None) or getattr(Q, "length", None)
@@ -512,7 +525,7 @@ def _from(
         deep = length is None or pull > SHALLOW_PULL * M.lightest * length
         if deep and not Q.flat and w.size <= MAX_CURVED_SIZE:
             found = off_saddle(linearise, w, M, allowance.solver, found)
-        violated = Q.margins(t, found[0].point) < 0.0
+        violated = margins(Q, t, found[0].point) < 0.0
         if not (violated & ~near).any() or allowance.spent:
             return found
         near |= violated

@@ -21,7 +21,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, InTime, finite, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
-from jostle.sets.walls import Walls, same_number
+from jostle.sets.walls import Obstacles, same_number
 
 # The surface of convex polygons at one time, and the geometry of their corners.
 
@@ -120,7 +120,7 @@ ONE_TURN = 2.0 * np.pi
 
 
 @check_arguments
-class Polygons(Walls):
+class Polygons(Obstacles):
     """Convex polygons as obstacles for discs, at rest, moving or turning.
 
     Parameters
@@ -142,7 +142,7 @@ class Polygons(Walls):
     (True, 1.5)
     """
 
-    passable = on_devices = True
+    on_devices = True
 
     def __init__(self, vertices: Vertices | Callable[[float], Vertices], *, radii: InTime | None = None):
         super().__init__(radii, vertices)

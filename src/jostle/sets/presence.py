@@ -6,7 +6,6 @@ far from all others, and have no contacts and no velocity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.sets.base import Combination, ConstraintSet
-from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.base import ConstraintSet, Intersection
 
 WAITING, PRESENT, GONE = 0, 1, 2
 SPACING = 8.0
@@ -92,37 +90,7 @@ class Presence:
 
     def within(self, Q: ConstraintSet) -> ConstraintSet:
         """Q for those who are there: the others have no contacts."""
-        return _OfThosePresent(Q, self)
-
-
-class _OfThosePresent(Combination):
-    """The constraints of a set on those who are there."""
-
-    def __init__(self, Q: ConstraintSet, presence: Presence):
-        super().__init__((Q,))
-        self.presence = presence
-
-    def __repr__(self) -> str:
-        return repr(self.sets[0])
-
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        contacts = self.sets[0].near(t, q, reach)
-        if (contacts.pairs[:, 0] < 0).any():
-            raise InvalidValue(
-                "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
-                "constraints on the whole configuration"
-            )
-        return contacts.only(np.flatnonzero(self.presence.both_here(contacts.pairs)))
-
-    def margins(self, t: float, q: Array) -> Array:
-        return self.linearise(t, q).margin
-
-    def excluding(self, t: float, n: int) -> Array | None:
-        radii = super().excluding(t, n)
-        return None if radii is None else np.where(self.presence.here, radii, 0.0)
-
-    def part(self, chosen: Callable[[ConstraintSet], bool]) -> ConstraintSet:
-        return _OfThosePresent(self.sets[0].part(chosen), self.presence)
+        return (Q if isinstance(Q, Intersection) else Intersection((Q,))).of(self)
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:
@@ -143,11 +111,11 @@ def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
     if np.isfinite(q).all():
         return float(within.gap(t, q))
     here = np.isfinite(q).all(axis=1)
-    presence = Presence.of(q, here, within.widest())
+    presence = Presence.of(q, here, within.bodies.largest)
     if not here.any():
         return np.inf
     spread = float(np.ptp(q[here], axis=0).max())
-    reach, placed = (spread or within.widest() or 1.0) / here.sum(), presence.placed(q)
+    reach, placed = (spread or within.bodies.largest or 1.0) / here.sum(), presence.placed(q)
     for _ in range(MAX_SEARCHES):
         contacts = presence.within(within).linearise(t, placed, reach)
         if len(contacts.gap):

@@ -28,7 +28,7 @@ from jostle._tools.arrays import Array, at
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Line
-from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.polygons import Polygons
 from jostle.sets.presence import Presence
 from jostle.sets.vessels import Vessel
@@ -87,18 +87,6 @@ OUTLINES: Registry[Outliner] = Registry(
     check=_is_function,
 )  # fmt: skip
 """The functions that give the shapes of sets, by the name of the class."""
-
-
-def parts(within: ConstraintSet | None) -> tuple[ConstraintSet, ...]:
-    """The sets of an intersection; none for a problem that is not known.
-
-    >>> import jostle as jo
-    >>> parts(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))
-    (Balls, Box)
-    """
-    if isinstance(within, Intersection):
-        return tuple(part for Q in within.sets for part in parts(Q))
-    return () if within is None else (within,)
 
 
 def shapes_of(within: ConstraintSet | None, t: float) -> tuple[Shape, ...]:

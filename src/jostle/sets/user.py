@@ -15,7 +15,7 @@ from jostle._tools.pickling import by_name, has_name
 from jostle.convex.linear_map import Dense
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, moved_row
+from jostle.sets.base import ConstraintSet, margins, parts
 from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
 
@@ -100,32 +100,9 @@ class UserSet(ConstraintSet):
             )
         return numbers(value, f"what {self.name} returned at t = {t:g}").ravel()
 
-    def moves(self, times: tuple[float, float], q: Array) -> bool:
-        # Whether the gaps differ between two times; an error if they do and the set says that it is at rest.
-        if self.moving is True:
-            return True
-        now, then = (self.gaps(t, q) for t in times)
-        if len(now) != len(then):
-            raise InvalidValue(
-                f"{self.name} returned {len(now)} gaps at t = {times[0]:g} and {len(then)} at t = {times[1]:g}: return "
-                f"the same number at all times, a large one for a constraint that does not act"
-            )
-        row = moved_row(now, then)
-        if row is None:
-            return False
-        if self.moving is False:
-            raise InvalidValue(
-                f"constraint {row} of {self.name} is {now[row]:.6g} at t = {times[0]:g} and {then[row]:.6g} at "
-                f"t = {times[1]:g}, although moving=False was given: leave it out"
-            )
-        return True
-
     def overlap(self, t: float, q: Array) -> float:
-        margin = self.margins(t, q)  # the gradients are not needed, and differences of the gaps are costly
+        margin = margins(self, t, q)  # the gradients are not needed, and differences of the gaps are costly
         return deepest(margin, lengths(self.length, len(margin)))
-
-    def differenced(self) -> tuple[Differences, ...]:
-        return (self.differences,) if self.gradient is None else ()
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None
@@ -175,6 +152,11 @@ class UserSet(ConstraintSet):
         self._unchecked = before & (found.error > CERTAIN_ERROR)
         if not self._unchecked.any():
             self._checks = 0
+
+
+def differences_of(within: ConstraintSet) -> tuple[Differences, ...]:
+    """The differences that gradients of a set are computed by, whose steps a run remembers."""
+    return tuple(Q.differences for Q in parts(within) if isinstance(Q, UserSet) and Q.gradient is None)
 
 
 @overload

@@ -29,7 +29,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, InTime, at, contiguous, dot, finite, frozen, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Surfaces, limit_of_each
-from jostle.sets.walls import Walls, same_number
+from jostle.sets.walls import Obstacles, same_number
 
 # Surfaces of revolution and their staves: the walls of a `Vessel` at one time.
 
@@ -165,7 +165,7 @@ STAVES = 6
 
 
 @check_arguments
-class Vessel(Walls):
+class Vessel(Obstacles):
     """The wall that a polyline makes when it turns around an axis, for balls on either side: silo, hopper, hourglass.
 
     Two points of equal radii make a cylinder, two others a cone; a part of constant height is a floor, or a lid with a
@@ -195,7 +195,7 @@ class Vessel(Walls):
     """
 
     convex_gaps = False
-    curved = passable = thin = on_devices = True
+    curved = thin = on_devices = True
 
     def __init__(
         self,

@@ -25,18 +25,19 @@ from jostle._tools.arrays import (
     InTime,
     at,
     finite,
+    floats,
     frozen,
     moved_to,
     place_of,
     read_only,
     table_entries,
 )
+from jostle.bodies import POINTS, Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Pairs
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels import offers
 from jostle.kernels.interface import MANY
-from jostle.sets.balls import body_radii
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, deepest, of_bodies, pairs_of_rows
 from jostle.sets.surfaces import Crossing, Lines, Plane, Sides, Spheres, Step, Surfaces, crossed, movers
@@ -50,16 +51,11 @@ from jostle.solvers.base import DENSE_KERNELS
 MAX_TABLE_ENTRIES = 2**15
 """Number of gaps between bodies and walls that a core computes at a time, so that they stay in the cache."""
 
-Sizes = tuple[Array | None, float | None]
-"""The radii of the bodies, None for points; and the smallest length in sight."""
-
 
 class Walls(ConstraintSet):
     """k walls for each of n bodies; a new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
     convex_gaps = by_body = True
-    passable: bool = False
-    """True if a body can be on the other side of the wall without an overlap."""
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
@@ -67,29 +63,26 @@ class Walls(ConstraintSet):
     """True if the wall is a surface without an inside, which no point can overlap; the bodies must then have radii."""
 
     def __init__(self, radii: InTime | None, *in_time: object):
-        self.takes_radii = radii is None
         self._at_rest = not any(callable(value) for value in in_time)
-        self._set_radii(0.0 if radii is None else radii)
+        self._set_bodies(POINTS if radii is None else Bodies(radii))
 
-    def with_radii(self, radii: InTime) -> ConstraintSet:
+    def for_bodies(self, bodies: Bodies) -> ConstraintSet:
+        if self.bodies.radii is not None:
+            return self
         wall = copy(self)
-        wall.takes_radii = False
-        wall._set_radii(radii)
+        wall._set_bodies(bodies)
         return wall
 
-    def anew(self) -> ConstraintSet:
-        wall = copy(self)
-        wall._set_radii(self.radii)
-        return wall
+    def _set_bodies(self, bodies: Bodies) -> None:
+        self.bodies = bodies
+        self.moving = bodies.swell or not self._at_rest
+        self._kept: dict[Any, Any] = {}
+        """Walls at rest, all pairs, and all pairs and the map of a flat set, as arrays of each type."""
 
-    def _set_radii(self, radii: InTime) -> None:
-        self.radii = frozen(radii)
-        self.moving = callable(radii) or not self._at_rest
-        self._resting: dict[type, Surfaces] = {}
-        """The walls as arrays of each type, if they are at rest. Those that move are asked for each time."""
-        self._maps: dict[tuple[int, type], LinearMap] = {}
-        self._pairs: dict[tuple[int, type], Integers] = {}
-        self._known: dict[tuple[int, type], Sizes] = {}
+    @property
+    def radii(self) -> Any:
+        """Radii of the bodies; None if they are points."""
+        return self.bodies.radii
 
     def _surfaces(self, t: float) -> Surfaces:
         """The walls at time t, checked."""
@@ -100,9 +93,8 @@ class Walls(ConstraintSet):
         return f"the centre of body {body} lies on {wall}; move it off the wall"
 
     def gaps(self, t: float, q: Array) -> Array:
-        x = self._bodies(q)
-        distances = self._now(t, x).distances(x)
-        radii, _ = self._sizes(t, x)
+        x, walls, radii, _ = self._at(t, q)
+        distances = walls.distances(x)
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
     def overlap(self, t: float, q: Array) -> float:
@@ -110,12 +102,10 @@ class Walls(ConstraintSet):
         if own or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
             return super().overlap(t, q)
         gaps = self.gaps(t, q)
-        return deepest(gaps, lengths(self._sizes(t, self._bodies(q))[1], len(gaps), gaps))
+        return deepest(gaps, lengths(self._at(t, q)[3], len(gaps), gaps))
 
     def gap(self, t: float, q: ArrayLike) -> float:
-        x = self._bodies(np.asarray(q, dtype=float))
-        walls = self._now(t, x)
-        radii, _ = self._sizes(t, x)
+        x, walls, radii, _ = self._at(t, floats(q))
         smallest = [
             (walls.nearest(x[block]) - (0.0 if radii is None else radii[block])).min()
             for block in _blocks(x, len(self.names))
@@ -123,10 +113,8 @@ class Walls(ConstraintSet):
         return float(np.min(smallest, initial=np.inf))
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        x = self._bodies(q)
+        x, walls, radii, length = self._at(t, q)
         n, k = len(x), len(self.names)
-        walls = self._now(t, x)
-        radii, length = self._sizes(t, x)
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
             distance, pairs, reach = walls.distances(x).ravel(), self._all_pairs(x), np.inf
             G, bending = self._gradients(walls, x, pairs, distance)
@@ -152,24 +140,108 @@ class Walls(ConstraintSet):
     def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:
         """The gaps of some pairs at time t."""
         body, wall = pairs[rows, 0], -1 - pairs[rows, 1]
-        walls, (radii, _) = self._now(t, x), self._sizes(t, x)
+        _, walls, radii, _ = self._at(t, x)
         distance = place_of(x).empty(len(rows))
         for block in _blocks(distance, len(self.names)):
             table = walls.distances(x[body[block]])
             distance[block] = table[place_of(x).arange(len(table)), wall[block]]
         return distance if radii is None else distance - radii[body]
 
-    @property
-    def crossable(self) -> bool:
-        return self.passable or type(self).crossing is not Walls.crossing
+    def _at(self, t: float, q: Array) -> tuple[Array, Surfaces, Array | None, float | None]:
+        """(n, d) the centres of the bodies, the walls at time t, (n,) the radii, None for points, and the length."""
+        d = self.dimension
+        if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
+            raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
+        x = q.reshape(-1, d)
+        radii, smallest = self.bodies.sizes(t, x)
+        if radii is None and self.thin and self.bodies.radii is None:
+            raise InvalidValue(
+                f"{type(self).__name__} stands for thin walls, which no point can overlap: give radii=, or intersect "
+                f"it with Balls(radii)"
+            )
+        length = self.own_length
+        if 0.0 < smallest < np.inf:
+            length = smallest if length is None else min(length, smallest)
+        return x, self._kept.get(type(x)) or self._now(t, x), radii, length
+
+    def _now(self, t: float, x: Array) -> Surfaces:
+        """The walls at time t, for points x; those at rest are kept."""
+        walls = moved_to(self._surfaces(t), x)
+        if self._at_rest:
+            self._kept[type(x)] = walls
+        return walls
+
+    def _all_pairs(self, x: Array) -> Integers:
+        """(n k, 2): (body, -1 - wall) of all bodies and walls, body by body; the same array each time."""
+        these = "pairs", len(x), type(x)
+        if these not in self._kept:
+            self._kept[these] = read_only(pairs_of_rows(place_of(x).arange(len(x) * len(self.names)), len(self.names)))
+        pairs: Integers = self._kept[these]
+        return pairs
+
+    def _some_rows(self, walls: Surfaces, x: Array, row: Integers) -> tuple[Integers, LinearMap]:
+        """The pairs and G of some rows of a flat set, out of all of them."""
+        known = self._kept.get((len(x), type(x)))
+        if known is None:
+            self._gradients(walls, x, self._all_pairs(x), np.zeros(0))
+            known = self._kept[len(x), type(x)]
+        pairs, G = known
+        if len(row) == len(pairs):
+            return pairs, G
+        body, j = both = pairs.T.take(row, axis=1)
+        assert isinstance(G, Pairs)
+        return both.T, Pairs(body, j, G.normal[row], len(x), known=True)
+
+    def _gradients(self, walls: Surfaces, x: Array, pairs: Integers, distance: Array) -> tuple[LinearMap, Any]:
+        """G and `Contacts.bending` of the rows; a flat set that keeps all its rows keeps the map as well."""
+        n = len(x)
+        everything = len(pairs) == n * len(self.names)
+        known = self._kept.get((n, type(x))) if everything else None
+        if known is not None:
+            return known[1], partial(place_of(x).zeros, len(pairs))
+        body, j = pairs.T
+        wall = -1 - j
+        gradient, bend = walls.slopes(x[body], wall)
+        if not self.flat:
+            self._check(gradient, distance, body, wall)
+        dense = n == 1 and offers(x, DENSE_KERNELS)
+        G: LinearMap = Dense(gradient) if dense else Pairs(body, j, -gradient, n, known=True)
+        if self.flat and everything:
+            self._kept[n, type(x)] = pairs, G
+        return G, None if bend is None else lambda: bend
+
+    def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
+        """Refuse a missing gradient of a wall that is touched; that of a distant wall may be missing."""
+        there = gradient.any(axis=1)
+        if there.all():
+            return
+        lost = np.flatnonzero(~there & (distance <= 0.0))
+        if len(lost):
+            row = int(lost[0])
+            raise UndefinedGradient(self._undefined(int(body[row]), self.names[int(wall[row])]))
+
+
+class Obstacles(Walls):
+    """Walls behind which a body can be without an overlap; whether its centre goes through one is checked."""
 
     def crossing(self, step: Step) -> Crossing | None:
-        if not self.passable or (step.linearised and self.convex_gaps and self._at_rest):
+        """A wall that the centre of a body went through in a step.
+
+        Parameters
+        ----------
+        step : Step
+            Times and positions before and after the step.
+
+        Returns
+        -------
+        Crossing or None
+            The body and the wall; None if there is none.
+        """
+        if step.linearised and self.convex_gaps and self._at_rest:
             return None
-        x, y = (self._bodies(q) for q in step.ends)
-        walls = self._now(step.times[0], x)
+        x, walls, radii, _ = self._at(step.times[0], step.ends[0])
+        y = step.ends[1].reshape(x.shape)
         sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1], x))
-        radii, _ = self._sizes(step.times[0], x)
         some, moved = movers(step, y - x, radii, sway)
         if len(some) == 0:
             return None
@@ -185,97 +257,6 @@ class Walls(ConstraintSet):
         one, most = int(body[row]), float(moved[int(body[row])])
         radius = 0.0 if radii is None else float(radii[one])
         return Crossing(one, self.names[int(wall[row])], most, radius or (self.own_length or most) / 2.0)
-
-    def _bodies(self, q: Array) -> Array:
-        """(n, d) the centres."""
-        d = self.dimension
-        if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
-            raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
-        return q.reshape(-1, d)
-
-    def _now(self, t: float, x: Array) -> Surfaces:
-        """The walls at time t, for points x."""
-        if not self._at_rest:
-            return moved_to(self._surfaces(t), x)
-        if type(x) not in self._resting:
-            self._resting[type(x)] = moved_to(self._surfaces(0.0), x)
-        return self._resting[type(x)]
-
-    def _all_pairs(self, x: Array) -> Integers:
-        """(n k, 2): (body, -1 - wall) of all bodies and walls, body by body; the same array each time."""
-        of_these = len(x), type(x)
-        if of_these not in self._pairs:
-            self._pairs[of_these] = read_only(
-                pairs_of_rows(place_of(x).arange(len(x) * len(self.names)), len(self.names))
-            )
-        return self._pairs[of_these]
-
-    def _sizes(self, t: float, x: Array) -> Sizes:
-        """The sizes of the bodies x (n, d), or of n radii."""
-        of_these = len(x), type(x)
-        if not callable(self.radii) and of_these in self._known:
-            return self._known[of_these]
-        radii, length = self._sizes_at(t, len(x))
-        sizes = None if radii is None else moved_to(radii, x), length
-        if not callable(self.radii):
-            self._known[of_these] = sizes
-        return sizes
-
-    def _sizes_at(self, t: float, n: int) -> Sizes:
-        if self.thin and self.takes_radii:
-            raise InvalidValue(
-                f"{type(self).__name__} stands for thin walls, which no point can overlap: give radii=, or intersect "
-                f"it with Balls(radii)"
-            )
-        radii = at(self.radii, t)
-        if not (radii.ndim or radii):
-            return None, self.own_length
-        radii = body_radii(radii, n, t, allow_zero=True)
-        smallest = float(radii.min(initial=np.inf))
-        if not 0.0 < smallest < np.inf:
-            return radii, self.own_length
-        return radii, smallest if self.own_length is None else min(self.own_length, smallest)
-
-    def _some_rows(self, walls: Surfaces, x: Array, row: Integers) -> tuple[Integers, LinearMap]:
-        """The pairs and G of some rows of a flat set, out of all of them."""
-        of_these = len(x), type(x)
-        pairs, G = self._pairs.get(of_these), self._maps.get(of_these)
-        if pairs is None or G is None:
-            pairs = self._all_pairs(x)
-            G, _ = self._gradients(walls, x, pairs, np.zeros(0))
-        if len(row) == len(pairs):
-            return pairs, G
-        body, j = both = pairs.T.take(row, axis=1)
-        assert isinstance(G, Pairs)
-        return both.T, Pairs(body, j, G.normal[row], len(x), known=True)
-
-    def _gradients(self, walls: Surfaces, x: Array, pairs: Integers, distance: Array) -> tuple[LinearMap, Any]:
-        """G and `Contacts.bending` of the rows; a flat set that keeps all its rows keeps the map as well."""
-        n = len(x)
-        everything = len(pairs) == n * len(self.names)
-        G = self._maps.get((n, type(x))) if self.flat and everything else None
-        if G is not None:
-            return G, partial(place_of(x).zeros, len(pairs))
-        body, j = pairs.T
-        wall = -1 - j
-        gradient, bend = walls.slopes(x[body], wall)
-        if not self.flat:
-            self._check(gradient, distance, body, wall)
-        dense = n == 1 and offers(x, DENSE_KERNELS)
-        G = Dense(gradient) if dense else Pairs(body, j, -gradient, n, known=True)
-        if self.flat and everything:
-            self._maps[n, type(x)] = G
-        return G, None if bend is None else lambda: bend
-
-    def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
-        """Refuse a missing gradient of a wall that is touched; that of a distant wall may be missing."""
-        there = gradient.any(axis=1)
-        if there.all():
-            return
-        lost = np.flatnonzero(~there & (distance <= 0.0))
-        if len(lost):
-            row = int(lost[0])
-            raise UndefinedGradient(self._undefined(int(body[row]), self.names[int(wall[row])]))
 
 
 def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
@@ -428,12 +409,6 @@ class Box(Walls):
         words = [f"wall q[{a}] {end}" for end in (">= lower", "<= upper") for a in range(self.dimension)]
         self.names = tuple(words[side] for side in self._sides)
 
-    def widths(self, t: float, radii: Array, d: int) -> Array:
-        # The sides of a box that holds balls of given radii, with those of its own bodies taken into account.
-        own, _ = self._sizes(t, radii)
-        beyond = float((radii - (0.0 if own is None else own)).max(initial=-np.inf))
-        return np.broadcast_to(at(self.upper, t) - at(self.lower, t), (d,)) + 2.0 * beyond
-
     def _surfaces(self, t: float) -> Surfaces:
         d, sides = self.dimension, self._sides
         ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])
@@ -458,7 +433,7 @@ class Box(Walls):
 
 
 @check_arguments
-class Outside(Walls):
+class Outside(Obstacles):
     """The outside of circles or spheres, {q : |q - centre_k| >= radius_k}: round obstacles.
 
     Parameters
@@ -483,7 +458,7 @@ class Outside(Walls):
 
     sign = 1.0
     kind = "obstacle"
-    passable = on_devices = True
+    on_devices = True
 
     def __init__(self, centre: InTime, radius: InTime, *, radii: InTime | None = None):
         super().__init__(radii, centre, radius)
@@ -564,18 +539,18 @@ class Inside(Outside):
 
     sign = -1.0
     kind = "container"
-    convex_gaps = passable = False
+    convex_gaps = False
     curved = True
 
     def crossing(self, step: Step) -> Crossing | None:
         # A body whose centre a step took out of the container, a point by more than half the container's radius,
         # a body smaller than a tenth of it by more than a tenth.
-        x, y = (self._bodies(q) for q in step.ends)
-        walls, (radii, _) = self._now(step.times[1], y), self._sizes(step.times[1], y)
+        x, before, _, _ = self._at(step.times[0], step.ends[0])
+        y, walls, radii, _ = self._at(step.times[1], step.ends[1])
         assert isinstance(walls, Spheres)
         size = place_of(y).zeros((len(y), 1)) if radii is None else radii[:, None]
         room = np.maximum(np.where(size > 0.0, size, walls.radius / 2.0), SMALL_EXCESS * walls.radius)
-        moved = np.sqrt(((y - x) ** 2).sum(axis=1)) + self._now(step.times[0], x).sway(walls)
+        moved = np.sqrt(((y - x) ** 2).sum(axis=1)) + before.sway(walls)
         lost = (size - walls.distances(y) > room) & (moved > 0.0)[:, None]
         if not lost.any():
             return None
@@ -587,7 +562,7 @@ class Inside(Outside):
 
 
 @check_arguments
-class Segments(Walls):
+class Segments(Obstacles):
     """Thin straight walls in the plane for discs, at rest or moving.
 
     A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
@@ -610,7 +585,7 @@ class Segments(Walls):
     (True, 0.4)
     """
 
-    passable = thin = on_devices = True
+    thin = on_devices = True
 
     def __init__(self, ends: InTime, *, radii: InTime | None = None):
         super().__init__(radii, ends)

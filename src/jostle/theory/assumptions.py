@@ -343,9 +343,10 @@ class Numbers:
         place, problem = self.place, self.place.problem
         if place.contacts.numbers or place.q.ndim != 2 or dimension_of(problem) != 2:
             return None
-        radii = problem.within.excluding(place.t, len(place.q))
-        if radii is None or period_of(problem.within, 2) is not None or not place.metric.diagonal:
+        bodies = problem.bodies
+        if not bodies.apart or period_of(problem.within, 2) is not None or not place.metric.diagonal:
             return None
+        radii = np.broadcast_to(bodies.radii_at(place.t), (len(place.q),))
         mass = place.metric.mass
         uneven = float(np.sqrt(mass.max() / mass.min()))
         return uneven * gamma(len(place.q), radii=radii), most_neighbours(radii)
@@ -471,10 +472,10 @@ def consequences(numbers: Numbers) -> tuple[Line, ...]:
 
 def _eta_bound(numbers: Numbers) -> float | None:
     """eta of Prop. 4.5, for equal discs in the open plane."""
-    radii = numbers.place.problem.within.excluding(numbers.place.t, len(numbers.place.q))
-    if numbers.bound is None or radii is None or np.ptp(radii) > 0.0:
+    radii = numbers.place.problem.bodies.radii_at(numbers.place.t)
+    if numbers.bound is None or np.ptp(radii) > 0.0:
         return None
-    return eta(len(numbers.place.q), float(radii[0]))
+    return eta(len(numbers.place.q), float(radii.flat[0]))
 
 
 def moves(numbers: Numbers) -> bool | None:

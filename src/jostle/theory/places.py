@@ -69,10 +69,10 @@ def place(
         raise InvalidValue(f"q must have the shape of q0, {problem.q0.shape}, not {q.shape}")
     within, presence = problem.within, problem.presence
     if not np.isfinite(q).all():
-        presence = Presence.of(q, np.isfinite(q).reshape(len(q), -1).all(axis=1), within.widest())
+        presence = Presence.of(q, np.isfinite(q).reshape(len(q), -1).all(axis=1), within.bodies.largest)
     if presence is not None:
         within, q = presence.within(within), presence.placed(q)
-    radii = within.radii_at(t)
+    radii = within.bodies.radii_at(t)
     lengths = radii[radii > 0.0]
     if rho is None and lengths.size:
         rho = NEAR_PART * float(lengths.min())

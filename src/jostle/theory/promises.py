@@ -147,7 +147,7 @@ def _placed(sol: Solution, q: Array) -> Array:
     here = np.isfinite(q)
     if here.all() or not isinstance(sol.problem, Motion | Sweeping):
         return q
-    return Presence.of(q, here.all(axis=1), sol.problem.within.widest()).placed(q)
+    return Presence.of(q, here.all(axis=1), sol.problem.bodies.largest).placed(q)
 
 
 def _metric(sol: Solution, q: Array) -> Metric:
@@ -368,7 +368,7 @@ def _feasible(sol: Solution, missing: str) -> Line:
     promised = isinstance(sol.scheme, Scheme) and sol.scheme.linearises and within.convex_gaps is True
     exact = promised and within.moving is False
     length = within.linearise(float(sol.t[0]), np.nan_to_num(q[0]), 0.0).smallest_length() if len(q) else None
-    radii = within.radii_at(float(sol.t[0]))
+    radii = within.bodies.radii_at(float(sol.t[0]))
     length = float(radii[radii > 0.0].min(initial=np.inf)) if (radii > 0.0).any() else length
     allowed = OVERLAP_TOLERANCE + (0.0 if exact else _longest_way(sol) / (length or 1.0))
     note = "" if not missing else f"at the saved times only: {missing}"

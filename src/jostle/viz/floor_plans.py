@@ -201,7 +201,7 @@ class Building:
     def _people(self, ax: Axes, people: Crowd) -> str:
         """Draw people where they start, and the regions where others enter; return their number in words."""
         n = len(people.q0)
-        radii = np.broadcast_to(people.within.radii_at(0.0), (n,))
+        radii = np.broadcast_to(people.within.bodies.radii_at(0.0), (n,))
         here = np.ones(n, dtype=bool) if people.presence is None else people.presence.here
         draw_people(ax, people.q0[here], radii[here], people.group[here])
         for entry in people.entries:

@@ -258,7 +258,7 @@ class Scene:
                 given = given[k]
             return np.array(np.broadcast_to(np.asarray(given, dtype=float), (self.count,)))
         problem, t = self.sol.problem, float(self.sol.t[k])
-        sizes = np.zeros(1) if problem is None else problem.within.radii_at(t)
+        sizes = np.zeros(1) if problem is None else problem.bodies.radii_at(t)
         return np.array(np.broadcast_to(sizes.ravel(), (self.count,)))
 
     @property
