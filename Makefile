@@ -8,10 +8,10 @@ BIN    := $(VENV)/bin
 export HATCH_BUILD_NO_HOOKS := 1
 unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode each process compiles all that it imports
 
-.PHONY: help demo test lint bench docs dist clean
+.PHONY: help demo test test-all lint bench docs dist clean
 
 help:            ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/demo-ready  ## simulate an hourglass and save a trajectory, a picture, a page and a film
 	@echo "1 of 4: running the hourglass; the first run also compiles, for about 15 s"
@@ -25,9 +25,11 @@ demo: $(VENV)/demo-ready  ## simulate an hourglass and save a trajectory, a pict
 	@echo "Done. Picture: demo.png. Interactive page for any browser: demo.html. Film: demo.mp4."
 
 # Each worker takes consecutive files, so that two workers seldom compile or set up the same.
-test: $(VENV)/ready       ## run all tests
-	$(BIN)/jostle doctor --warm-up
+test: $(VENV)/compiled    ## run the tests: every behaviour, with few rows of long tables and few random examples
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-all: $(VENV)/compiled  ## run the tests with every row of every table, all examples and all programs
+	JOSTLE_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/ready       ## check style, types and layers
 	$(BIN)/ruff check .
@@ -56,8 +58,8 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, and compar
 	$(BENCH)/bin/python benchmarks/import_time.py
 	$(BENCH)/bin/python benchmarks/first_runs.py
 
-docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
-	$(BIN)/jostle doctor --warm-up  # running times in the gallery are those of compiled kernels
+# Running times in the gallery are those of compiled kernels.
+docs: $(VENV)/docs-ready $(VENV)/compiled  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
@@ -94,6 +96,11 @@ $(VENV)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' -c constraints.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --only-binary jupedsim jupedsim deprecated wrapt -c constraints.txt 2>/dev/null \
 		|| echo "JuPedSim has no wheel for this machine: two tests with it will be skipped"  # without its Qt viewer
+	@touch $@
+
+# Kernels stay compiled on disk until their sources or the environment change.
+$(VENV)/compiled: $(VENV)/ready $(shell find src/jostle/kernels -name "*.py")
+	$(BIN)/jostle doctor --warm-up
 	@touch $@
 
 $(VENV)/docs-ready: $(VENV)/ready

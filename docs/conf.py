@@ -22,7 +22,7 @@ extensions += ["sphinx_gallery.gen_gallery", "sphinx-mathjax-offline"]  # the la
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 IN_CI = bool(os.environ.get("CI"))
-"""In CI the tests run the code of the pages and of the gallery, and the sources are not copied."""
+"""In CI the tests check the code of the pages and of the gallery, and the sources are not copied."""
 nb_execution_mode = "off" if IN_CI else "force"
 extensions += [] if IN_CI else ["sphinx.ext.viewcode"]
 nb_execution_raise_on_error = True

@@ -14,10 +14,13 @@ from jostle.kernels import teams
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# `make test-all` runs everything; `make test` leaves out what is marked `whole`
+WHOLE = os.environ.get("JOSTLE_TESTS") == "all"
+
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
 settings.register_profile(
     "jostle",
-    max_examples=30 if os.environ.get("CI") else 50,
+    max_examples=50 if WHOLE else 25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -72,6 +75,15 @@ def jostle(capsys):
         return ended.value.code or 0, captured.out, captured.err
 
     return run
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what only `make test-all` runs."""
+    if WHOLE:
+        return
+    left_out = [item for item in items if item.get_closest_marker("whole")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("whole")]
 
 
 def pytest_collection_finish():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.cli import main
 from numbers_of_files import contents
 
 DATA = Path(__file__).parent / "data"
@@ -219,7 +220,17 @@ def signalled(step, name, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle):
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """What the file of the long run contains if nothing interrupts it."""
+    path = tmp_path_factory.mktemp("silo") / "silo.vtkhdf"
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "silo", *LONG, "-o", str(path)])
+    assert not ended.value.code
+    return contents(path)
+
+
+def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle, uninterrupted):
     done = signalled(60, "SIGINT", "run", "silo", "-o", "a.vtkhdf", *LONG, *OFTEN)
     assert done.returncode == 130
     assert "interrupted after step 60" in done.stderr
@@ -227,25 +238,23 @@ def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle):
     assert "Traceback" not in done.stderr
     assert json.loads(jostle("info", "a.vtkhdf", "--json")[1])["status"] == "interrupted"
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
-    assert jostle("run", "silo", *LONG, "-o", "b.vtkhdf")[0] == 0
-    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+    assert contents("a.vtkhdf") == uninterrupted
     code, out, _ = jostle("resume", "a.vtkhdf", "--json", "--set", "run.t=0.41")  # for longer
     assert (code, json.loads(out)["t"]) == (0, 0.41)
 
 
-def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle):
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle, uninterrupted):
     """kill -9 in some steps; each time what was acknowledged is there, and the rest is done again."""
     start, go_on = ["run", "silo", "-o", "a.vtkhdf", *LONG, "--checkpoint", "0"], ["resume", "a.vtkhdf", *OFTEN]
-    for arguments, step in ((start, 40), (go_on, 41), (go_on, 99)):
+    for arguments, step in ((start, 40), (go_on, 99)):
         done = signalled(step, "SIGKILL", *arguments)
         assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
         assert len(jo.io.read(here / "a.vtkhdf").t) > 1
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
-    assert jostle("run", "silo", "-o", "b.vtkhdf", *LONG)[0] == 0
-    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+    assert contents("a.vtkhdf") == uninterrupted
 
 
-def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jostle):
+def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jostle, uninterrupted):
     """kill -9 at moments that have nothing to do with steps, or, on a busy machine, when all is done."""
     random, arguments = np.random.default_rng(0), ["run", "silo", "-o", "a.vtkhdf", *LONG]
     for _ in range(2):
@@ -256,8 +265,7 @@ def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jos
             process.kill()
         arguments = ["resume", "a.vtkhdf"]
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
-    assert jostle("run", "silo", "-o", "b.vtkhdf", *LONG)[0] == 0
-    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+    assert contents("a.vtkhdf") == uninterrupted
 
 
 def test_a_bar_is_shown_in_a_terminal_only(here, jostle):

@@ -1,6 +1,5 @@
 """Every program of the gallery runs, draws what it should, and has the numbers of its figure."""
 
-import os
 import runpy
 from pathlib import Path
 
@@ -8,6 +7,9 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+
+from names import unknown_names
+from rows import whole
 
 matplotlib.use("Agg")
 
@@ -243,14 +245,17 @@ def test_every_program_of_the_gallery_is_checked():
 
 
 LONG = {
-    "bourdin_maury_2020/people_and_density.py", "paoli_2005_2010/bifurcations.py", "venel_2009/many_evacuations.py",
+    "venel_2009/crowd.py", "venel_2009/many_evacuations.py", "paoli_2005_2010/basins.py",
+    "paoli_2005_2010/bifurcations.py", "paoli_2005_2010/impact_oscillator.py",
+    "bourdin_maury_2020/fig09_two_solutions.py",
+    "bourdin_maury_2020/oblique_blocks.py", "bourdin_maury_2020/people_and_density.py",
+    "bourdin_maury_2020/two_solutions_of_four.py",
 }  # fmt: skip
+"""Programs that take more than two seconds; `make docs` and `make test-all` run them."""
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in CHECKS])
 def test_program_of_the_gallery(name, tmp_path, monkeypatch):
-    if os.environ.get("CI") and name in LONG:
-        pytest.skip("takes more than ten seconds: `make test` by hand and `make docs` run it")
     monkeypatch.chdir(tmp_path)
     plt.close("all")  # what other tests left open
     try:
@@ -259,6 +264,17 @@ def test_program_of_the_gallery(name, tmp_path, monkeypatch):
         CHECKS[name](result)
     finally:
         plt.close("all")
+
+
+def test_programs_of_the_gallery_use_names_that_exist():
+    """Also the programs that only `make test-all` runs."""
+    programs = {name: (GALLERY / name).read_text(encoding="utf-8") for name in CHECKS}
+    assert {name: unknown for name, text in programs.items() if (unknown := unknown_names(text))} == {}
+
+
+def test_unknown_names_and_keywords_are_found():
+    program = "import jostle as jo\nfrom jostle.viz import no\njo.solve(p, nope=1)\njo.viz.none(1)\njo.Maury().any"
+    assert unknown_names(program) == ["jostle.viz.no", "jo.solve(nope=)", "jo.viz.none"]
 
 
 def test_programs_of_the_gallery_are_short_and_say_which_paper_they_are_from():

@@ -1,6 +1,5 @@
-"""The code of every page runs: in CI here, many pages in one process; otherwise when the documentation is built."""
+"""The code of every page runs, many pages in one process."""
 
-import os
 import re
 import warnings
 from pathlib import Path
@@ -9,36 +8,52 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
+from names import unknown_names
+from rows import whole
+
 matplotlib.use("Agg")
 
 DOCS = Path(__file__).parent.parent / "docs"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL | re.MULTILINE)
-LONG = {"verification.md", "grains.md", "models.md", "buildings.md", "impacts.md", "sweeping.md", "joints.md"}
-"""Pages that take more than ten seconds; `make docs` runs them."""
-ELSEWHERE = {"coming_from.md"}
-"""Pages that test_docs.py runs."""
-PAGES = [
-    path
+LONG = {
+    "answers.md", "architecture.md", "buildings.md", "crowds.md", "ensembles.md", "evacuation.md", "grains.md",
+    "impacts.md", "joints.md", "macro.md", "models.md", "orders.md", "own_constraint.md", "pictures.md", "runs.md",
+    "schemes.md", "silo.md", "solvers.md", "sweeping.md", "theorems.md", "verification.md", "vibrated_bed.md",
+    "vibro_impact.md",
+}  # fmt: skip
+"""Pages that take more than two seconds; `make docs` and `make test-all` run them."""
+ELSEWHERE = {"coming_from.md", "jamming.md"}
+"""Pages that test_docs.py and cli/test_lessons.py run."""
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path
     for path in sorted(DOCS.rglob("*.md"))
     if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts)
-    and path.name not in LONG | ELSEWHERE
-    and CELL.search(path.read_text())
-]
+    and path.name not in ELSEWHERE
+    and CELL.search(path.read_text(encoding="utf-8"))
+}
 
 
-@pytest.mark.skipif(not os.environ.get("CI"), reason="`make docs` runs the code of the pages")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_the_code_of_a_page_runs(page, monkeypatch):
+def cells(page):
+    return CELL.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", [whole(name) if PAGES[name].name in LONG else name for name in PAGES])
+def test_the_code_of_a_page_runs(name, monkeypatch):
     display = pytest.importorskip("IPython.display")
-    monkeypatch.chdir(page.parent)
+    monkeypatch.chdir(PAGES[name].parent)
     monkeypatch.syspath_prepend(DOCS)
     names = {"__name__": "__main__", "display": display.display}
     try:
-        for code in CELL.findall(page.read_text(encoding="utf-8")):
+        for code in cells(PAGES[name]):
             with warnings.catch_warnings(action="default"):  # a page may show a warning
-                exec(compile(code, page.name, "exec"), names)
+                exec(compile(code, name, "exec"), names)
     finally:
         plt.close("all")
+
+
+def test_pages_use_names_that_exist():
+    """Also the pages that only `make test-all` runs."""
+    assert {name: unknown for name in PAGES if (unknown := unknown_names("\n".join(cells(PAGES[name]))))} == {}
 
 
 def test_pages_are_found():

@@ -541,7 +541,7 @@ def test_threads_and_other_handlers_are_left_alone():
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, capfd):
     path = tmp_path / "run.vtkhdf"
     jo.solve(pile(), jo.Maury(), t=10 * H, h=H)  # what it compiles is kept before the disk is full
-    with full_disk(8_000_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
+    with full_disk(3_000_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
         jo.solve(pile(), jo.Maury(), t=200.0, h=H, output=path)
     assert capfd.readouterr() == ("", "")  # HDF5 says nothing either
     sol = jo.io.read(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
+import nbformat
 import pytest
 
 from jostle.cli import lessons
@@ -60,7 +61,6 @@ def test_what_is_not_installed_is_said(here, jostle, monkeypatch):
 def test_a_notebook_has_the_text_and_the_code_of_its_page(name):
     page = (TEACHING / f"{name}.md").read_text(encoding="utf-8")
     book = notebook(page)
-    nbformat = pytest.importorskip("nbformat")
     nbformat.validate(book)
     assert len(code_of(book)) == page.count("```{code-cell}")
     words = "\n".join(cell["source"] for cell in book["cells"] if cell["cell_type"] == "markdown")

@@ -80,9 +80,9 @@ def count(place):
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_killed_run_keeps_its_frames_can_be_repaired_and_is_resumed_with_the_same_bits(tmp_path):
     place = tmp_path / "run.vtkhdf"
-    first = killed(tmp_path, 20)
+    first = killed(tmp_path, 8)
     assert first.status == "running"
-    second = killed(tmp_path, len(first.t) + 20, "resume")
+    second = killed(tmp_path, len(first.t) + 8, "resume")
     t = second.t[-1]
     (tmp_path / "whole").mkdir()
     run(tmp_path / "whole", t)
@@ -101,7 +101,7 @@ def test_a_killed_run_keeps_its_frames_can_be_repaired_and_is_resumed_with_the_s
     assert not jo.io.repair(tmp_path / "repaired.vtkhdf")
     assert by_vtk.times(by_vtk.reader(tmp_path / "repaired.vtkhdf")) == pytest.approx(whole["t"])
 
-    end = t + 50 * STEP
+    end = t + 20 * STEP
     run(tmp_path, end, **kept(tmp_path, resume=True))
     shutil.rmtree(tmp_path / "whole")
     (tmp_path / "whole").mkdir()

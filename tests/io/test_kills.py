@@ -22,6 +22,7 @@ from jostle.io.hdf5 import clear_flags, reading, superblock
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
+from rows import whole
 
 PATIENCE = 300.0
 """Seconds until something that should happen counts as never happening."""
@@ -70,7 +71,7 @@ def killed(program, child):
     return acknowledged
 
 
-@pytest.mark.parametrize(("n", "kills"), [(10, 6), (1000, 6), (100_000, 5)])
+@pytest.mark.parametrize(("n", "kills"), [(10, 6), whole((1000, 6)), (100_000, 5)])
 def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
     chance = random.Random()
     for attempt in range(kills):
@@ -118,7 +119,7 @@ def test_a_file_that_is_being_written_can_be_read_but_not_repaired_or_continued(
     child = start(program, path, 50)
     seen, end = [], time.monotonic() + PATIENCE
     try:
-        while (len(seen) < 40 or seen[-1] == seen[0]) and time.monotonic() < end:
+        while (len(seen) < 20 or seen[-1] == seen[0]) and time.monotonic() < end:
             try:
                 sol = read(path)
             except OSError:  # not there yet, or without a frame
@@ -131,7 +132,7 @@ def test_a_file_that_is_being_written_can_be_read_but_not_repaired_or_continued(
                     attempt(path)
     finally:
         killed(program, child)
-    assert len(seen) >= 40
+    assert len(seen) >= 20
     assert seen[-1] > seen[0]
     assert repair(path)
 

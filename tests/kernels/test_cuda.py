@@ -15,6 +15,7 @@ import jostle.kernels
 from jostle.kernels import ContactKernels, cpu, reference, space
 from jostle.kernels.devices import array_module
 from jostle.kernels.reference.sweeps import accelerated_sweeps
+from rows import whole
 
 
 def usable_cupy():
@@ -141,8 +142,7 @@ def test_blocks_and_colours_share_no_body_and_nothing_is_lost(device, blocked):
     assert {0, 1} <= set(order[begin[groups[-2] * colours] :].tolist()), "bodies far apart are in the last block"
 
 
-@pytest.mark.parametrize("far", [True, False], ids=["far rows", "near rows"])
-@pytest.mark.parametrize("launched", [2000, 7])
+@pytest.mark.parametrize(("far", "launched"), [(True, 7), (False, 2000), whole((True, 2000)), whole((False, 7))])
 def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, far, monkeypatch):
     """However many iterations a launch does, also where the selection of rows changes between them."""
     monkeypatch.setattr(device.fused, "ITERATIONS_A_LAUNCH", launched)

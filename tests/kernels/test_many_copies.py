@@ -1,5 +1,7 @@
 """The compiled loops over many copies against their definitions, in every kind of step."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from copies_at_work import at_work, drive, flying, gravity, planes
@@ -8,6 +10,7 @@ import jostle as jo
 from jostle.ensembles import ByEvents, Copies, Gaps, advance
 from jostle.kernels import cpu, functions, reference
 from jostle.kernels.reference.copies import DONE, HITS, MOREAU_JEAN, NO_NEAREST, NOT_FINITE, PAOLI, STATUS
+from rows import few
 
 SETS = {"floor": [[0.0, 1.0]], "corner": [[0.0, 1.0], [1.0, 0.0]], "valley": [[0.6, 0.8], [-0.6, 0.8]]}
 
@@ -60,9 +63,9 @@ def test_steps_are_as_defined(scheme, normals, e):
     assert (defined[1][:, HITS] > 0).any()
 
 
-@pytest.mark.parametrize("normals", SETS.values(), ids=list(SETS))
-@pytest.mark.parametrize("e", [0.0, 0.4, 1.0])
-def test_flights_are_as_defined(normals, e):
+@pytest.mark.parametrize(("name", "e"), few(product(SETS, [0.0, 0.4, 1.0])))
+def test_flights_are_as_defined(name, e):
+    normals = SETS[name]
     defined, found = both("fly", drive(), planes(normals), *flying(len(normals), n=2, e=e, tangents=2))
     agree(defined, found)
     assert (defined[1][:, HITS] > 0).any()

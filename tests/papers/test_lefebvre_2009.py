@@ -10,6 +10,7 @@ import pytest
 import jostle as jo
 from jostle.analysis import order
 from jostle.schemes.gluey import Glue, Gluey, glue
+from rows import few
 
 G = 1.0
 SHUT = 1e-7
@@ -78,7 +79,7 @@ def inclined_plane(within=True):
     return jo.Motion(q0=2.0 * NORMAL, force=weight, within=plane)
 
 
-@pytest.mark.parametrize("h", [0.1, 0.05, 0.02, 0.01, 0.13, 0.037, 0.0071])
+@pytest.mark.parametrize("h", few([0.1, 0.05, 0.02, 0.01, 0.13, 0.037, 0.0071]))
 def test_a_gluey_plane_keeps_the_ball_as_long_again_as_it_was_pressed(h):
     """P08: hit at 1.52, pressed until 2.5 and pulled from then on, the ball leaves at 5, within 2 h."""
     sol, watch = run(inclined_plane(), t=6.0, h=h)
@@ -93,7 +94,7 @@ def test_a_gluey_plane_keeps_the_ball_as_long_again_as_it_was_pressed(h):
     assert (gap >= -1e-12).all()
 
 
-@pytest.mark.parametrize("h", [0.1, 0.05, 0.02, 0.01])
+@pytest.mark.parametrize("h", few([0.1, 0.05, 0.02, 0.01]))
 def test_gamma_of_a_gluey_plane_is_minus_the_impulse_so_far(h):
     """P08: gamma(2.5) = -g cos(alpha) 2.5 = -2.16506350946, then it is paid back at the same rate."""
     sol, watch = run(inclined_plane(), t=6.0, h=h)

@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 import jostle as jo
 from jostle.models.labyrinth import HOLES
+from rows import few
 
 SCHEMES = [jo.Venel(), jo.CatchingUp()]
 both_schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: type(scheme).__name__)
@@ -368,7 +369,7 @@ def queue_in_the_plane():
     [(jo.Venel(), queue_on_a_line), (jo.Venel(), queue_in_the_plane), (jo.CatchingUp(), queue_on_a_line)],
     ids=["Venel, line", "Venel, plane", "CatchingUp, line"],
 )
-@pytest.mark.parametrize("h", [0.01, 0.07, 0.5, 1.7, 3.0])
+@pytest.mark.parametrize("h", few([0.01, 0.07, 0.5, 1.7, 3.0]))
 def test_a_queue_is_exact_at_every_node_for_every_step(scheme, queue, h):
     """P50: q(t) = P_K(q0 + t U), an isotonic regression, to 1e-12 whatever h."""
     sol = jo.solve(queue(), scheme, t=3.0, h=h)
@@ -580,7 +581,7 @@ def test_the_constant_of_a_pair_is_how_far_its_projection_is_single_valued(part)
     np.testing.assert_allclose(found, pair if part < 1.0 else -pair, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("N", range(2, 13))
+@pytest.mark.parametrize("N", few(range(2, 13)))
 def test_the_best_gamma_of_a_straight_chain(N):
     """P53: sqrt(N (N^2 - 1) / 6)."""
     found = jo.analysis.inverse_triangle(touching_cone(straight_chain(N)))
@@ -605,7 +606,7 @@ def test_the_best_gamma_of_small_configurations(centres, value):
     assert jo.analysis.inverse_triangle(touching_cone(centres)) == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize("degrees", [0, 20, 45, 90, 110, -70])
+@pytest.mark.parametrize("degrees", few([0, 20, 45, 90, 110, -70]))
 def test_the_best_gamma_of_a_bent_chain(degrees):
     """P53: 2 / sqrt(2 - cos phi), phi the turning angle."""
     phi = np.radians(degrees)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,28 +93,52 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def idle_tabs(browser):
+    """Tabs that no test uses at the moment, by their options: a new tab takes longer than a new page in an old tab."""
+    return defaultdict(list)
+
+
+def _tab(browser, before, options):
+    """A new tab; scripts in `before` run before those of each page."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(1000.0 * PATIENCE)
+    tab = context.new_page()
+    if before:
+        tab.add_init_script(before)
+    return tab
+
+
 @pytest.fixture
-def tab_of(browser):
+def tab_of(browser, idle_tabs):
     """tab_of(address) is a tab there; at the end nothing may have gone wrong, and nobody else been asked."""
-    wrong, contexts = [], []
+    wrong, used = [], []
 
     def new_tab(address, *, below="", before="", size=(600, 520), **options):
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
-        context.set_default_timeout(1000.0 * PATIENCE)
-        contexts.append(context)
-        tab = context.new_page()
+        idle = idle_tabs[before, *sorted(options.items())]
+        tab = idle.pop() if idle else _tab(browser, before, options)
+        tab.set_viewport_size({"width": size[0], "height": size[1]})
+        tab.emulate_media(color_scheme=options.get("color_scheme", "light"))
         mine = (lambda url: url.startswith(below)) if below else (lambda url: url == address)
-        tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.on("request", lambda request: None if mine(request.url) else wrong.append(request.url))
-        if before:
-            tab.add_init_script(before)
+        listeners = {
+            "console": lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None,
+            "pageerror": lambda error: wrong.append(str(error)),
+            "request": lambda request: None if mine(request.url) else wrong.append(request.url),
+        }
+        for event, listener in listeners.items():
+            tab.on(event, listener)
+        used.append((idle, tab, listeners))
         tab.goto(address)
         return tab
 
     def close():
-        while contexts:
-            contexts.pop().close()
+        while used:
+            idle, tab, listeners = used.pop()
+            tab.goto("about:blank")
+            tab.mouse.move(0, 0)
+            for event, listener in listeners.items():
+                tab.remove_listener(event, listener)
+            idle.append(tab)
 
     new_tab.wrong, new_tab.close = wrong, close
     yield new_tab

@@ -23,11 +23,12 @@ def said(tab):
     return tab.locator("#said").inner_text()
 
 
-@pytest.fixture(params=["a file", "a server"])
+@pytest.fixture(params=["a file", pytest.param("a server", marks=pytest.mark.whole)])
 def tab(request, opened, served, pile):
     return (opened if request.param == "a file" else served)(pile)
 
 
+@pytest.mark.parametrize("tab", ["a file", "a server"], indirect=True)
 def test_a_whole_visit(tab, pile):
     """Go to the end, look at the strongest contact and its body, colour, play, stop, read."""
     focus(tab, "view")

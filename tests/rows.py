@@ -1,0 +1,14 @@
+"""Which rows of long tables `make test` runs; `make test-all` runs all."""
+
+import pytest
+
+
+def whole(row):
+    """A row that `make test-all` alone runs; tuples are the values of several arguments."""
+    return pytest.param(*row if isinstance(row, tuple) else [row], marks=pytest.mark.whole)
+
+
+def few(rows):
+    """The first, the middle and the last row for `make test`, and the others for `make test-all`."""
+    rows = list(rows)
+    return [row if k in (0, len(rows) // 2, len(rows) - 1) else whole(row) for k, row in enumerate(rows)]
