@@ -41,8 +41,8 @@ from jostle.plans.openings import Gate
 from jostle.plans.plan import Plan, Room
 
 __all__ = [
-    "AvoidJams",
     "BEHAVIOURS",
+    "AvoidJams",
     "Behaviour",
     "Crowd",
     "Distribution",
