@@ -20,7 +20,7 @@ from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
-from jostle.kernels.sharing import NUMBERS_A_CHUNK, concatenated, copy_all
+from jostle.kernels.parallel import NUMBERS_A_CHUNK, concatenated, copy_all
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_owned, check_start, check_unchanged, of_bodies
 from jostle.sets.differences import Differences, Searched, put_back, searched
 from jostle.sets.nearest import DEFAULT_SOLVER, nearest
