@@ -73,8 +73,9 @@ dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the whee
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(EMPTY)
 	$(BIN)/uv pip install --quiet --python $(EMPTY)/bin/python dist/*.whl -c constraints.txt
-	@for kernels in $(EMPTY)/lib/python*/site-packages/jostle/kernels/cpu; do \
-		mkdir -p $$kernels/__pycache__ && cp src/jostle/kernels/cpu/__pycache__/*.nb[ci] $$kernels/__pycache__ 2>/dev/null || true; done
+	@for folder in kernels/cpu plans crowds macro macro/compiled; do \
+		for installed in $(EMPTY)/lib/python*/site-packages/jostle/$$folder; do \
+			mkdir -p $$installed/__pycache__ && cp src/jostle/$$folder/__pycache__/*.nb[ci] $$installed/__pycache__ 2>/dev/null || true; done; done
 	$(EMPTY)/bin/python tests/smoke.py
 
 clean:           ## remove the environments and all built files

@@ -15,17 +15,16 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = "jostle/kernels/cpu/__pycache__"
-"""Folder of the compiled kernels in the wheel."""
 PROGRAM = """
 from jostle.kernels.cpu.warm_up import compiled_files, warm_up
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 
 for _ in warm_up(threads()):
     pass
-print(*compiled_files(), sep="\\n")
+for path, folder in compiled_files():
+    print(folder, path, sep="\\t")
 """
-"""Program that compiles all kernels on all cores, and prints the paths of the files."""
+"""Program that compiles all kernels on all cores, and prints the folder of each file in the wheel, and its path."""
 
 
 class CompileKernels(BuildHookInterface):
@@ -39,16 +38,17 @@ class CompileKernels(BuildHookInterface):
         if not paths:
             self.app.display_warning(f"the wheel has no compiled kernels, and first runs compile them: {problem}")
             return
-        build_data["force_include"] |= {path: f"{FOLDER}/{Path(path).name}" for path in paths}
+        build_data["force_include"] |= {path: f"{folder}/{Path(path).name}" for folder, path in paths}
         build_data |= {"pure_python": False, "infer_tag": True}  # for this Python and this platform only
 
 
-def compiled(root: Path) -> tuple[list[str], str]:
-    """Compile the kernels in another process; return the paths of the files, or no path and the reason."""
+def compiled(root: Path) -> tuple[list[list[str]], str]:
+    """Compile the kernels in another process; return the folders and paths of the files, or none and the reason."""
     paths = [str(root / "src"), os.environ.get("PYTHONPATH", "")]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
     if done.returncode:
         return [], (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    return [line for line in done.stdout.splitlines() if line.endswith((".nbi", ".nbc"))], "numba compiled none"
+    lines = [line.split("\t") for line in done.stdout.splitlines() if line.endswith(".nbc")]
+    return lines, "numba compiled none"

@@ -18,10 +18,10 @@ import numpy as np
 from small import best_of, contacts
 
 import jostle as jo
+from jostle import kernels
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import residual
 from jostle.errors import EmptySet
-from jostle.kernels import cpu
 from jostle.kernels.reference.dense import ROUND_OFF
 
 TIGHTER = {"primal_tol": 1e-9}
@@ -41,7 +41,9 @@ def rack(side: int, spread: float = 0.0, seed: int = 0) -> tuple[np.ndarray, jo.
 
 def by_kernel(w: np.ndarray, K: jo.convex.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray]:
     """What `ActiveSet` calls."""
-    u, p, _, _ = cpu.project_dense(K.G.toarray(), K.c, w.ravel(), M.root, ROUND_OFF, K.noise, 1e-10 * K.length, 10_000)
+    u, p, _, _ = kernels.project_dense(
+        K.G.toarray(), K.c, w.ravel(), M.root, ROUND_OFF, K.noise, 1e-10 * K.length, 10_000
+    )
     return u, p
 
 

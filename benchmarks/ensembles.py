@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 from small import best_of, by_hand
 
 import jostle as jo
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 
 OMEGA, E = 2.6, 0.8
 """Frequency with a stable orbit of one impact a period, and restitution."""

@@ -39,7 +39,7 @@ QUICK = ("bouncing_ball", "crowd")
 def copied(folder: str) -> str:
     """Copy jostle without its compiled kernels into a folder; return the folder."""
     source = Path(str(importlib.util.find_spec("jostle").origin)).parent
-    shutil.copytree(source, Path(folder) / "jostle", ignore=shutil.ignore_patterns("*.nbi", "*.nbc"))
+    shutil.copytree(source, Path(folder) / "jostle", ignore=shutil.ignore_patterns("*.nbc"))
     return folder
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from scenes import Stopwatch, pile_of_discs
 
 import jostle as jo
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 
 R0 = 0.5
 GRAVITY = 10.0

@@ -25,8 +25,9 @@ import numpy as np
 from scenes import box_of_spheres
 
 import jostle as jo
-from jostle.kernels import kernels_for
-from jostle.kernels.threads import threads
+from jostle import kernels
+from jostle.kernels import ContactRows, Stop
+from jostle.kernels.parallel import threads
 from jostle.run.devices import Device, array_module
 from jostle.schemes.state import State
 
@@ -79,15 +80,15 @@ def bound(quick: bool) -> dict[str, float]:
     side = 47 if quick else 100
     k = np.arange(side)
     q = cupy.asarray(1.01 * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3))
-    n, kernels, free = len(q), kernels_for(q), cupy.full(3, np.inf)
+    n, free = len(q), cupy.full(3, np.inf)
     radii, reach = cupy.full(n, 0.5), cupy.full(n, 0.05)
     i, j, normal, gap = kernels.near(*kernels.pair_list(q, radii + 0.1, free, 1), q, radii, reach, free, 1)
     m = len(i)
     unit, inverse, never = cupy.full(m, np.sqrt(2.0)), cupy.ones(n), cupy.full(m, -np.inf)
 
     def sweeps(count: int) -> None:
-        rest = unit, inverse, gap - 0.05, cupy.ones(m), never, 0.0, count, 10_000, 1, q
-        kernels.gauss_seidel(i, j, normal, *rest)
+        rest = unit, inverse, gap - 0.05, cupy.ones(m), Stop(never, 0.0, count, 10_000), 1, q
+        kernels.gauss_seidel(ContactRows(i, j, normal), *rest)
 
     seconds = (_best(lambda: sweeps(104), 3) - _best(lambda: sweeps(4), 3)) / 100.0
     speed, least = 16.0 * COPIED / copy, BYTES_A_ROW * m + BYTES_A_BODY * n

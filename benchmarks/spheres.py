@@ -25,8 +25,9 @@ from numba import njit
 from scenes import HEADER, Stopwatch, box_of_spheres, line
 
 import jostle as jo
-from jostle.kernels import cpu
-from jostle.kernels.threads import threads
+from jostle import kernels
+from jostle.kernels import ContactRows, Stop
+from jostle.kernels.parallel import threads
 
 SCOPI_SETTLED, SCOPI_FALL = 0.98, 0.89
 """CPU seconds a step of SCoPI (APGD, tolerance 1e-3) on this box of 1000, measured once on a machine like that of the
@@ -113,9 +114,8 @@ def bandwidth(quick: bool) -> dict[str, Any]:
     def per_row(chunks: int) -> float:
         def run(iterations: int) -> float:
             begin = time.perf_counter()
-            cpu.gauss_seidel(
-                G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, chunks, G.places
-            )
+            rows, stop = ContactRows(G.i, G.j, G.normal), Stop(never, 0.0, iterations, 10_000)
+            kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, G.places)
             return time.perf_counter() - begin
 
         run(2)

@@ -27,7 +27,7 @@ from ways import RADIUS, peak, stadium
 
 import jostle as jo
 from jostle.kernels.cpu.warm_up import warm_up
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 
 DENSITY, SPEED, H = 2.0, 1.34, 0.0625
 FLOW, WIDTH = 2.0, 4.0

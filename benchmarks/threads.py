@@ -28,9 +28,10 @@ import numpy as np
 from spheres import dense_rows
 
 import jostle as jo
-from jostle.kernels import cpu
+from jostle import kernels
+from jostle.kernels import ContactRows, Stop
 from jostle.kernels.cpu import arrangement
-from jostle.kernels.threads import most_threads, use_threads
+from jostle.kernels.parallel import most_threads, use_threads
 from jostle.schemes.state import State
 
 MOST_ITERATIONS = 400
@@ -61,8 +62,15 @@ def sweeps(G: Any, inverse: np.ndarray, s0: np.ndarray) -> Sweeps:
 
     def run(threads: int, iterations: int) -> tuple[float, np.ndarray]:
         begin = time.perf_counter()
-        p, _ = cpu.gauss_seidel(
-            G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, threads, G.places
+        p, _ = kernels.gauss_seidel(
+            ContactRows(G.i, G.j, G.normal),
+            unit,
+            inverse,
+            s0,
+            start,
+            Stop(never, 0.0, iterations, 10_000),
+            threads,
+            G.places,
         )
         return time.perf_counter() - begin, p
 

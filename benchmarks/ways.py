@@ -20,7 +20,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 import jostle as jo
-from jostle.kernels import cpu
+from jostle.plans.kernels import marched
 
 NEAR = 0.1
 """Nodes up to this distance from the source start with exact values."""
@@ -55,7 +55,7 @@ def error(exact: Field, wall: bool, n: int) -> tuple[float, float]:
     x = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
     free = ~(wall & (np.abs(x[..., 0] - CORNER[0]) < 1e-9) & (x[..., 1] < CORNER[1] - 1e-9))
     d = exact(x)
-    off = np.abs(cpu.marched(free, np.where((d <= NEAR) & free, d, np.inf), 1.0 / (n - 1)) - d)[free]
+    off = np.abs(marched(free, np.where((d <= NEAR) & free, d, np.inf), 1.0 / (n - 1)) - d)[free]
     return float(off.max()), float(off.mean())
 
 
@@ -124,9 +124,9 @@ if __name__ == "__main__":
     start = np.full((n, n), np.inf)
     start[n // 2, n // 2] = 0.0
     free = np.ones((n, n), dtype=bool)
-    d = cpu.marched(free, start, 1.0)
+    d = marched(free, start, 1.0)
     found["asymmetry"] = float(max(np.abs(d - image).max() for image in (d[::-1], d.T, np.rot90(d))))
-    marching = fastest(lambda: cpu.marched(free, start, 1.0))
+    marching = fastest(lambda: marched(free, start, 1.0))
     transform = fastest(lambda: distance_transform_edt(np.isinf(start)))
     found |= {"marching_ns_a_node": 1e9 * marching / n**2, "distance_transform_ns_a_node": 1e9 * transform / n**2}
     found["ratio"] = marching / transform

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import HealthCheck, settings
 
-from jostle.kernels import teams
+from jostle.kernels import parallel
 
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,7 +28,7 @@ settings.register_profile(
 settings.load_profile("jostle")
 
 # as many threads as a test asks for, also if other programs use the cores
-teams.MOST_LOST = float("inf")
+parallel.MOST_LOST = float("inf")
 
 # what the command line prints must not depend on the terminal, nor on what its owner likes
 for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS", "BROWSER"):

@@ -199,6 +199,8 @@ def unwrapped(value):
         raise TypeError(f"an array of NumPy, of shape {value.shape}, among those of a device")
     if isinstance(value, dict):
         return {name: unwrapped(one) for name, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(unwrapped, value))
     return type(value)(map(unwrapped, value)) if isinstance(value, list | tuple) else value
 
 

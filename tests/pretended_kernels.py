@@ -1,20 +1,22 @@
 """The kernels of the pretended device: those of the CPU, on what the arrays wrap."""
 
 import pretended_device
-from jostle.kernels import cpu
-from jostle.kernels.interface import CONTACT_KERNELS
+from jostle.kernels.interface import KERNELS
 
-__all__ = sorted(CONTACT_KERNELS)
+OF_ROWS = {"rates", "magnitude", "adjoint", "norms", "whitened", "residual_pairs", "by_pair", "gauss_seidel"}
+OF_PAIRS, OF_BODIES = {"all_pairs", "pair_list", "near", "near_segments"}, {"speeds", "outran", "stayed", "near_sides"}
+CONTACT_KERNELS = frozenset(OF_ROWS | OF_PAIRS | OF_BODIES)
+"""The names of the kernels that a step of many bodies needs: every device has them."""
 CALLED: set[str] = set()
 
 
-def _on_device(name):
-    def kernel(*args):
-        CALLED.add(name)
-        found = getattr(cpu, name)(*pretended_device.unwrapped(list(args)))
-        return pretended_device.wrapped(found)
+def _on_device(kernel):
+    def called(*args):
+        CALLED.add(kernel.name)
+        return pretended_device.wrapped(kernel(*pretended_device.unwrapped(list(args))))
 
-    return kernel
+    return called
 
 
-globals().update({name: _on_device(name) for name in CONTACT_KERNELS})
+for _name in CONTACT_KERNELS:
+    KERNELS[_name].on(pretended_device.__name__)(_on_device(KERNELS[_name]))

@@ -12,12 +12,11 @@ from hatchling.builders.wheel import WheelBuilder
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 HOOK = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
-FOLDER = "jostle/kernels/cpu/__pycache__/"
 WARM_UP = """
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "__pycache__"
-FILES = [FOLDER / "kernel.present.nbc", FOLDER / "kernel.nbi"]
+FILES = [FOLDER / "kernel.present.nbc", FOLDER / "other.present.nbc"]
 
 def warm_up(processes):
     for file in FILES:
@@ -26,7 +25,7 @@ def warm_up(processes):
 
 def compiled_files():
     print("a line that is no path")
-    return FILES
+    return [(FILES[0], "jostle/kernels/cpu/__pycache__"), (FILES[1], "jostle/crowds/__pycache__")]
 """
 
 
@@ -42,7 +41,7 @@ def built(tmp_path, monkeypatch):
         shutil.copy(ROOT / name, root)
     (root / "docs" / "teaching").mkdir(parents=True)
     (root / "src" / "jostle" / "__init__.py").write_text('__version__ = "1.0"')
-    (kernels / "threads.py").write_text("def threads(): return 2")
+    (kernels / "parallel.py").write_text("def threads(): return 2")
 
     def build(warm_up):
         (kernels / "cpu" / "warm_up.py").write_text(warm_up)
@@ -54,15 +53,16 @@ def built(tmp_path, monkeypatch):
 
 
 def kernels_in(files):
-    return sorted(name.removeprefix(FOLDER) for name in files if name.endswith((".nbi", ".nbc")))
+    return sorted(name for name in files if name.endswith(".nbc"))
 
 
 def test_a_wheel_contains_the_kernels_that_were_compiled_and_no_others(built, capfd):
     name, files = built(WARM_UP)
-    assert kernels_in(files) == ["kernel.nbi", "kernel.present.nbc"]
+    beside_sources = ["jostle/crowds/__pycache__/kernel.other.nbc", "jostle/kernels/cpu/__pycache__/kernel.present.nbc"]
+    assert kernels_in(files) == beside_sources
     assert not name.endswith("-py3-none-any.whl")
     assert "Root-Is-Purelib: false" in files["jostle-1.0.dist-info/WHEEL"]
-    assert all(f"{FOLDER}{kernel}," in files["jostle-1.0.dist-info/RECORD"] for kernel in kernels_in(files))
+    assert all(f"{kernel}," in files["jostle-1.0.dist-info/RECORD"] for kernel in kernels_in(files))
     assert "first runs" not in "".join(capfd.readouterr())
 
 

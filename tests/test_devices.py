@@ -10,8 +10,8 @@ import jostle as jo
 import pretended_device
 import pretended_kernels
 from device_scenes import SCENES, SOLVER, crowd, pile, scheme_of, thrown
-from jostle.kernels.interface import CONTACT_KERNELS
 from jostle.solvers import base
+from pretended_kernels import CONTACT_KERNELS
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.kernels import reference
+from kernel_sets import reference
 
 
 def spread(array):

@@ -11,7 +11,7 @@ import jostle as jo
 from jostle.convex.linear_map import Dense
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 
 
 @pytest.mark.parametrize(("n", "width"), [(5, 3), (4, 2), (20, 5)])

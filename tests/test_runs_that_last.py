@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
-from jostle.kernels import threads as kernels
+from jostle.kernels import parallel as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
 

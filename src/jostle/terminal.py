@@ -20,7 +20,7 @@ from rich.progress import (
 )
 
 from jostle.ensembles.sweeps import StudyProgress
-from jostle.kernels.compiling import PATIENCE, Compiling, listening
+from jostle.kernels.compile_news import PATIENCE, Compiling, listening
 from jostle.result.status import fraction_in_words
 from jostle.run import loop
 from jostle.schemes.state import State

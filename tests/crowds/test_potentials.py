@@ -1,13 +1,11 @@
 """Potentials of goals that are found only as far as people need them, and by several threads."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.crowds import Pedestrians, Plan, quickest
-from jostle.kernels.threads import threads, use_threads
+from jostle.kernels.parallel import threads, use_threads
 from jostle.plans import ways
 
 pytest.importorskip("shapely")
@@ -118,8 +116,6 @@ def test_people_without_a_quickest_way_keep_the_direction_of_the_wish_inside(mon
         calls.append(len(places))
         return np.full((len(places), 2), np.nan)
 
-    kernels = quickest.kernels_for(q)
-    found = {name: getattr(kernels, name) for name in ("marched", "descent", "spread")}
-    monkeypatch.setattr(quickest, "kernels_for", lambda array: SimpleNamespace(headings=unknown, **found))
+    monkeypatch.setattr(quickest, "headings", unknown)
     np.testing.assert_allclose(wish(0.0, q), wish.wish(0.0, q), rtol=1e-14, atol=1e-14)
     assert len(calls) == quickest.LAST + 1

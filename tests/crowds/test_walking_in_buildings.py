@@ -7,7 +7,7 @@ import jostle as jo
 from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap, crowd
 from jostle.crowds.behaviours import SIGHT
 from jostle.crowds.quickest import Floor
-from jostle.kernels import cpu, reference
+from kernel_sets import cpu, reference
 
 pytest.importorskip("shapely")
 

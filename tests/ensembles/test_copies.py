@@ -22,7 +22,7 @@ from jostle.ensembles import (
     periodic_orbits,
     sections,
 )
-from jostle.kernels import threads
+from jostle.kernels.parallel import threads
 
 DOUBLING = 2.65334772786
 """Where the period of the impact oscillator with e = 0.8 doubles (P28)."""
@@ -421,7 +421,7 @@ def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch
     np.testing.assert_array_equal(both[0].q, both[1].q)
     alone = sections(oscillators(omega[4]), period=2 * np.pi / omega[4], steps=20, periods=30, skip=10)
     np.testing.assert_array_equal(alone.u[0], both[0].u[4])
-    assert threads.threads() >= 1
+    assert threads() >= 1
 
 
 @pytest.mark.parametrize("scheme", [ByEvents(), jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)

@@ -1,8 +1,13 @@
-"""Arguments of `march` and `fly`: functions of the user, and copies in motion in the plane."""
+"""Copies in motion in the plane, and each of them as a problem of its own."""
 
 import numpy as np
 
+import jostle as jo
 from jostle.kernels import functions
+from jostle.kernels.reference.copies import Common, Copies
+
+ROOT = 1.0 / np.sqrt([1.3, 0.7])
+H = 0.02
 
 
 def _drive(t, q, u, parameters):
@@ -24,28 +29,31 @@ def planes(normals):
     return functions.planes(np.array(normals), np.zeros(len(normals)))
 
 
-def open_contacts(n, m):
-    """`touched` of n copies without a contact."""
-    return np.tile(np.array([[0.0], [-np.inf]]), (n, 1, m))
+def common(force, rows, m=1, *, flat=True, moving=False, length=0.0):
+    return Common(force, rows, flat, moving, np.full(m, length), ROOT)
 
 
-def at_work(m, *, n=4, e=0.4, above=0.5, seed=0):
-    """Of n copies, m gaps each: numbers, parameters, root, states, counts, touched, hits, and which steps to do."""
+def at_work(m, *, n=4, e=0.4, above=0.5, seed=0, tangents=0):
+    """n copies without a contact, of m gaps each."""
     random = np.random.default_rng(seed)
-    numbers = np.stack([np.zeros(n), np.full(n, 0.02), np.full(n, e)], axis=1)
+    numbers = np.stack([np.zeros(n), np.full(n, H), np.full(n, e)], axis=1)
     q = np.stack([random.uniform(0.0, 0.3, n), above + random.uniform(0.0, 0.5, n)], axis=1)
     q[0] = [0.0, above]
     states = np.stack([q, q, np.stack([np.zeros(n), random.normal(size=n)], axis=1)], axis=1)
-    root = 1.0 / np.sqrt([1.3, 0.7])
-    return (
-        numbers, random.uniform(0.0, 4.0, (n, 1)), root, states, np.zeros((n, 3), np.int64), open_contacts(n, m),
-        np.full((n, 3, 3), -1.0), 5, 20, 4, 16,
-    )  # fmt: skip
-
-
-def flying(m, *, n=4, tangents=4, **more):
-    """The same for `fly`: with tangents before the steps."""
-    given = at_work(m, n=n, **more)
-    vectors = np.zeros((n, tangents, 5))
+    touched, vectors = np.tile(np.array([[0.0], [-np.inf]]), (n, 1, m)), np.zeros((n, tangents, 5))
     vectors[:, :, :4] = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0][:tangents]
-    return *given[:7], vectors, *given[7:]
+    counts, hits = np.zeros((n, 3), np.int64), np.full((n, 300, 3), np.nan)
+    return Copies(numbers, random.uniform(0.0, 4.0, (n, 1)), states, counts, touched, hits, vectors)
+
+
+def problem(copies, c, within, force=None):
+    """Copy number c as a problem: `force` is a constant one, or None for `drive`."""
+
+    def driven(t, q, u):
+        return np.array(_drive(t, q, u, copies.parameters[c]))
+
+    q, _, u = copies.states[c]
+    return jo.Motion(
+        q0=q, v0=u, force=driven if force is None else force, within=within, mass=np.diag(ROOT**-2),
+        law=jo.Restitution(float(copies.numbers[c, 2])),
+    )  # fmt: skip

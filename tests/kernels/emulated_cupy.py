@@ -15,6 +15,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 
 import jostle.kernels
+from jostle.kernels.interface import KERNELS
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 REASON = "a C++ compiler is needed to run the CUDA sources on the host"
@@ -92,14 +93,19 @@ def module():
 
 
 def kernels():
-    """`jostle.kernels.cuda` on the host, and two of its modules by name; all modules are left as they were."""
+    """The kernels of `jostle.kernels.cuda` on the host, and two of its modules by name; all else is left as it was."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _of_the_device(name)}
     known = vars(jostle.kernels).pop("cuda", None)  # an import also becomes an attribute of the package
+    registered = {name: dict(kernel.implementations) for name, kernel in KERNELS.items()}
     sys.modules["cupy"] = module()
     try:
-        cuda = import_module("jostle.kernels.cuda")
-        return cuda, {name: sys.modules[f"jostle.kernels.cuda.{name}"] for name in ("arrangement", "fused")}
+        import_module("jostle.kernels.cuda")
+        found = {name: kernel.implementations for name, kernel in KERNELS.items() if "cupy" in kernel.implementations}
+        made = SimpleNamespace(**{name: implementations["cupy"] for name, implementations in found.items()})
+        return made, {name: sys.modules[f"jostle.kernels.cuda.{name}"] for name in ("arrangement", "fused")}
     finally:
+        for name, kernel in KERNELS.items():
+            kernel.implementations = registered[name]
         for name in [name for name in sys.modules if _of_the_device(name)]:
             del sys.modules[name]
         sys.modules.update(before)

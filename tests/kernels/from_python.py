@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from jostle.kernels.cpu.jit import KERNELS, jit
-from jostle.kernels.cpu.naming import renamed
+from jostle.kernels.compiling import KERNELS, jit, renamed
 
 
 @cache
@@ -11,8 +10,9 @@ def from_python(helper, **types):
     """The same function with the code that lets Python call it; types of arguments as in `naming.renamed`."""
     options = {key: helper.targetoptions[key] for key in ("fastmath",) if key in helper.targetoptions}
     name = "_".join([helper.__name__, "from_python", *types.values()])
-    kernel = jit(allocates=helper.targetoptions["_nrt"] or bool(types), **options)(
-        renamed(helper.py_func, name, **types)
-    )
+    function = renamed(helper.py_func, name, **types)
+    if any(declared is None for declared in helper.declared) and "Any" not in function.__annotations__.values():
+        function.__annotations__ = {}  # tuples of arrays have the types that they are called with
+    kernel = jit(allocates=helper.targetoptions["_nrt"] or bool(types), **options)(function)
     KERNELS.remove(kernel)  # not one of the library's
     return kernel

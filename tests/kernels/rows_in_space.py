@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from jostle.kernels import reference
+from jostle import kernels
+from jostle.kernels import ContactRows, Stop
 
 
 def rows_in_space(d):
@@ -12,7 +13,7 @@ def rows_in_space(d):
     q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
     q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
     n = len(q)
-    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
+    i, j, normal, gap = kernels.all_pairs.definition(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
     along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
     i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
     axis = np.eye(1, d)
@@ -30,4 +31,5 @@ def sweeping(d, chunks):
     normal = random.normal(size=(m, d))
     unit = np.sqrt((normal**2).sum(axis=1) * np.where(j < 0, 1.0, 2.0))
     s0, start = random.normal(size=m), random.uniform(size=m)
-    return i, j, normal, unit, np.ones(n), s0, start, np.full(m, 1e-9), 1e-12, 500, 20, chunks, places
+    stop = Stop(np.full(m, 1e-9), 1e-12, 500, 20)
+    return ContactRows(i, j, normal), unit, np.ones(n), s0, start, stop, chunks, places

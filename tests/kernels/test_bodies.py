@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jostle.kernels import cpu, reference
 from jostle.kernels.cpu.bodies import BLOCK
+from kernel_sets import cpu, reference
 
 N = 2 * BLOCK + 17
 

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows_in_space import rows_in_space
 
-from jostle.kernels import cpu, reference, space
+from jostle.kernels import ContactRows, space
 from jostle.kernels.cpu import arrangement
-from jostle.kernels.cpu.arrangement import ROW, arranged
-from jostle.kernels.cpu.working_memory import WorkingMemory
-from jostle.kernels.reference.sweeps import accelerated_sweeps
+from jostle.kernels.cpu.arrangement import ROW, GivenRows, arranged
+from jostle.kernels.memory import WorkingMemory
+from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
+from kernel_sets import cpu, reference
 
 AGREE = 1e-12
 
@@ -33,19 +34,21 @@ SIZES = [(1, 2, 1), (7, 3, 2), (40, 12, 2), (60, 15, 3), (30, 9, 4), (30, 9, 9)]
 @pytest.mark.parametrize(("m", "n", "d"), SIZES)
 def test_products_with_contacts_are_those_of_the_dense_matrix(m, n, d):
     i, j, normal, inverse, random = contacts(m, n, d, 0)
-    G = reference.pairs_to_dense(i, j, normal, n)
+    G = reference.pairs_to_dense(ContactRows(i, j, normal), n)
     v, p = random.normal(size=(n, d)), random.uniform(size=m)
-    np.testing.assert_allclose(cpu.rates(i, j, normal, v, 1), G @ v.ravel(), atol=AGREE)
-    np.testing.assert_allclose(cpu.magnitude(i, j, normal, v, 1), np.abs(G) @ np.abs(v.ravel()), atol=AGREE)
-    np.testing.assert_allclose(cpu.adjoint(i, j, normal, p, n, 1).ravel(), G.T @ p, atol=AGREE)
+    np.testing.assert_allclose(cpu.rates(ContactRows(i, j, normal), v, 1), G @ v.ravel(), atol=AGREE)
     np.testing.assert_allclose(
-        cpu.norms(i, j, normal, inverse, 1), np.sqrt((G**2 * inverse.ravel()).sum(axis=1)), rtol=AGREE
+        cpu.magnitude(ContactRows(i, j, normal), v, 1), np.abs(G) @ np.abs(v.ravel()), atol=AGREE
+    )
+    np.testing.assert_allclose(cpu.adjoint(ContactRows(i, j, normal), p, n, 1).ravel(), G.T @ p, atol=AGREE)
+    np.testing.assert_allclose(
+        cpu.norms(ContactRows(i, j, normal), inverse, 1), np.sqrt((G**2 * inverse.ravel()).sum(axis=1)), rtol=AGREE
     )
 
 
 def whitened(i, j, normal, inverse):
     """The rows in coordinates where the metric is Euclidean, and their lengths."""
-    A = reference.pairs_to_dense(i, j, normal, len(inverse)) * np.sqrt(inverse.ravel())
+    A = reference.pairs_to_dense(ContactRows(i, j, normal), len(inverse)) * np.sqrt(inverse.ravel())
     unit = np.linalg.norm(A, axis=1)
     return A / unit[:, None], unit
 
@@ -53,7 +56,7 @@ def whitened(i, j, normal, inverse):
 def order_of(i, j, normal, n, places=None, chunks=1):
     """The rows in the order of a sweep, and how they are arranged."""
     m = len(i)
-    found = arranged(i, j, normal, np.ones(m), *np.zeros((3, m)), n, places, chunks, WorkingMemory())
+    found = arranged(GivenRows(i, j, normal, np.ones(m), *np.zeros((3, m))), n, places, chunks, WorkingMemory())
     return found.index[ROW].astype(int), found
 
 
@@ -64,10 +67,10 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     A, unit = whitened(i, j, normal, inverse)
     (order, _), never = order_of(i, j, normal, n), np.full(m, -np.inf)
     for iterations in (0, 1, 2, 25):
-        _, p, count = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, 20)
-        q, counted = cpu.gauss_seidel(
-            i, j, normal, unit, inverse[:, 0].copy(), s0, start, never, 0.0, iterations, 20, 1, None
-        )
+        stop = Stop(never, 0.0, iterations, 20)
+        _, p, count = accelerated_sweeps(A[order], s0[order], start[order], stop)
+        rows = ContactRows(i, j, normal)
+        q, counted = cpu.gauss_seidel(rows, unit, inverse[:, 0].copy(), s0, start, stop, 1, None)
         assert count == counted == iterations
         np.testing.assert_allclose(q[order], p, atol=1e-9)
 
@@ -123,11 +126,12 @@ def test_blocks_are_swept_as_one_would_in_their_order_whatever_the_number_of_thr
     inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
     A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
     order, _ = order_of(i, j, normal, n, q)
-    _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, 25, 20)
+    stop = Stop(never, 0.0, 25, 20)
+    _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], stop)
     same = None
     for chunks in (1, 2, 3, 7):
-        rest = unit, inverse, s0, start, never, 0.0, 25, 20, chunks, q
-        found, _ = cpu.gauss_seidel(i, j, normal, *rest)
+        rest = unit, inverse, s0, start, stop, chunks, q
+        found, _ = cpu.gauss_seidel(ContactRows(i, j, normal), *rest)
         np.testing.assert_allclose(found[order], p, atol=1e-9)
         assert same is None or found.tobytes() == same
         same = found.tobytes()
@@ -142,8 +146,8 @@ def test_a_few_contacts_among_many_bodies_stop_when_they_are_solved():
     normal, unit, inverse = np.tile([0.6, 0.8], (rows, 1)), np.full(rows, np.sqrt(2.0)), np.ones(len(places))
     s0, start, small = np.full(rows, -1.0), np.full(rows, 0.5), np.full(rows, 1e-9)
     for chunks in (1, 2):
-        rest = unit, inverse, s0, start, small, 1e-9, 1000, 20, chunks, places
-        p, iterations = cpu.gauss_seidel(i, j, normal, *rest)
+        rest = unit, inverse, s0, start, Stop(small, 1e-9, 1000, 20), chunks, places
+        p, iterations = cpu.gauss_seidel(ContactRows(i, j, normal), *rest)
         assert iterations == 5, "pairs apart from each other are solved by one sweep, which the first test sees"
         np.testing.assert_allclose(p, 1.0, rtol=1e-12)
 
@@ -158,8 +162,8 @@ def test_bodies_that_are_nowhere_spoil_no_block(blocked, nowhere):
     assert sorted(order) == list(range(len(i)))
     assert len(found.ends) > 5
     unit, never = np.full(len(i), np.sqrt(2.0)), np.full(len(i), -np.inf)
-    settings = unit, np.ones(n), s0, np.zeros(len(i)), never, 0.0, 30, 20
-    p = [cpu.gauss_seidel(i, j, normal, *settings, chunks, places)[0] for chunks in (1, 3)]
+    settings = unit, np.ones(n), s0, np.zeros(len(i)), Stop(never, 0.0, 30, 20)
+    p = [cpu.gauss_seidel(ContactRows(i, j, normal), *settings, chunks, places)[0] for chunks in (1, 3)]
     assert np.isfinite(p[0]).all()
     assert p[0].any()
     assert p[0].tobytes() == p[1].tobytes()
@@ -172,12 +176,12 @@ def test_the_fused_loop_stops_where_its_definition_stops():
     s0, start, violation, tol = random.normal(size=40) + 0.5, np.zeros(40), np.full(40, 1e-6), 1e-6
     A, unit = whitened(i, j, normal, inverse)
     order, _ = order_of(i, j, normal, 12)
-    rest = tol, 10_000, 20
-    _, p, count = accelerated_sweeps(A[order], s0[order], start, violation, *rest)
-    q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0].copy(), s0, start, violation, *rest, 1, None)
+    stop, rows = Stop(violation, tol, 10_000, 20), ContactRows(i, j, normal)
+    _, p, count = accelerated_sweeps(A[order], s0[order], start, stop)
+    q, counted = cpu.gauss_seidel(rows, unit, inverse[:, 0].copy(), s0, start, stop, 1, None)
     assert 0 < count == counted < 10_000
     np.testing.assert_allclose(q[order], p, atol=1e-8)
-    again, none = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0].copy(), s0, q, violation, *rest, 1, None)
+    again, none = cpu.gauss_seidel(rows, unit, inverse[:, 0].copy(), s0, q, stop, 1, None)
     assert none == 0
     assert again.tolist() == pytest.approx(q.tolist(), abs=1e-14)
 

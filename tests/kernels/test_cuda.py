@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 from rows_in_space import rows_in_space
 from test_contacts import whitened
-from test_interface import ARGUMENTS, FIRST, LOOSELY
+from test_interface import ARGUMENTS, CONTACT_KERNELS, FIRST, LOOSELY
 
 import jostle.kernels
-from jostle.kernels import ContactKernels, cpu, reference, space
+from jostle.kernels import ContactRows, space
 from jostle.kernels.devices import array_module
-from jostle.kernels.reference.sweeps import accelerated_sweeps
+from jostle.kernels.interface import KERNELS
+from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
+from kernel_sets import cpu, reference
 from rows import whole
+
+NAMES = sorted(CONTACT_KERNELS)
 
 
 def usable_cupy():
@@ -30,10 +34,12 @@ def device(request):
     """A set of kernels, and how arrays come to it and back."""
     if request.param == "gpu":
         cupy = usable_cupy()
-        from jostle.kernels import cuda
         from jostle.kernels.cuda import arrangement, fused
 
-        return SimpleNamespace(kernels=cuda, to=cupy.asarray, arrangement=arrangement, fused=fused, back=cupy.asnumpy)
+        kernels = SimpleNamespace(**{name: KERNELS[name].serving("cupy") for name in NAMES})
+        return SimpleNamespace(
+            kernels=kernels, to=cupy.asarray, arrangement=arrangement, fused=fused, back=cupy.asnumpy
+        )
     if emulated_cupy.COMPILER is None:
         pytest.skip(emulated_cupy.REASON)
     kernels, modules = emulated_cupy.kernels()
@@ -41,22 +47,28 @@ def device(request):
 
 
 def moved(device, arguments):
-    return [device.to(one) if isinstance(one, np.ndarray) else one for one in arguments]
+    def there(one):
+        if isinstance(one, tuple):
+            return type(one)(*map(there, one))
+        return device.to(one) if isinstance(one, np.ndarray) else one
+
+    return list(map(there, arguments))
 
 
 def test_the_kernels_on_the_host_do_not_take_the_place_of_those_on_a_gpu():
     """Else arrays of CuPy would be given to them by all tests that come later."""
-    before = sys.modules.get("jostle.kernels.cuda"), vars(jostle.kernels).get("cuda")
-    made, _ = emulated_cupy.kernels()
-    assert (sys.modules.get("jostle.kernels.cuda"), vars(jostle.kernels).get("cuda")) == before
-    assert made not in before
 
+    def known():
+        registered = {name: kernel.implementations.get("cupy") for name, kernel in KERNELS.items()}
+        return sys.modules.get("jostle.kernels.cuda"), vars(jostle.kernels).get("cuda"), registered
 
-NAMES = sorted(name for name in vars(ContactKernels) if not name.startswith("_"))
+    before = known()
+    emulated_cupy.kernels()
+    assert known() == before
 
 
 def test_all_kernels_are_compared(device):
-    assert sorted(device.kernels.__all__) == NAMES
+    assert sorted(vars(device.kernels)) == NAMES
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -94,11 +106,11 @@ def test_long_lists_are_sorted_too(device):
     random = np.random.default_rng(0)
     i, j = random.permutation(200), np.full(200, 200)
     normal, p = random.normal(size=(200, 3)), random.normal(size=200)
-    found = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201, 2)
-    np.testing.assert_allclose(device.back(found), reference.adjoint(i, j, normal, p, 201, 1), atol=1e-12)
+    found = device.kernels.adjoint(*moved(device, (ContactRows(i, j, normal), p)), 201, 2)
+    np.testing.assert_allclose(device.back(found), reference.adjoint(ContactRows(i, j, normal), p, 201, 1), atol=1e-12)
     if device.back is np.asarray:  # a GPU multiplies and adds at once
         assert found[200].tobytes() == _in_order(normal, p).tobytes()
-    again = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201, 2)
+    again = device.kernels.adjoint(*moved(device, (ContactRows(i, j, normal), p)), 201, 2)
     assert device.back(again).tobytes() == device.back(found).tobytes()
 
 
@@ -154,9 +166,10 @@ def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, 
     A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
     order = arranged(device, i, j, normal, n, device.to(q))[0]
     for iterations, every in ((0, 20), (1, 20), (45, 20), (30, 1)):
-        _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, every)
-        rest = unit, inverse, s0, start, never, 0.0, iterations, every, 1, q
-        found, counted = device.kernels.gauss_seidel(*moved(device, (i, j, normal, *rest)))
+        stop = Stop(never, 0.0, iterations, every)
+        _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], stop)
+        rest = unit, inverse, s0, start, stop, 1, q
+        found, counted = device.kernels.gauss_seidel(*moved(device, (ContactRows(i, j, normal), *rest)))
         assert counted == iterations
         np.testing.assert_allclose(device.back(found)[order], p, atol=1e-9)
 
@@ -182,9 +195,10 @@ def test_a_ball_with_more_neighbours_than_colours(device):
     A, unit = whitened(i, j, normal, np.repeat(inverse, 3).reshape(m + 1, 3))
     order, begin, _, _ = arranged(device, i, j, normal, m + 1, device.to(places))
     assert np.diff(begin)[device.arrangement.COLOURS - 1] > m - 96
-    _, p, _ = accelerated_sweeps(A[order], s0[order], np.zeros(m), np.full(m, -np.inf), 0.0, 30, 20)
-    rest = unit, inverse, s0, np.zeros(m), np.full(m, -np.inf), 0.0, 30, 20, 1, places
-    found, _ = device.kernels.gauss_seidel(*moved(device, (i, j, normal, *rest)))
+    stop = Stop(np.full(m, -np.inf), 0.0, 30, 20)
+    _, p, _ = accelerated_sweeps(A[order], s0[order], np.zeros(m), stop)
+    rest = unit, inverse, s0, np.zeros(m), stop, 1, places
+    found, _ = device.kernels.gauss_seidel(*moved(device, (ContactRows(i, j, normal), *rest)))
     np.testing.assert_allclose(device.back(found)[order], p, atol=1e-9)
 
 
@@ -199,11 +213,11 @@ def test_many_pairs_are_found_in_the_table(device):
 
 def test_numbers_of_other_types_are_converted(device):
     """Kernels look at no type: what a solver or set of a user hands over may be of another one."""
-    i, j, normal, p, bodies, chunks = ARGUMENTS["adjoint"](np.random.default_rng(0))
-    p = p.astype(np.float32)
-    found = device.kernels.adjoint(*moved(device, (i.astype(np.int32), j.astype(np.int32), normal, p)), bodies, chunks)
+    (i, j, normal), p, bodies, chunks = ARGUMENTS["adjoint"](np.random.default_rng(0))
+    p, shorter = p.astype(np.float32), ContactRows(i.astype(np.int32), j.astype(np.int32), normal)
+    found = device.kernels.adjoint(*moved(device, (shorter, p)), bodies, chunks)
     np.testing.assert_allclose(
-        device.back(found), reference.adjoint(i, j, normal, p.astype(float), bodies, 1), atol=1e-13
+        device.back(found), reference.adjoint(ContactRows(i, j, normal), p.astype(float), bodies, 1), atol=1e-13
     )
     pairs, values, wanted, *rest = ARGUMENTS["by_pair"](np.random.default_rng(0))
     found = device.kernels.by_pair(*moved(device, (pairs.astype(np.int32), values, wanted.astype(np.int32))), *rest)

@@ -7,12 +7,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.kernels import cpu, reference
+from jostle.kernels import ContactRows
 from jostle.kernels.cpu import multifrontal
 from jostle.kernels.cpu.dissection import LEAF, adjacency, dissect, fronts
 from jostle.kernels.cpu.meeting import new_meeting
-from jostle.kernels.cpu.multifrontal import arranged, layout
-from jostle.kernels.cpu.panels import LARGE
+from jostle.kernels.cpu.multifrontal import LARGE, arranged, layout
+from kernel_sets import cpu, reference
 
 EPS = float(np.finfo(float).eps)
 SOME = settings(max_examples=8, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate))
@@ -191,18 +191,17 @@ def factored(x, i, j, e, mass, W, products=False):
     L, stack, rest, v, carry = (np.full(size, np.nan) for size in plan.sizes(d))
     factor = from_python(multifrontal.factor, products="bool" if products else "Nothing")
     rest, nobody = rest.reshape(1, -1), np.zeros(len(first), np.int64)
-    failed = factor(
-        0, nobody, nobody.copy(), new_meeting(), np.zeros(1, np.int64),
-        mass[order].ravel(), ends, start, turned, W[by][None], 0, plan.groups, plan.into, L, stack, rest,
-        np.full((n, d, d), np.nan), True if products else None,
-    )  # fmt: skip
+    team = multifrontal.Team(0, nobody, nobody.copy(), new_meeting(), np.zeros(1, np.int64))
+    matrix = multifrontal.Matrix(mass[order].ravel(), start, ends, turned)
+    factors = multifrontal.Factors(L, stack, rest, v, carry, np.full((n, d, d), np.nan))
+    failed = factor(team, matrix, W[by][None], 0, plan, factors, True if products else None)
 
     def solved(b):
         body = b[order].reshape(1, -1)
-        from_python(multifrontal.solve)(*plan, d, L, v, carry, body, 0)
+        from_python(multifrontal.solve)(plan, factors, d, body, 0)
         return body.reshape(n, d)[place]
 
-    G = reference.pairs_to_dense(i, j, e, n)
+    G = reference.pairs_to_dense(ContactRows(i, j, e), n)
     return solved, failed, np.diag(mass.ravel()) + G.T @ (W[:, None] * G)
 
 
@@ -288,12 +287,12 @@ def test_pivots_that_are_not_positive_are_counted():
 
 
 def unit_rows(i, j, normal, mass):
-    return normal / cpu.norms(i, j, normal, 1.0 / mass, 1)[:, None]
+    return normal / cpu.norms(ContactRows(i, j, normal), 1.0 / mass, 1)[:, None]
 
 
 def quality(i, j, e, mass, s0, p, violation, tol):
     """How far p is from passing the stopping test, by the dense matrix: at most 1 where it passes."""
-    G = reference.pairs_to_dense(i, j, e, len(mass))
+    G = reference.pairs_to_dense(ContactRows(i, j, e), len(mass))
     moved = (G.T @ p) / mass.ravel()
     s, size = s0 + G @ moved, mass.ravel() @ moved**2
     return max(0.0, (-s / violation).max(), p @ np.abs(s) / (tol * size))
@@ -304,7 +303,9 @@ def contacts_in_the_way(n, d, seed, axes=False):
     x, i, j, e, random = rows_of(scattered, n, d, seed)
     mass = random.uniform(0.2, 5.0, (n, d)) if axes else np.repeat(random.uniform(0.2, 5.0, n), d).reshape(n, d)
     inside, e = random.normal(size=(n, d)), unit_rows(i, j, e, mass)
-    s0 = random.exponential(0.3, len(i)) * (random.uniform(size=len(i)) < 0.5) - cpu.rates(i, j, e, inside, 1)
+    s0 = random.exponential(0.3, len(i)) * (random.uniform(size=len(i)) < 0.5) - cpu.rates(
+        ContactRows(i, j, e), inside, 1
+    )
     return i, j, e, mass, s0, x
 
 
@@ -318,10 +319,10 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
         if s0.min() >= 0.0:
             s0 = s0 - 2.0 * s0.min() - 1.0
         violation = np.full(len(i), tol)
-        p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200, 10**9, 1)
-        K = jo.convex.Polyhedron(reference.pairs_to_dense(i, j, e, n), s0)
+        p, iterations, found, _ = cpu.interior_point(ContactRows(i, j, e), mass, s0, x, violation, tol, 200, 10**9, 1)
+        K = jo.convex.Polyhedron(reference.pairs_to_dense(ContactRows(i, j, e), n), s0)
         exact = jo.ActiveSet().project(np.zeros(n * d), K, mass.ravel())
-        moved = cpu.adjoint(i, j, e, p, n, 1).ravel() / mass.ravel()
+        moved = cpu.adjoint(ContactRows(i, j, e), p, n, 1).ravel() / mass.ravel()
         assert found <= 1.0
         assert 0 < iterations <= 40
         assert p.min() >= 0.0
@@ -348,7 +349,7 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
     tol, found = 1e-8, [np.inf]
     violation = np.full(len(i), tol)
     for most in range(12):
-        p, iterations, value, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, most, 10**9, 1)
+        p, iterations, value, _ = cpu.interior_point(ContactRows(i, j, e), mass, s0, x, violation, tol, most, 10**9, 1)
         assert iterations <= most
         assert value <= found[-1]
         assert p.min() >= 0.0
@@ -361,7 +362,9 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
 def test_rows_that_contradict_each_other_end_early_and_unsolved(d):
     i, j, e, mass, s0, x = contradiction(d)
     tol = 1e-8
-    p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, np.full(len(i), tol), tol, 200, 10**9, 1)
+    p, iterations, found, _ = cpu.interior_point(
+        ContactRows(i, j, e), mass, s0, x, np.full(len(i), tol), tol, 200, 10**9, 1
+    )
     assert iterations <= 20
     assert found > 1e3
     assert np.isfinite(p).all()
@@ -427,7 +430,7 @@ def test_contacts_that_carry_nothing_say_so():
 @pytest.mark.parametrize("d", [2, 3])
 def test_factors_beyond_the_room_that_is_given_are_not_computed(d):
     i, j, e, mass, s0, x = contacts_in_the_way(60, d, 0)
-    given = i, j, e, mass, s0, x, np.full(len(i), 1e-6), 1e-6, 200
+    given = ContactRows(i, j, e), mass, s0, x, np.full(len(i), 1e-6), 1e-6, 200
     p, iterations, found, numbers = cpu.interior_point(*given, 10**9, 1)
     assert found <= 1.0
     assert 60 * d < numbers < 2 * (60 * d) ** 2

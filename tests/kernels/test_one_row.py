@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jostle.kernels import one_row, reference
+from jostle.kernels import Answer, one_row
 from jostle.kernels.reference.dense import EMPTY, SOLVED
+from kernel_sets import reference
 
 numbers = st.floats(-10.0, 10.0).map(lambda x: round(x, 3))
 masses = st.floats(0.01, 100.0)
@@ -34,7 +35,7 @@ def test_a_row_is_projected_as_defined(columns, c, allowed):
 def test_its_residuals_are_as_defined(columns, c, p, with_length):
     row, w, mass, way = (np.array(column) for column in zip(*columns, strict=True))
     length = np.array([0.7 if with_length else 0.0])
-    given = row[None], np.array([c]), w, mass, w + way, np.array([p]), length, 1e-14, np.zeros(1)
+    given = row[None], Answer(np.array([c]), np.zeros(1), length, w, mass, w + way, np.array([p]))
     found = one_row.residual_dense(*given)
     assert found == pytest.approx(reference.residual_dense(*given), rel=1e-9, abs=1e-12)
     assert [type(value) for value in found] == [float] * 3
@@ -43,7 +44,7 @@ def test_its_residuals_are_as_defined(columns, c, p, with_length):
 @pytest.mark.parametrize("broken", ["u", "p"])
 def test_what_is_not_finite_has_an_infinite_residual(broken):
     u, p = np.array([1.0, np.nan if broken == "u" else 1.0]), np.array([np.inf if broken == "p" else 1.0])
-    given = np.array([[1.0, 0.0]]), np.zeros(1), np.zeros(2), np.ones(2), u, p, np.zeros(1), 1e-14, np.zeros(1)
+    given = np.array([[1.0, 0.0]]), Answer(*np.zeros((3, 1)), np.zeros(2), np.ones(2), u, p)
     assert one_row.residual_dense(*given) == (np.inf, np.inf, np.inf)
 
 

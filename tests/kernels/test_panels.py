@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from from_python import from_python
 
-from jostle.kernels import reference
-from jostle.kernels.cpu import panels, passes
-from jostle.kernels.cpu.multifrontal import ONE, OTHER, arranged
-from jostle.kernels.cpu.panels import BLOCK, LARGE, NO_PIVOT
+from jostle.kernels import ContactRows
+from jostle.kernels.cpu import barrier, multifrontal
+from jostle.kernels.cpu.multifrontal import BLOCK, LARGE, NO_PIVOT, ONE, OTHER, arranged
+from kernel_sets import reference
 
-forward, backward = from_python(panels.forward), from_python(panels.backward)
-by_loops = from_python(panels.eliminate, products="Nothing")
-by_products = from_python(panels.eliminate, products="bool")
+forward, backward = from_python(multifrontal.forward), from_python(multifrontal.backward)
+by_loops = from_python(multifrontal.eliminate, products="Nothing")
+by_products = from_python(multifrontal.eliminate, products="bool")
 
 
 def eliminate(*front, products):
@@ -93,76 +93,78 @@ def test_rows_are_arranged_by_the_first_of_their_bodies(n, d, pairs):
     assert sorted(rows.tolist()) == list(range(len(i)))
     assert (first == np.repeat(np.arange(n), np.diff(start))).all()
     assert ((second == -1) | (second > first)).all()
-    G = reference.pairs_to_dense(place[i], np.where(j >= 0, place[np.maximum(j, 0)], -1), e, n)
-    assert (reference.pairs_to_dense(first, second, turned, n) == G[rows]).all()
+    G = reference.pairs_to_dense(ContactRows(place[i], np.where(j >= 0, place[np.maximum(j, 0)], -1), e), n)
+    assert (reference.pairs_to_dense(ContactRows(first, second, turned), n) == G[rows]).all()
 
 
 @every_kind
 def test_each_pass_over_the_rows_is_what_it_says(n, d, pairs):
     i, j, e, random = some_rows(n, d, pairs)
     _, ends, e, start = arranged(i, j, e, random.permutation(n))
-    G, m = reference.pairs_to_dense(ends[ONE], ends[OTHER], e, n), len(i)
+    G, m = reference.pairs_to_dense(ContactRows(ends[ONE], ends[OTHER], e), n), len(i)
     row, body = random.normal(size=(16, m)), random.normal(size=(6, n * d))
-    s, p, row[passes.VIOLATION] = 10.0 ** random.uniform(-8.0, 8.0, (3, m))
-    row[passes.S], row[passes.P] = s, p
-    s0, wanted, x, mass = row[passes.S0], row[passes.WANTED], body[passes.X], random.uniform(0.2, 5.0, n * d)
-    from_python(passes.force)(start, ends, e, row, passes.P, body, passes.PULL)
+    s, p, row[barrier.VIOLATION] = 10.0 ** random.uniform(-8.0, 8.0, (3, m))
+    row[barrier.S], row[barrier.P] = s, p
+    s0, wanted, x, mass = row[barrier.S0], row[barrier.WANTED], body[barrier.X], random.uniform(0.2, 5.0, n * d)
+    from_python(barrier.force)(start, ends, e, row, barrier.P, body, barrier.PULL)
     pull = G.T @ p
-    np.testing.assert_allclose(body[passes.PULL], pull, rtol=1e-10, atol=1e-14 * p.max())
-    assert from_python(passes.balance)(mass, body) == pytest.approx(np.abs(mass * x - pull).max(), rel=1e-10)
-    np.testing.assert_allclose(body[passes.DUAL], mass * x - pull, rtol=1e-9, atol=1e-14 * p.max())
-    size = from_python(passes.moved)(mass, body, passes.PULL)
+    np.testing.assert_allclose(body[barrier.PULL], pull, rtol=1e-10, atol=1e-14 * p.max())
+    assert from_python(barrier.balance)(mass, body) == pytest.approx(np.abs(mass * x - pull).max(), rel=1e-10)
+    np.testing.assert_allclose(body[barrier.DUAL], mass * x - pull, rtol=1e-9, atol=1e-14 * p.max())
+    size = from_python(barrier.moved)(mass, body, barrier.PULL)
     moved = pull / mass
     assert size == pytest.approx(mass @ moved**2, rel=1e-10)
-    found = from_python(passes.quality)(ends, e, row, passes.P, body, size, 1e-4)
+    found = from_python(barrier.quality)(ends, e, row, barrier.P, body, size, 1e-4)
     slack = s0 + G @ moved
-    worst, product = (-slack / row[passes.VIOLATION]).max(), p @ np.abs(slack)
+    worst, product = (-slack / row[barrier.VIOLATION]).max(), p @ np.abs(slack)
     assert found == pytest.approx(max(0.0, worst, product / (1e-4 * size)), rel=1e-6)
-    mean, largest = from_python(passes.lacks)(ends, e, row, body)
+    mean, largest = from_python(barrier.lacks)(ends, e, row, body)
     lack = s0 + G @ x - s
     assert (mean, largest) == pytest.approx(((s * p).mean(), np.abs(lack).max()), rel=1e-10)
-    np.testing.assert_allclose(row[passes.PRIMAL], lack, rtol=1e-9, atol=1e-13)
-    from_python(passes.weights)(row)
-    np.testing.assert_allclose(row[passes.WEIGHT], np.where(p < passes.NOTHING * s, 0.0, p / s))
-    np.testing.assert_allclose(row[passes.OVER_S] * s, 1.0)
-    np.testing.assert_allclose(row[passes.OVER_P] * p, 1.0)
+    np.testing.assert_allclose(row[barrier.PRIMAL], lack, rtol=1e-9, atol=1e-13)
+    from_python(barrier.weights)(row)
+    np.testing.assert_allclose(row[barrier.WEIGHT], np.where(p < barrier.NOTHING * s, 0.0, p / s))
+    np.testing.assert_allclose(row[barrier.OVER_S] * s, 1.0)
+    np.testing.assert_allclose(row[barrier.OVER_P] * p, 1.0)
     np.testing.assert_allclose(wanted, -s * p)
-    from_python(passes.corrected)(ends, e, row, body)
-    changed = row[passes.WEIGHT] * (G @ moved)
+    from_python(barrier.corrected)(ends, e, row, body)
+    changed = row[barrier.WEIGHT] * (G @ moved)
     near = 1e-9 * (p + np.abs(changed)).max()
-    np.testing.assert_allclose(row[passes.GIVEN], np.maximum(p + changed, 0.0), rtol=1e-9, atol=near)
+    np.testing.assert_allclose(row[barrier.GIVEN], np.maximum(p + changed, 0.0), rtol=1e-9, atol=near)
     wanted[:] = random.normal(size=m)
-    from_python(passes.pushed)(row)
-    np.testing.assert_allclose(row[passes.PUSH], (wanted - p * row[passes.PRIMAL]) / s, rtol=1e-12)
+    from_python(barrier.pushed)(row)
+    np.testing.assert_allclose(row[barrier.PUSH], (wanted - p * row[barrier.PRIMAL]) / s, rtol=1e-12)
     for way in range(2):
-        step = from_python(passes.direction)(ends, e, row, body, way)
-        ds, dp = row[passes.DS + way], row[passes.DP + way]
-        np.testing.assert_allclose(ds, G @ body[passes.DX + way] + lack, rtol=1e-9, atol=1e-13)
+        step = from_python(barrier.direction)(ends, e, row, body, way)
+        ds, dp = row[barrier.DS + way], row[barrier.DP + way]
+        np.testing.assert_allclose(ds, G @ body[barrier.DX + way] + lack, rtol=1e-9, atol=1e-13)
         np.testing.assert_allclose(dp, (wanted - p * ds) / s, rtol=1e-9, atol=1e-12 * np.abs(dp).max())
         assert step == pytest.approx(min([1.0, *(-s / ds)[ds < 0.0], *(-p / dp)[dp < 0.0]]), rel=1e-12)
         product = ((s + step * ds) * (p + step * dp)).mean()
-        found = from_python(passes.mean_product)(row, way, step)
+        found = from_python(barrier.mean_product)(row, way, step)
         assert found == pytest.approx(product, rel=1e-6, abs=1e-12 * (s * p).max())
-    after = np.maximum(s + 0.5 * step * ds, passes.TINY), np.maximum(p + 0.5 * step * dp, passes.TINY)
-    x = x + 0.5 * step * body[passes.DX + 1]
-    total = from_python(passes.advance)(row, body, 1, 0.5 * step)
+    after = np.maximum(s + 0.5 * step * ds, barrier.TINY), np.maximum(p + 0.5 * step * dp, barrier.TINY)
+    x = x + 0.5 * step * body[barrier.DX + 1]
+    total = from_python(barrier.advance)(row, body, 1, 0.5 * step)
     assert total == pytest.approx(sum(after[0] + after[1]), rel=1e-12)
-    np.testing.assert_allclose(row[[passes.S, passes.P]], after, rtol=1e-12)
-    np.testing.assert_allclose(body[passes.X], x, rtol=1e-12)
+    np.testing.assert_allclose(row[[barrier.S, barrier.P]], after, rtol=1e-12)
+    np.testing.assert_allclose(body[barrier.X], x, rtol=1e-12)
 
 
 def test_round_off_in_what_a_step_lacks_is_no_lack():
     i, j, e, random = some_rows(40, 3, True)
     _, ends, e, _ = arranged(i, j, e, random.permutation(40))
     row, body = random.normal(size=(16, len(i))), random.normal(size=(6, 120))
-    row[passes.S] = row[passes.S0] + reference.pairs_to_dense(ends[ONE], ends[OTHER], e, 40) @ body[passes.X]
-    assert from_python(passes.lacks)(ends, e, row, body)[1] == 0.0
-    assert (row[passes.PRIMAL] == 0.0).all()
+    row[barrier.S] = (
+        row[barrier.S0] + reference.pairs_to_dense(ContactRows(ends[ONE], ends[OTHER], e), 40) @ body[barrier.X]
+    )
+    assert from_python(barrier.lacks)(ends, e, row, body)[1] == 0.0
+    assert (row[barrier.PRIMAL] == 0.0).all()
 
 
 LIMITED = """
 import threadpoolctl
-from jostle.kernels.blas import one_blas_thread
+from jostle.kernels.parallel import one_blas_thread
 
 
 def threads():

@@ -9,9 +9,9 @@ from jostle.convex.linear_map import Dense, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
-from jostle.kernels import cpu, reference
 from jostle.kernels.reference.dense import EMPTY, ROUND_OFF, SOLVED, UNFINISHED
-from jostle.kernels.reference.sweeps import accelerated_sweeps
+from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
+from kernel_sets import cpu, reference
 
 SHAPES = [(1, 1), (3, 5), (6, 6), (12, 4), (40, 15), (30, 60)]
 AGREE = 1e-11
@@ -149,9 +149,9 @@ def test_sweeps_over_sparse_rows_make_the_same_steps(steps):
     A, s0 = problem(40, 15, filled=0.4)
     start = np.random.default_rng(1).uniform(0.0, 0.1, len(s0))
     given = start.copy()
-    settings = np.zeros(len(s0)), 1e-30, steps, 20
-    x, p, iterations = accelerated_sweeps(A, s0, start, *settings)
-    x_fast, p_fast, iterations_fast = cpu.sweep_rows(*as_csr(A), s0, start, *settings)
+    stop = Stop(np.zeros(len(s0)), 1e-30, steps, 20)
+    x, p, iterations = accelerated_sweeps(A, s0, start, stop)
+    x_fast, p_fast, iterations_fast = cpu.sweep_rows(*as_csr(A), s0, start, stop)
     assert iterations == iterations_fast == steps
     np.testing.assert_allclose(p_fast, p, rtol=1e-8, atol=1e-10 * np.abs(p).max())
     np.testing.assert_allclose(x_fast, x, rtol=1e-8, atol=1e-10 * np.abs(x).max())
@@ -160,9 +160,9 @@ def test_sweeps_over_sparse_rows_make_the_same_steps(steps):
 
 def test_sweeps_over_sparse_rows_stop_at_the_same_iteration_and_at_the_projection():
     A, s0 = problem(40, 15, filled=0.4)
-    settings = np.full(len(s0), 1e-9), 1e-9, PLENTY, 20
-    x, p, iterations = accelerated_sweeps(A, s0, np.zeros(len(s0)), *settings)
-    x_fast, p_fast, iterations_fast = cpu.sweep_rows(*as_csr(A), s0, np.zeros(len(s0)), *settings)
+    stop = Stop(np.full(len(s0), 1e-9), 1e-9, PLENTY, 20)
+    x, p, iterations = accelerated_sweeps(A, s0, np.zeros(len(s0)), stop)
+    x_fast, p_fast, iterations_fast = cpu.sweep_rows(*as_csr(A), s0, np.zeros(len(s0)), stop)
     assert iterations == iterations_fast < PLENTY
     np.testing.assert_allclose(x_fast, x, atol=1e-9)
     for found, multipliers in ((x, p), (x_fast, p_fast)):
@@ -175,9 +175,9 @@ def test_sweeps_over_sparse_rows_stop_at_the_same_iteration_and_at_the_projectio
 def test_sweeps_over_sparse_rows_started_at_the_answer_stop_at_once():
     A, s0 = problem(12, 4)
     (_, p, _, _), _ = both_exact(A, s0)
-    settings = np.full(len(s0), 1e-9), 1e-9, PLENTY, 20
-    assert accelerated_sweeps(A, s0, p, *settings)[2] == 0
-    assert cpu.sweep_rows(*as_csr(A), s0, p, *settings)[2] == 0
+    stop = Stop(np.full(len(s0), 1e-9), 1e-9, PLENTY, 20)
+    assert accelerated_sweeps(A, s0, p, stop)[2] == 0
+    assert cpu.sweep_rows(*as_csr(A), s0, p, stop)[2] == 0
 
 
 def both_residuals(G, c, w, mass, u, p, length):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from jostle.kernels import kernels_for
+from jostle import kernels
+from jostle.kernels import ContactRows, Stop
 from jostle.kernels.reference.sweeps import DRIFT
 
 N = 60
@@ -21,8 +22,8 @@ def pressed(seed, violation, tol=TIGHT):
     w = -np.random.default_rng(seed).uniform(0.5, 1.5, N) * (1.0 + ball)
     s0 = np.where(wall, w, w - np.roll(w, 1)) / unit
     inverse, allowed = np.ones(N), np.full(N, violation * N * N)
-    sweeps = kernels_for(s0).gauss_seidel
-    p, iterations = sweeps(i, j, normal, unit, inverse, s0, np.zeros(N), allowed, tol, 30_000, 20, 1, None)
+    rows, stop = ContactRows(i, j, normal), Stop(allowed, tol, 30_000, 20)
+    p, iterations = kernels.gauss_seidel(rows, unit, inverse, s0, np.zeros(N), stop, 1, None)
     A = (np.eye(N) - np.where(wall[:, None], 0.0, np.eye(N, k=-1))) / unit[:, None]
     return iterations, s0 + A @ (A.T @ p), allowed
 

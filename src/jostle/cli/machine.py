@@ -130,7 +130,7 @@ def _plugins() -> list[str]:
 def _warm_up(console: Console) -> dict[str, Any]:
     """Compile all kernels, with a bar."""
     from jostle.kernels.cpu.warm_up import warm_up
-    from jostle.kernels.threads import threads
+    from jostle.kernels.parallel import threads
 
     begin, done = time.perf_counter(), 0
     columns = BarColumn(), MofNCompleteColumn(), TextColumn("compiled"), TimeElapsedColumn()
@@ -144,7 +144,7 @@ def _warm_up(console: Console) -> dict[str, Any]:
 def _kernels() -> dict[str, Any]:
     """Run a small pile twice; the first run may compile."""
     import jostle as jo
-    from jostle.kernels.threads import threads
+    from jostle.kernels.parallel import threads
 
     pile = jo.models.spheres(np.full(200, 0.5), box=([0, 0], [12, np.inf]))
     seconds = []

@@ -15,7 +15,7 @@ from rich.table import Table
 from jostle.cli import densities
 from jostle.cli.show import answers, in_words, plain, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
-from jostle.kernels.freed_memory import keep_freed_memory
+from jostle.kernels.memory import keep_freed_memory
 from jostle.result.status import BLOCKED, NOT_CONVERGED
 from jostle.run.solve import solve
 from jostle.terminal import Watch, progress_bar
@@ -180,7 +180,7 @@ def _use(threads: int | None) -> None:
     """Set the number of threads, and keep freed memory: the process does nothing but the run."""
     keep_freed_memory()
     if threads is not None:
-        from jostle.kernels.threads import most_threads, use_threads
+        from jostle.kernels.parallel import most_threads, use_threads
 
         if not 1 <= threads <= (most := most_threads()):
             raise InvalidValue(f"threads must be between 1 and {most}, the number of cores, not {threads}")

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
-from jostle.kernels import kernels_for, one_row
+from jostle.kernels import Answer, ContactRows, one_row
+from jostle.kernels.parallel import chunks_of, concatenated
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.kernels.sharing import chunks_of, concatenated
+from jostle.kernels.reference.residuals import ratios
 
 if TYPE_CHECKING:
     from jostle.convex.rows import Rows
@@ -251,11 +253,8 @@ class LinearMap:
             sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(self.toarray())
             rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
         negative = max(0.0, float((pushed * unit).max(initial=0.0)))
-        return (
-            max(float(relative), _ratio(float(moved_by), distance)),
-            _ratio(max(float(stationarity) - rounding, 0.0) + negative, distance),
-            _ratio(float(np.abs(p) @ np.abs(slack)), distance**2),
-        )
+        product = float(np.abs(p) @ np.abs(slack))
+        return ratios(relative, moved_by, stationarity - rounding, negative, product, distance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,9 +311,9 @@ class Dense(LinearMap):
     def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
-        G, length, noise = self.array, rows.length, rows.noise
-        residual = one_row.residual_dense if len(G) == 1 and one_row.serves(G) else kernels_for(G).residual_dense
-        return residual(G, rows.c, w, M.mass, u, p, length, ROUND_OFF, noise)
+        G = self.array
+        residual = one_row.residual_dense if len(G) == 1 and one_row.serves(G) else kernels.residual_dense
+        return residual(G, Answer(rows.c, rows.noise, rows.length, w, M.mass, u, p))
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,13 +348,6 @@ class Sparse(LinearMap):
 def _dual_norms(array: Array, M: Metric) -> Array:
     white = M.whiten(array)
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", white, white)))
-
-
-def _ratio(size: float, scale: float) -> float:
-    """size / scale, where 0 / 0 = 0 and x / 0 = infinity."""
-    if size == 0.0:
-        return 0.0
-    return size / scale if scale > 0.0 else np.inf
 
 
 # G of contacts of bodies: pairs of them, or a body and a wall.
@@ -443,8 +435,8 @@ class Pairs(LinearMap):
         return NO_ROWS
 
     @property
-    def _rows(self) -> tuple[Integers, Integers, Array]:
-        return self.i, self.j, self.normal
+    def _rows(self) -> ContactRows:
+        return ContactRows(self.i, self.j, self.normal)
 
     def _by_body(self, u: Array) -> Array:
         by_body: Array = u.reshape(self.bodies, self.normal.shape[1])
@@ -454,34 +446,32 @@ class Pairs(LinearMap):
 
     def __matmul__(self, u: Array) -> Array:
         u = self._by_body(u)
-        return kernels_for(self.normal).rates(self.i, self.j, self.normal, u, chunks_of(len(self.i)))
+        return kernels.rates(self._rows, u, chunks_of(len(self.i)))
 
     def adjoint(self, p: Array) -> Array:
         chunks = chunks_of(len(self.i))
-        return kernels_for(self.normal).adjoint(*self._rows, p, self.bodies, chunks).ravel()
+        return kernels.adjoint(self._rows, p, self.bodies, chunks).ravel()
 
     def magnitude(self, u: Array) -> Array:
         u = self._by_body(u)
-        return kernels_for(self.normal).magnitude(self.i, self.j, self.normal, u, chunks_of(len(self.i)))
+        return kernels.magnitude(self._rows, u, chunks_of(len(self.i)))
 
     def norms(self, M: Metric) -> Array:
         if not M.diagonal:
             return super().norms(M)
-        return kernels_for(self.normal).norms(*self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
+        return kernels.norms(self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
 
     def whitened(self, rows: Rows, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
         if not M.diagonal:
             return super().whitened(rows, M, w, slack)
         inverse, w = self._by_body(M.inverse_diagonal), self._by_body(w)
-        return kernels_for(self.normal).whitened(
-            *self._rows, inverse, w, rows.c, rows.noise, slack, ROUND_OFF, chunks_of(len(self.i))
-        )
+        return kernels.whitened(self._rows, inverse, w, rows.c, rows.noise, slack, chunks_of(len(self.i)))
 
     def dense(self) -> Dense:
-        return Dense(kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies))
+        return Dense(kernels.pairs_to_dense(self._rows, self.bodies))
 
     def toarray(self) -> Array:
-        return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
+        return kernels.pairs_to_dense(self._rows, self.bodies)
 
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array
@@ -504,9 +494,8 @@ class Pairs(LinearMap):
         if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
-        return kernels_for(self.normal).residual_pairs(
-            *self._rows, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise, chunks_of(len(self.i))
-        )
+        answer = Answer(rows.c, rows.noise, rows.length, w, mass, u, p)
+        return kernels.residual_pairs(self._rows, answer, chunks_of(len(self.i)))
 
 
 class Links(Pairs):

@@ -36,10 +36,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NotNegative, Positive, Truths, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, alike, finite
 from jostle._tools.plugins import Registry
+from jostle.crowds.kernels import gaps_ahead, turned
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
 from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
 from jostle.errors import InvalidValue
-from jostle.kernels import kernels_for
 from jostle.plans.plan import Plan
 from jostle.plans.ways import people_chunks
 from jostle.sets.balls import Balls
@@ -309,7 +309,7 @@ class TimeGap(Behaviour):
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight = self.T * float(speed.max(initial=0.0))
-        gap = kernels_for(q).gaps_ahead(q, radii, direction, sight, people_chunks(len(q)))
+        gap = gaps_ahead(q, radii, direction, sight, people_chunks(len(q)))
         return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)
 
 
@@ -359,7 +359,7 @@ class Repulsion(Behaviour):
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight, chunks = SIGHT * self.decay, people_chunks(len(q))
-        e = kernels_for(q).turned(q, radii, direction, self.strength, self.decay, sight, chunks)
+        e = turned(q, radii, direction, self.strength, self.decay, sight, chunks)
         return np.asarray(speed[:, None] * e)
 
 

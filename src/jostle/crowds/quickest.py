@@ -34,12 +34,12 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.kernels import spread
 from jostle.crowds.walk import alike
 from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
-from jostle.kernels import kernels_for
-from jostle.kernels.sharing import cut, together
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import cut, threads, together
+from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
 from jostle.plans.ways import LAYERS, Grid, Ways, people_chunks, wider
@@ -144,7 +144,7 @@ class Floor:
         rows = slice(max(first - passes, 0), min(last + passes, len(amount)))
         low, high = window.low[0] + rows.start, window.low[0] + rows.stop
         east, north = (np.ascontiguousarray(one[low:high, window.slices[1]]) for one in (self.east, self.north))
-        found = kernels_for(amount).spread(amount[rows], east, north, part, passes)
+        found = spread(amount[rows], east, north, part, passes)
         out[first:last] = found[first - rows.start : last - rows.start]
 
 
@@ -289,7 +289,7 @@ def potential(
         start[goal_nodes] = frame.values
         cost = density.cost(goal, window, *weights)
         wanted = None if cells is None else _around(cells, window)
-        d = kernels_for(cost).marched(free, start, step, cost, wanted, SLACK * step * float(cost.max()))
+        d = marched(free, start, step, cost, wanted, SLACK * step * float(cost.max()))
         known = np.isfinite(d)
         if not _on_border(known, window, shape):
             break
@@ -298,7 +298,7 @@ def potential(
     if cells is None:
         free &= known
     static = ways.direction[(goal, *window.slices)].astype(float)
-    direction = kernels_for(d).descent(d, step, free, static).reshape(*window.shape, 2)
+    direction = descent(d, step, free, static).reshape(*window.shape, 2)
     _fill_layers(direction, frame, window, shape)
     reached = Window.around(known)
     spare = max([0, *(least - window.low - reached.low), *(reached.high - (most + 1 - np.array(window.low)))])
@@ -525,10 +525,10 @@ class Quickest(Behaviour):
             self._potentials.update(together(self._found, pieces))
             fields = [(one.window.low, one.direction) for one in (self._potentials[key] for key in keys)]
             outside = ways[keys[0].size].outside
-            quick = kernels_for(q).headings(q, field, fields, *grid, *outside, people_chunks(len(q)))
+            quick = headings(q, field, fields, *grid, *outside, people_chunks(len(q)))
             missing = np.unique(field[np.isnan(quick[:, 0])]).tolist()
             if not missing or attempts >= LAST:
-                return np.nan_to_num(quick)
+                return np.asarray(np.nan_to_num(quick))
             attempts += 1
 
     def _cells(self, q: Array) -> Integers:

@@ -27,10 +27,9 @@ from jostle.errors import (
     NotFinite,
     SchemeRefuses,
 )
-from jostle.kernels import kernels_for
+from jostle.kernels.parallel import cut, threads, together
+from jostle.kernels.reference import copies as loops
 from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS
-from jostle.kernels.sharing import cut, together
-from jostle.kernels.threads import threads
 from jostle.problems import check_coordinates
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
@@ -460,25 +459,21 @@ class March:
         """Do `sections` times `steps` steps; return q and u (n, kept, 2 d) after the first `skipped` sections."""
         n, d = self.copies.q0.shape
         numbers = np.stack([self.copies.t0, self.h, self.copies.restitution], axis=1)
+        written = self.states, self.counts, self.touched, self.hits, self.tangents
         saved = np.full((n, kept, 2 * d), np.nan)
         pieces = cut(n, min(threads(), n))
         at_once = max(1, int(STEPS_PER_CALL * len(pieces) / max(n * steps, 1)))
         kernel = self._kernel()
-        written = [self.states, self.counts, self.touched, self.hits]
-        if isinstance(self.scheme, ByEvents):
-            written.append(self.tangents)
 
         def work(first: int, last: int, done: int, count: int) -> None:
             own = slice(first, last)
             begin, end = (min(max(number - done, 0), count) for number in (skipped, skipped + kept))
             try:
-                *new, ends = kernel(
-                    numbers[own], self.copies.parameters[own], self.root,
-                    *(array[own] for array in written), steps, count, begin, end - begin,
-                )  # fmt: skip
+                given = loops.Copies._make([array[own] for array in (numbers, self.copies.parameters, *written)])
+                new, ends = kernel(given, steps, count, begin, end - begin)
             except IndexError as error:
                 raise InvalidValue(f"force or within reads {self.copies.outside}") from error
-            for array, value in zip(written, new, strict=True):
+            for array, value in zip(written, new[2:], strict=True):
                 array[own] = value
             saved[own, done + begin - skipped : done + end - skipped] = ends
 
@@ -487,13 +482,16 @@ class March:
             self._check()
         return saved
 
-    def _kernel(self) -> Callable[..., tuple[Any, ...]]:
+    def _kernel(self) -> Callable[..., loops.Moved]:
         """The loop of the scheme for these functions."""
-        kernels = kernels_for(self.states)
+        from jostle.kernels.cpu.copies import march
+        from jostle.kernels.cpu.flights import fly
+
+        copies = self.copies
+        common = loops.Common(*self.functions, copies.flat, copies.moving, copies.lengths, self.root)
         if isinstance(self.scheme, ByEvents):
-            return partial(kernels.fly, *self.functions)
-        kind = MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI
-        return partial(kernels.march, *self.functions, kind, self.copies.flat, self.copies.moving, self.copies.lengths)
+            return partial(fly, common)
+        return partial(march, common, MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI)
 
     def _check(self) -> None:
         """Raise the error of the first copy that could not continue."""

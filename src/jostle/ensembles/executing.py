@@ -24,8 +24,7 @@ import numpy as np
 from jostle.ensembles.measures import Measure
 from jostle.ensembles.study import RunOf, Subject
 from jostle.errors import InvalidValue, JostleError
-from jostle.kernels.blas import one_blas_thread
-from jostle.kernels.threads import threads, use_threads
+from jostle.kernels.parallel import one_blas_thread, threads, use_threads
 from jostle.result.solution import Solution
 from jostle.result.status import FAILED, FINISHED
 

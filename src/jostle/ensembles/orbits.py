@@ -327,10 +327,10 @@ def basins(
 
 # Lyapunov exponents of many copies: the rates at which copies that start side by side move apart.
 #
-# Small separations obey the linearised motion, which impacts make jump (`kernels.reference.flights`). Orthonormal
-# separations are followed, and made orthonormal again after each step (Benettin, Galgani, Giorgilli, Strelcyn 1980).
-# The sum of all exponents is the mean rate at which volumes of neighbouring states grow: by div f / M in flight, and by
-# 2 log e in each impact of one contact.
+# Small separations obey the linearised motion, which impacts make jump (`kernels.cpu.flights`). Orthonormal separations
+# are followed, and made orthonormal again after each step (Benettin, Galgani, Giorgilli, Strelcyn 1980). The sum of all
+# exponents is the mean rate at which volumes of neighbouring states grow: by div f / M in flight, and by 2 log e in
+# each impact of one contact.
 
 
 @check_arguments

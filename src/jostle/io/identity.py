@@ -28,7 +28,7 @@ from jostle._tools.arrays import Array
 from jostle._tools.plugins import is_of_jostle
 from jostle.convex.metric import Metric
 from jostle.errors import NotReproducible, warn
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 from jostle.problems import Motion, Remembers
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts

@@ -27,7 +27,7 @@ from jostle.io.new_files import Lock, beside, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import threads
 from jostle.result.facts import Facts, Groups, Units, drawable
 from jostle.result.recording import contacts_of, record_of, shown
 from jostle.result.solution import Solution

@@ -1,5 +1,32 @@
-"""Arrays in, arrays out: the loops, in plain NumPy (`reference`) and in numba (`cpu`), behind one interface."""
+"""Arrays in, arrays out: the loops over contacts and bodies. `Kernel` says how each finds the device of its arrays."""
 
-from jostle.kernels.interface import ContactKernels, Kernels, kernels_for, offers
+from jostle.kernels import reference
+from jostle.kernels.interface import Kernel, offers
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.residuals import Answer
+from jostle.kernels.reference.sweeps import Stop
 
-__all__ = ["ContactKernels", "Kernels", "kernels_for", "offers"]
+adjoint = Kernel(reference.contacts.adjoint)
+all_pairs = Kernel(reference.cells.all_pairs)
+by_pair = Kernel(reference.contacts.by_pair)
+exact = Kernel(reference.dense.exact)
+gauss_seidel = Kernel(reference.sweeps.gauss_seidel)
+interior_point = Kernel(reference.sweeps.interior_point)
+magnitude = Kernel(reference.contacts.magnitude)
+near = Kernel(reference.cells.near)
+near_segments = Kernel(reference.cells.near_segments)
+near_sides = Kernel(reference.bodies.near_sides)
+norms = Kernel(reference.contacts.norms)
+outran = Kernel(reference.bodies.outran)
+pair_list = Kernel(reference.cells.pair_list)
+pairs_to_dense = Kernel(reference.contacts.pairs_to_dense)
+project_dense = Kernel(reference.dense.project_dense)
+rates = Kernel(reference.contacts.rates)
+residual_dense = Kernel(reference.residuals.residual_dense)
+residual_pairs = Kernel(reference.residuals.residual_pairs)
+speeds = Kernel(reference.bodies.speeds)
+stayed = Kernel(reference.bodies.stayed)
+sweep_rows = Kernel(reference.sweeps.sweep_rows)
+whitened = Kernel(reference.contacts.whitened)
+
+__all__ = ["Answer", "ContactRows", "Kernel", "Stop", "offers", "reference"]

@@ -16,7 +16,7 @@ from numba.core import errors, types
 from numba.extending import overload
 
 from jostle._tools.arrays import Array
-from jostle.kernels.cpu.signatures import FORCE, READ, ROWS
+from jostle.kernels.compiling import FORCE, READ, ROWS
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 DIFFERENCE = float(np.finfo(float).eps) ** (1.0 / 3.0)

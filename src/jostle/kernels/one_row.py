@@ -6,12 +6,11 @@ with compiled code: some microseconds of two hundred.
 
 from __future__ import annotations
 
-from math import isfinite, sqrt
-
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.kernels.reference.dense import CONTRADICTION, EMPTY, SOLVED, TINY, UNFINISHED, ratios
+from jostle.kernels.reference.dense import CONTRADICTION, EMPTY, SOLVED, UNFINISHED
+from jostle.kernels.reference.residuals import Answer, add_coordinate, add_row, residual_of_sums
 
 MAX_COORDINATES = 6
 """Rows of more coordinates than this are left to compiled code."""
@@ -53,36 +52,15 @@ def project_dense(
     return w + np.array(moved), np.full(1, push), SOLVED if max_iterations > 1 else UNFINISHED, 1
 
 
-def residual_dense(
-    G: Array,
-    c: Array,
-    w: Array,
-    mass: Array,
-    u: Array,
-    p: Array,
-    length: Array,
-    noise_level: float,
-    c_noise: Array,
-) -> tuple[float, float, float]:
+def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:
     """See `reference.residual_dense`."""
+    c, c_noise, length, w, mass, u, p = answer
     s, push, square = c.item(), p.item(), 0.0
-    scale = abs(s)
-    distance = size = stationarity = 0.0
+    scale, of_coordinates = abs(s), (0.0, 0.0, 0.0)
     for g, m, now, before in zip(G.tolist()[0], mass.tolist(), u.tolist(), w.tolist(), strict=False):
-        way, sizes = now - before, abs(now) + abs(before)
         s += g * now
-        scale += abs(g) * sizes
+        scale += abs(g) * (abs(now) + abs(before))
         square += g * g / m
-        distance += m * way * way
-        size += m * sizes * sizes
-        gap = m * way - g * push
-        stationarity += gap * gap / m
-    if not isfinite(distance + push):
-        return ratios(distance, 0.0, 0.0, 0.0, 0.0, push)
-    unit, known = sqrt(square), length.item()
-    if abs(s) <= c_noise.item() + noise_level * scale:
-        s = 0.0
-    relative = -s / known if s < 0.0 and known > 0.0 else 0.0
-    violation = -s / max(unit, TINY) if s < 0.0 and not known > 0.0 else 0.0
-    stationarity = sqrt(stationarity) - noise_level * (sqrt(size) + abs(push) * unit)
-    return ratios(relative, violation, stationarity, max(-push * unit, 0.0), abs(push * s), sqrt(distance))
+        of_coordinates = add_coordinate(of_coordinates, now, before, m, g * push)
+    of_row = add_row((0.0, 0.0, 0.0, 0.0, 0.0), s, scale, square, push, length.item(), c_noise.item())
+    return residual_of_sums(*of_row, *of_coordinates)

@@ -19,8 +19,8 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.linear_map import Pairs
 from jostle.convex.polyhedron import Cone
-from jostle.kernels import kernels_for
 from jostle.macro.checks import OfPlaces, holds, point, positive
+from jostle.macro.kernels import isotonic, pressures
 
 # Isotonic regression along saturated runs: the projection behind the 1-D, square and triangular laws.
 #
@@ -86,11 +86,11 @@ class Runs:
 
     def isotonic(self, y: Array) -> Array:
         """(n,) the projection of y on the cone of the runs."""
-        return kernels_for(y).isotonic(y, self._mass, self.order, self.starts, self.low, self.high)
+        return isotonic(y, self._mass, self.order, self.starts, self.low, self.high)
 
     def pressure(self, lost: Array) -> Array:
         """(n + r,) the pressure p at each edge for lost = y - u; zero at free ends, min p = 0 between walls."""
-        return kernels_for(lost).pressures(lost, self._mass, self.order, self.starts, self.low, self.high)
+        return pressures(lost, self._mass, self.order, self.starts, self.low, self.high)
 
     @property
     def _mass(self) -> Array:

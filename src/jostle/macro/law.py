@@ -16,7 +16,7 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
-from jostle.kernels.blas import one_blas_thread
+from jostle.kernels.parallel import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity

@@ -19,7 +19,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.kernels import kernels_for
+from jostle.macro import kernels
 from jostle.solvers.base import Solver
 
 # The five-point operator on a grid of cells, with its diagonal and its coarsening.
@@ -163,9 +163,7 @@ def obstacle(
     east, north, extra, load, first = (np.ascontiguousarray(field[box]) for field in (A.east, A.north, extra, b, first))
     cells = np.ascontiguousarray(jammed[box]), np.ascontiguousarray(shut[box])
     tolerances = max(tol, LOOSE_TOLERANCE), tol, SIGN_TOLERANCE
-    p[box], iterations, _ = kernels_for(b).obstacle(
-        east, north, extra, load, first, *cells, *tolerances, most, MAX_CYCLES
-    )
+    p[box], iterations, _ = kernels.obstacle(east, north, extra, load, first, *cells, *tolerances, most, MAX_CYCLES)
     if len(pins):
         low = np.full(label.max() + 1, np.inf)
         np.minimum.at(low, label, p)

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.kernels import kernels_for
-from jostle.kernels.sharing import chunks_of
-from jostle.kernels.threads import threads
+from jostle.kernels.parallel import chunks_of, threads
+from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.links import passages
 from jostle.plans.outlines import around, nearest_on, package, shrunk
 
@@ -181,7 +180,7 @@ class Ways:
     def directions(self, q: Array, goal: Integers) -> Array:
         """(n, 2) unit vectors from q along the shortest ways to the goals (n,)."""
         fields = [((0, 0), one) for one in self.direction]
-        return kernels_for(q).headings(q, goal, fields, *self.grid, *self.outside, people_chunks(len(q)))
+        return headings(q, goal, fields, *self.grid, *self.outside, people_chunks(len(q)))
 
     @cached_property
     def outside(self) -> tuple[Array, Array]:
@@ -304,12 +303,12 @@ def _march(
     with seeing:
         seen, target = _seen(grid, goal, free, nodes, sight)
     start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
-    marched = kernels_for(start).marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
-    direction = kernels_for(marched).descent(marched, grid.step)
+    d = marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
+    direction = descent(d, grid.step)
     way = target + BEYOND * radius * goal.outward - nodes[seen]
     size = np.linalg.norm(way, axis=1, keepdims=True)
     direction[seen] = way / np.where(size > 0.0, size, 1.0)
-    distance = marched.ravel()
+    distance = d.ravel()
     return distance, _extended(grid, direction, np.isfinite(distance))
 
 

@@ -13,7 +13,7 @@ from jostle._tools.citations import cite
 from jostle._tools.plugins import Registry, is_of_jostle
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
-from jostle.kernels.sharing import all_finite
+from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, margins, part_of, parts

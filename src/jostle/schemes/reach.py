@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
-from jostle.kernels.interface import kernels_for, offers_for_many
-from jostle.kernels.sharing import by_rows, chunks_of
+from jostle.kernels.interface import offers_for_many
+from jostle.kernels.parallel import by_rows, chunks_of
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, by_pair
@@ -114,7 +115,7 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
     if w.ndim != 2:
         return float(REACH_FACTOR * h * np.maximum(_speeds(w), _speeds(before)))
     if offers_for_many(w, "speeds"):
-        speeds, number, total, squared = kernels_for(w).speeds(contiguous(w), contiguous(before), chunks_of(len(w)))
+        speeds, number, total, squared = kernels.speeds(contiguous(w), contiguous(before), chunks_of(len(w)))
         moving = np.maximum(number, 1)
         mean = total / moving
         # zero if they overflow: the reach is infinite then
@@ -135,7 +136,7 @@ def _expected(speeds: Array, h: float, more: Array | float) -> Array:
 
 def _within(u: Array, h: float, reach: Any) -> bool:
     """Whether many bodies stay within their reach."""
-    return not kernels_for(u).outran(contiguous(u), h, contiguous(reach), chunks_of(len(u)))
+    return not kernels.outran(contiguous(u), h, contiguous(reach), chunks_of(len(u)))
 
 
 def _speeds(u: Array) -> Array:

@@ -20,7 +20,7 @@ from jostle.bodies import Bodies, body_radii
 from jostle.convex.linear_map import Dense, LinearMap, Pairs
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.kernels.sharing import all_finite, by_rows
+from jostle.kernels.parallel import all_finite, by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.neighbours import MAX_ALL_PAIRS, furthest, near_pairs

@@ -21,7 +21,7 @@ from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
-from jostle.kernels.sharing import NUMBERS_A_CHUNK, concatenated, copy_all
+from jostle.kernels.parallel import NUMBERS_A_CHUNK, concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import Solver

@@ -21,14 +21,14 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, place_of
 from jostle._tools.displays import html
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
-from jostle.kernels import kernels_for
-from jostle.kernels.sharing import by_rows, chunks_of
+from jostle.kernels.parallel import by_rows, chunks_of
 from jostle.solvers.dual_active_set import incompatible
 
 # The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.numbers`.
@@ -483,7 +483,7 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
         return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:
         return values.copy() if (pairs == wanted).all() else place_of(wanted).full(1, otherwise)
-    return kernels_for(values).by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
+    return kernels.by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
 def check_start(contacts: Contacts) -> None:

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Integers, Shorts, contiguous, lowest, squares
 from jostle.errors import InvalidValue, NotFinite
-from jostle.kernels.interface import kernels_for, offers_for_many
-from jostle.kernels.sharing import all_finite, chunks_of
-from jostle.kernels.threads import threads
+from jostle.kernels.interface import offers_for_many
+from jostle.kernels.parallel import all_finite, chunks_of, threads
 
 MAX_ALL_PAIRS = 64
 """With at most this many balls all pairs are examined, without a list of neighbours."""
@@ -47,7 +47,7 @@ class PairList(NamedTuple):
         if q.shape != self.q.shape:
             return False
         if offers_for_many(q, "stayed"):
-            return kernels_for(q).stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
+            return kernels.stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
         way = q - self.q
         return bool((radii + reach + np.sqrt(squares(way - way.mean(axis=0))) <= self.room).all())
 
@@ -57,7 +57,7 @@ def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
     most = furthest(radii, period) / 2.0
     room = radii + np.minimum(REACH_MARGIN * reach + SKIN * float(radii.mean()), most)
     chunks = threads() if len(q) >= PARALLEL_BALLS else 1
-    i, j = kernels_for(q).pair_list(q, room, period, chunks)
+    i, j = kernels.pair_list(q, room, period, chunks)
     return PairList(i, j, q.copy(), room)
 
 
@@ -70,12 +70,12 @@ def near_pairs(
     n, d = q.shape
     if known is None or not known.serves(q, radii, reach):  # a list serves only where all numbers are finite
         if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(reach):
-            return kernels_for(q).all_pairs(q, radii, reach, period), None
+            return kernels.all_pairs(q, radii, reach, period), None
         if not all_finite(q):
             ball = int(np.argmin(np.isfinite(q).all(axis=1)))
             raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
         known = pair_list(q, radii, reach, period)
-    return kernels_for(q).near(known.i, known.j, q, radii, reach, period, chunks_of(len(known.i))), known
+    return kernels.near(known.i, known.j, q, radii, reach, period, chunks_of(len(known.i))), known
 
 
 def furthest(radii: Array, period: Array) -> float:

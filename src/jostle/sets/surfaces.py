@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, dot, highest, lowest, place_of
-from jostle.kernels.interface import kernels_for, offers_for_many
-from jostle.kernels.sharing import chunks_of
+from jostle.kernels.interface import offers_for_many
+from jostle.kernels.parallel import chunks_of
 from jostle.sets.contacts import of_bodies
 
 JOINT = 1e-9
@@ -100,7 +101,7 @@ class Sides(Surfaces):
             return None
         sides = contiguous(self.axis, np.int64), contiguous(self.sign), contiguous(self.ends)
         sizes = _listed(radii, x), _listed(reach, x)
-        return kernels_for(x).near_sides(contiguous(x), *sizes, *sides, chunks_of(len(x) * len(self.axis)))
+        return kernels.near_sides(contiguous(x), *sizes, *sides, chunks_of(len(x) * len(self.axis)))
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         return self.normals[wall], place_of(x).zeros(len(wall))
@@ -167,7 +168,7 @@ class Lines(Surfaces):
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
         x, limits = contiguous(x, None), limit_of_each(limit, x)
-        return kernels_for(x).near_segments(x, limits, self.start, self.along, self.dual)
+        return kernels.near_segments(x, limits, self.start, self.along, self.dual)
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         first, second, s = self.apart(x[:, 0], x[:, 1], wall)

@@ -25,9 +25,9 @@ from jostle.convex.projection import NO_RESIDUAL, Projection, Residual, residual
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
-from jostle.kernels.interface import ALL_KERNELS
+from jostle.kernels.interface import KERNELS
+from jostle.kernels.parallel import all_finite, by_rows
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.kernels.sharing import all_finite, by_rows
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
@@ -88,7 +88,7 @@ class Solver:
 
     accepts_start: ClassVar[bool] = True
 
-    kernels: ClassVar[frozenset[str]] = ALL_KERNELS
+    kernels: ClassVar[frozenset[str]] = frozenset(KERNELS)
 
     tol: float = 1e-8
     max_iterations: int = 1000

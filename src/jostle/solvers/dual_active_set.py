@@ -18,13 +18,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.kernels import kernels_for, one_row
-from jostle.kernels.blas import one_blas_thread
+from jostle.kernels import one_row
+from jostle.kernels.parallel import one_blas_thread
 from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, EMPTY, EPS, ROUND_OFF, SOLVED, TINY
 from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
 
@@ -98,7 +99,7 @@ def project_with_equalities(rows: UnitRows, max_iterations: int) -> tuple[Array,
     inside[np.einsum("ij,ij->i", inside, inside) <= DEPENDENT**2] = 0.0
     n, start = A.shape[1], s0[rest] + A[rest] @ x
     rounding = noise[rest] + 8 * EPS * float(np.linalg.norm(x))
-    y, p[rest], status, iterations = kernels_for(s0).project_dense(
+    y, p[rest], status, iterations = kernels.project_dense(
         np.ascontiguousarray(inside), start, np.zeros(n), np.ones(n), 0.0, rounding, allowed[rest], max_iterations
     )
     pull = shadow.T @ p[rest]
@@ -228,7 +229,7 @@ class ActiveSet(Solver):
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
             A = np.ascontiguousarray(M.whiten(G) / unit[:, None])
-            x, p, status, iterations = kernels_for(w).exact(A, s0, noise, allowed / unit, self.max_iterations)
+            x, p, status, iterations = kernels.exact(A, s0, noise, allowed / unit, self.max_iterations)
             u, p = w + M.unwhiten(x), p / unit
         if status == EMPTY:
             raise empty_set(K, p)
@@ -265,11 +266,11 @@ class ActiveSet(Solver):
     def _on_columns(self, w: Array, G: Array, K: Rows, M: Metric, allowed: Array) -> tuple[Array, Array, int, int]:
         """The projection in the coordinates that occur in a row: few of many, where few of many bodies touch."""
         if G.shape[1] <= MAX_COLUMNS_A_ROW * G.shape[0]:
-            project = one_row.project_dense if len(G) == 1 and one_row.serves(G) else kernels_for(w).project_dense
+            project = one_row.project_dense if len(G) == 1 and one_row.serves(G) else kernels.project_dense
             return project(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
         occur, u = np.flatnonzero(G.any(axis=0)), w.copy()
         rows = np.ascontiguousarray(G[:, occur])
-        u[occur], p, status, iterations = kernels_for(w).project_dense(
+        u[occur], p, status, iterations = kernels.project_dense(
             rows, K.c, w[occur], M.root[occur], ROUND_OFF, K.noise, allowed, self.max_iterations
         )
         return u, p, status, iterations

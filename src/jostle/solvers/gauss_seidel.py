@@ -13,20 +13,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, place_of
 from jostle.convex.linear_map import LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
-from jostle.kernels import kernels_for
-from jostle.kernels.sharing import by_rows
-from jostle.kernels.threads import threads
+from jostle.kernels import ContactRows, Stop
+from jostle.kernels.parallel import by_rows, threads
 from jostle.solvers.base import Solver, unit_rows
 
 TEST_INTERVAL = 20
 """Largest number of iterations between two stopping tests, until a tenth of those done exceeds it."""
-Stop = tuple[Array, float, int, int]
-"""The violation allowed a row, the tolerance of the complementarity, the most iterations, the interval of the tests."""
 PARALLEL_ROWS = 20_000
 """From this many contacts on, several threads sweep. Fewer are one block, on one thread: waiting for the others would
 take about as long as a sweep."""
@@ -99,7 +97,7 @@ class GaussSeidel(Solver):
             return self._as_inequalities(w, K, M, slack, guess)
         unit, s0, noise = self._whitened(w, K, M, slack)
         start = place_of(unit).zeros(len(unit)) if guess is None else by_rows(_scaled, (guess, unit))
-        stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
+        stop = Stop(*self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL)
         contacts = K.G.contacts
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
         moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)
@@ -152,9 +150,8 @@ def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, 
     chunks = max(1, min(threads(), len(unit) // ROWS_A_THREAD)) if len(unit) >= PARALLEL_ROWS else 1
     inverse = M.of_bodies(contacts.bodies)
     assert inverse is not None
-    scaled, iterations = kernels_for(s0).gauss_seidel(
-        contacts.i, contacts.j, contacts.normal, unit, inverse, s0, start, *stop, chunks, contacts.places
-    )
+    rows = ContactRows(contacts.i, contacts.j, contacts.normal)
+    scaled, iterations = kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, contacts.places)
     p = by_rows(np.divide, (scaled, unit))
     return M.solve(G.adjoint(p)), p, iterations
 
@@ -162,5 +159,5 @@ def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, 
 def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """The same by general sparse rows."""
     A = unit_rows(G, M, unit)
-    x, p, iterations = kernels_for(s0).sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
+    x, p, iterations = kernels.sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, stop)
     return M.unwhiten(x), p / unit, iterations

@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.projection import residual
 from jostle.convex.rows import Rows
-from jostle.kernels import kernels_for
-from jostle.kernels.blas import one_blas_thread
-from jostle.kernels.threads import threads
+from jostle.kernels import ContactRows
+from jostle.kernels.parallel import one_blas_thread, threads
 from jostle.solvers.base import Declined, Solver
 
 PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
@@ -100,12 +100,11 @@ class InteriorPoint(Solver):
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
         mass = M.mass.reshape(contacts.bodies, contacts.dimension)
-        rows, most = contacts.normal / unit[:, None], self._most_numbers(contacts)
+        rows = ContactRows(contacts.i, contacts.j, contacts.normal / unit[:, None])
+        most = self._most_numbers(contacts)
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations
         with one_blas_thread():
-            p, iterations, _, numbers = kernels_for(s0).interior_point(
-                contacts.i, contacts.j, rows, mass, s0, places, *stop, most, threads()
-            )
+            p, iterations, _, numbers = kernels.interior_point(rows, mass, s0, places, *stop, most, threads())
         if numbers > most:
             raise self._declined(f"{contacts.bodies} bodies", numbers)
         p = p / unit

@@ -19,9 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.records import width
-from jostle.kernels.cpu.signatures import (
+from jostle.kernels.compiling import (
     Floats,
     Floats2,
     Floats3,
@@ -37,9 +35,11 @@ from jostle.kernels.cpu.signatures import (
     OutInts2,
     OutShorts2,
     Shorts2,
+    jit,
 )
-from jostle.kernels.cpu.working_memory import WorkingMemory
-from jostle.kernels.sharing import cut, together
+from jostle.kernels.cpu.records import width
+from jostle.kernels.memory import WorkingMemory
+from jostle.kernels.parallel import cut, together
 from jostle.kernels.space import SAMPLE, cut_space
 
 MOST_COLOURS = 63
@@ -60,6 +60,18 @@ From NEAR on, the first three entries of the selected rows."""
 NEAR = 3
 
 
+class GivenRows(NamedTuple):
+    """Contacts as they are given: bodies, normals, lengths of the rows, slacks, multipliers, allowed violations."""
+
+    i: Ints
+    j: Ints
+    normal: Floats2
+    unit: Floats
+    s0: Floats
+    start: Floats
+    violation: Floats
+
+
 class Arranged(NamedTuple):
     """Bodies and rows in the order of a sweep."""
 
@@ -77,21 +89,9 @@ class Arranged(NamedTuple):
     """(groups + 1,) where the blocks of each group begin."""
 
 
-def arranged(
-    i: Ints,
-    j: Ints,
-    normal: Floats2,
-    unit: Floats,
-    s0: Floats,
-    start: Floats,
-    violation: Floats,
-    n: int,
-    places: Floats2 | None,
-    chunks: int,
-    memory: WorkingMemory,
-) -> Arranged:
+def arranged(given: GivenRows, n: int, places: Floats2 | None, chunks: int, memory: WorkingMemory) -> Arranged:
     """The rows of n bodies, whose places (n, d) may be known, arranged by `chunks` threads in some memory."""
-    m, d = normal.shape
+    i, j, (m, d) = given.i, given.j, given.normal.shape
     block, groups, number = memory.array((m,), np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
         cell, counts = _cells(places, i, j, chunks)
@@ -107,9 +107,9 @@ def arranged(
     group = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
     used = memory.array((n * (len(groups) - 1),), np.uint64)
     used[:] = 0
-    rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
-    room = colour, np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
-    together(_arrange, [(*part, *rest, *room) for part in pairwise(cuts(ends, chunks).tolist())])
+    place = np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64)
+    rest = *given, ends, group, number, order, used, colour, place, index, e, row
+    together(_arrange, [(*part, *rest) for part in pairwise(cuts(ends, chunks).tolist())])
     return Arranged(number, index, e, row, ends, groups)
 
 
@@ -195,24 +195,29 @@ def _place(key: Ints, first: int, last: int, start: OutInts, place: OutIndices, 
         order[to] = c
 
 
+class _Work(NamedTuple):
+    """The order of the rows so far, and the arrays that `_colour` and `_write` fill."""
+
+    number: Indices
+    order: Indices
+    """The rows of each block, one block after the other."""
+    used: OutBits
+    """(groups n,) the colours of the rows of each body in each group; zero at first."""
+    colour: OutInts
+    place: OutInts2
+    """(blocks, colours) how many rows have each colour, then where they begin; zero at first."""
+    index: OutIndices2
+    e: OutFloats3
+    row: OutFloats2
+
+
 @jit(helper=True)
-def _colour(
-    i: Ints,
-    j: Ints,
-    order: Indices,
-    first: int,
-    last: int,
-    used: OutBits,
-    at: int,
-    colour: OutInts,
-    block: int,
-    place: OutInts2,
-) -> None:
+def _colour(given: GivenRows, work: _Work, block: int, first: int, last: int, at: int) -> None:
     """A colour (below 64) for each row of a block, so that rows of a colour share no body: the first free at both ends.
 
-    used[at + a], zero at first, holds the colours of the rows of body a. place[block], zero at first, becomes where the
-    rows of each colour begin.
+    The bodies of the group of the block are those from `at` on in `work.used`.
     """
+    i, j, order, used, colour, place = given.i, given.j, work.order, work.used, work.colour, work.place
     one = np.uint64(1)
     for k in range(first, last):
         c = order[k]
@@ -235,27 +240,10 @@ def _colour(
 
 
 @jit(helper=True)
-def _write(
-    i: Ints,
-    j: Ints,
-    normal: Floats2,
-    unit: Floats,
-    s0: Floats,
-    start: Floats,
-    violation: Floats,
-    number: Indices,
-    order: Indices,
-    first: int,
-    last: int,
-    wall: int,
-    colour: Ints,
-    block: int,
-    place: OutInts2,
-    index: OutIndices2,
-    e: OutFloats3,
-    row: OutFloats2,
-) -> None:
+def _write(given: GivenRows, work: _Work, block: int, first: int, last: int, wall: int) -> None:
     """Write the rows of a block into their places, those of a colour after each other."""
+    i, j, normal, unit, s0, start, violation = given
+    number, order, _, colour, place, index, e, row = work
     d = normal.shape[1]
     for at in range(first, last):
         c, to = order[at], place[block, colour[at]]
@@ -271,48 +259,17 @@ def _write(
 
 @jit()
 def _arrange(
-    first_block: int,
-    last_block: int,
-    i: Ints,
-    j: Ints,
-    normal: Floats2,
-    unit: Floats,
-    s0: Floats,
-    start: Floats,
-    violation: Floats,
-    number: Indices,
-    order: Indices,
-    ends: Ints,
-    group: Ints,
-    used: OutBits,
-    colour: OutInts,
-    place: OutInts2,
-    index: OutIndices2,
-    e: OutFloats3,
+    first_block: int, last_block: int,
+    i: Ints, j: Ints, normal: Floats2, unit: Floats, s0: Floats, start: Floats, violation: Floats,
+    ends: Ints, group: Ints,
+    number: Indices, order: Indices, used: OutBits, colour: OutInts, place: OutInts2, index: OutIndices2, e: OutFloats3,
     row: OutFloats2,
-) -> None:
+) -> None:  # fmt: skip
     """Colour the rows of some blocks, and write them into their places."""
+    given = GivenRows(i, j, normal, unit, s0, start, violation)
+    work = _Work(number, order, used, colour, place, index, e, row)
     n = len(number)
     for b in range(first_block, last_block):
         first, last = ends[b], ends[b + 1]
-        _colour(i, j, order, first, last, used, n * group[b], colour, b, place)
-        _write(
-            i,
-            j,
-            normal,
-            unit,
-            s0,
-            start,
-            violation,
-            number,
-            order,
-            first,
-            last,
-            n + b,
-            colour,
-            b,
-            place,
-            index,
-            e,
-            row,
-        )
+        _colour(given, work, b, first, last, n * group[b])
+        _write(given, work, b, first, last, n + b)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, OutFloats, OutFloats2, OutInts
-from jostle.kernels.sharing import cut, together
+from jostle import kernels
+from jostle.kernels.compiling import Floats, Floats2, Ints, OutFloats, OutFloats2, OutInts, jit
+from jostle.kernels.parallel import cut, together
 
 BLOCK = 4096
 """Number of bodies whose sums are taken together."""
@@ -22,6 +22,7 @@ def _blocks(n: int, chunks: int) -> list[tuple[int, int]]:
     return cut(-(-n // BLOCK), chunks)
 
 
+@kernels.speeds.on("numpy")
 def speeds(u: Floats2, v: Floats2, chunks: int) -> tuple[Floats, float, float, float]:
     """See `reference.speeds`."""
     n = len(u)
@@ -51,6 +52,7 @@ def _fill_speeds(u: Floats2, v: Floats2, first: int, last: int, larger: OutFloat
         sums[block, MOVING], sums[block, TOTAL], sums[block, SQUARES] = moving, total, squares
 
 
+@kernels.outran.on("numpy")
 def outran(u: Floats2, h: float, reach: Floats, chunks: int) -> bool:
     """See `reference.outran`."""
     return any(together(_outran, [(u, h, reach, *part) for part in cut(len(u), chunks)]))
@@ -69,6 +71,7 @@ def _outran(u: Floats2, h: float, reach: Floats, first: int, last: int) -> bool:
     return False
 
 
+@kernels.stayed.on("numpy")
 def stayed(q: Floats2, before: Floats2, radii: Floats, reach: Floats, room: Floats, chunks: int) -> bool:
     """See `reference.stayed`."""
     n, d = q.shape
@@ -103,6 +106,7 @@ def _stayed(
     return True
 
 
+@kernels.near_sides.on("numpy")
 def near_sides(
     x: Floats2, radii: Floats, reach: Floats, axis: Ints, sign: Floats, ends: Floats, chunks: int
 ) -> tuple[Ints, Floats]:

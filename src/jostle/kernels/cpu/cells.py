@@ -1,4 +1,5 @@
-"""Which balls are near each other: cells, a list of pairs that lasts for a while, and the pairs of the moment.
+"""Which balls are near each other: cells, a list of pairs that lasts for a while, and the pairs of the moment. Also
+which points of the plane are near which segments.
 
 Balls of like size (within a factor of two) share a grid whose cells are as wide as two of them; each
 ball looks into its own grid and into the coarser ones, so that a few large balls cost the small ones nothing.
@@ -12,12 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import (
+from jostle import kernels
+from jostle.kernels.compiling import (
     Floats,
     Floats2,
     Ints,
     Ints2,
+    OutBools,
     OutFloats,
     OutFloats2,
     OutInts,
@@ -25,8 +27,9 @@ from jostle.kernels.cpu.signatures import (
     OutShorts,
     Shorts,
     Shorts2,
+    jit,
 )
-from jostle.kernels.sharing import cut, together
+from jostle.kernels.parallel import cut, together
 
 MOST_LEVELS = 16
 ROOM, SPARE = 8, 1.5
@@ -43,6 +46,7 @@ REACH, FIRST = 3, 3
 there is no ball; and `counts` (levels, 4), the number of cells along each axis, and then the number of the first."""
 
 
+@kernels.pair_list.on("numpy")
 def pair_list(q: Floats2, radii: Floats, period: Floats, chunks: int) -> tuple[Shorts, Shorts]:
     """(i, j) of the balls i < j that meet, in order: see `reference.pair_list`; q (n, d), d <= 3."""
     n, d = q.shape
@@ -263,6 +267,7 @@ def _sort(
             second[k] = b
 
 
+@kernels.near.on("numpy")
 def near(
     i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
 ) -> tuple[Ints, Ints, Floats2, Floats]:
@@ -287,6 +292,7 @@ def near(
     return found
 
 
+@kernels.all_pairs.on("numpy")
 def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints, Ints, Floats2, Floats]:
     """See `reference.all_pairs`."""
     n, d = q.shape
@@ -352,3 +358,60 @@ def _fill_near(
                 normal[m, k] = _apart(q, a, b, k, period) / distance if distance > 0.0 else np.nan
             m += 1
     return m
+
+
+A_POINT = 4
+"""Near segments per point for which memory is reserved at first; if there are more, the search is repeated."""
+
+
+@kernels.near_segments.on("numpy")
+def near_segments(x: Floats2, limit: Floats, start: Floats2, along: Floats2, dual: Floats2) -> tuple[Ints, Floats]:
+    """See `reference.near_segments`."""
+    start, along, dual = np.ascontiguousarray(start), np.ascontiguousarray(along), np.ascontiguousarray(dual)
+    k = len(start)
+    boxes, far = np.empty((4, k)), np.empty(k, np.bool_)
+    room = max(A_POINT * len(x), k)
+    while True:
+        rows, distances = np.empty(room, np.int64), np.empty(room)
+        found = _search_segments(x, limit, start, along, dual, boxes, far, rows, distances)
+        if found <= room:
+            return rows[:found].copy(), distances[:found].copy()
+        room = found
+
+
+@jit()
+def _search_segments(
+    x: Floats2,
+    limit: Floats,
+    start: Floats2,
+    along: Floats2,
+    dual: Floats2,
+    boxes: OutFloats2,
+    far: OutBools,
+    rows: OutInts,
+    distances: OutFloats,
+) -> int:
+    """Writes as many near segments as there is room for, and returns how many there are."""
+    k, found = len(start), 0
+    for w in range(k):
+        one, two = start[w, 0], start[w, 1]
+        one_end, two_end = one + along[w, 0], two + along[w, 1]
+        boxes[0, w], boxes[1, w] = min(one, one_end), max(one, one_end)
+        boxes[2, w], boxes[3, w] = min(two, two_end), max(two, two_end)
+    for a in range(len(x)):
+        one, two, reach = x[a, 0], x[a, 1], limit[a]
+        for w in range(k):  # one box after the other, without a branch: many at a time
+            beside = (one - reach > boxes[1, w]) | (one + reach < boxes[0, w])
+            far[w] = beside | (two - reach > boxes[3, w]) | (two + reach < boxes[2, w])
+        for w in range(k):
+            if far[w]:
+                continue
+            first, second = one - start[w, 0], two - start[w, 1]
+            s = min(max(first * dual[w, 0] + second * dual[w, 1], 0.0), 1.0)
+            first, second = first - s * along[w, 0], second - s * along[w, 1]
+            distance = np.sqrt(first * first + second * second)
+            if not distance > reach:
+                if found < len(rows):
+                    rows[found], distances[found] = a * k + w, distance
+                found += 1
+    return found

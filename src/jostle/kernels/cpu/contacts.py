@@ -9,24 +9,30 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutInts
-from jostle.kernels.reference.dense import ratios
-from jostle.kernels.sharing import cut, together
+from jostle import kernels
+from jostle._tools.arrays import Array, Integers
+from jostle.kernels.compiling import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutInts, jit
+from jostle.kernels.parallel import cut, together
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.kernels.reference.residuals import Answer, add_coordinate, add_row, residual_of_sums
 
 
-def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
+@kernels.rates.on("numpy")
+def rates(rows: ContactRows, v: Array, chunks: int) -> Array:
     """(G v)_c, v of shape (bodies, d)."""
-    return _of_rows(_fill_rates, i, j, normal, v, chunks)
+    return _of_rows(_fill_rates, rows, v, chunks)
 
 
-def _of_rows(fill: Callable[..., None], i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
+def _of_rows(fill: Callable[..., None], rows: ContactRows, v: Array, chunks: int) -> Array:
     """One number for each row, the chunks being parts of the rows."""
-    out = np.empty(len(i))
+    i, j, normal = rows
+    m = len(i)
+    out = np.empty(m)
     if chunks == 1:
-        fill(i, j, normal, v, 0, len(i), out)
+        fill(i, j, normal, v, 0, m, out)
     else:
-        together(fill, [(i, j, normal, v, *part, out) for part in cut(len(i), chunks)])
+        together(fill, [(*rows, v, *part, out) for part in cut(m, chunks)])
     return out
 
 
@@ -44,9 +50,10 @@ def _fill_rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, first: int, last:
         out[c] = rate
 
 
-def magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, chunks: int) -> Floats:
+@kernels.magnitude.on("numpy")
+def magnitude(rows: ContactRows, v: Array, chunks: int) -> Array:
     """(|G| |v|)_c."""
-    return _of_rows(_fill_magnitude, i, j, normal, v, chunks)
+    return _of_rows(_fill_magnitude, rows, v, chunks)
 
 
 @jit()
@@ -63,13 +70,14 @@ def _fill_magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, first: int, l
         out[c] = size
 
 
-def adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, bodies: int, chunks: int) -> Floats2:
+@kernels.adjoint.on("numpy")
+def adjoint(rows: ContactRows, p: Array, bodies: int, chunks: int) -> Array:
     """G^T p, of shape (bodies, d). Each of the chunks is a part of the bodies, and looks at all rows for them."""
-    out = np.zeros((bodies, normal.shape[1]))
+    out = np.zeros((bodies, rows.normal.shape[1]))
     if chunks == 1:
-        _add_adjoint(i, j, normal, p, 0, bodies, out)
+        _add_adjoint(*rows, p, 0, bodies, out)
         return out
-    together(_add_adjoint, [(i, j, normal, p, first, last, out) for first, last in cut(bodies, chunks)])
+    together(_add_adjoint, [(*rows, p, first, last, out) for first, last in cut(bodies, chunks)])
     return out
 
 
@@ -87,9 +95,10 @@ def _add_adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, first: int, last:
                 out[b, k] += p[c] * normal[c, k]
 
 
-def norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, chunks: int) -> Floats:
+@kernels.norms.on("numpy")
+def norms(rows: ContactRows, inverse: Array, chunks: int) -> Array:
     """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
-    return _of_rows(_fill_norms, i, j, normal, inverse, chunks)
+    return _of_rows(_fill_norms, rows, inverse, chunks)
 
 
 @jit()
@@ -105,22 +114,13 @@ def _fill_norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, first: int,
         out[c] = np.sqrt(square)
 
 
+@kernels.whitened.on("numpy")
 def whitened(
-    i: Ints,
-    j: Ints,
-    normal: Floats2,
-    inverse: Floats2,
-    w: Floats2,
-    c: Floats,
-    c_noise: Floats,
-    slack: Floats,
-    noise_level: float,
-    chunks: int,
-) -> tuple[Floats, Floats, Floats]:
-    """(unit, s0, noise): see `reference.whitened`."""
-    unit, s0, noise = out = np.empty((3, len(i)))
-    rows = i, j, normal, inverse, w, c, c_noise, slack, noise_level
-    together(_fill_whitened, [(*rows, *part, out) for part in cut(len(i), chunks)])
+    rows: ContactRows, inverse: Array, w: Array, c: Array, c_noise: Array, slack: Array, chunks: int
+) -> tuple[Array, Array, Array]:
+    unit, s0, noise = out = np.empty((3, len(c)))
+    given = *rows, inverse, w, c, c_noise, slack
+    together(_fill_whitened, [(*given, *part, out) for part in cut(len(c), chunks)])
     return unit, s0, noise
 
 
@@ -134,7 +134,6 @@ def _fill_whitened(
     c_: Floats,
     c_noise: Floats,
     slack: Floats,
-    noise_level: float,
     first: int,
     last: int,
     out: OutFloats2,
@@ -154,43 +153,29 @@ def _fill_whitened(
                 size += abs(e * w[b, k])
         unit = np.sqrt(square)
         by = unit if unit > 0.0 else 1.0
-        out[0, c], out[1, c], out[2, c] = unit, slack[c] / by, (c_noise[c] + noise_level * size) / by
+        out[0, c], out[1, c], out[2, c] = unit, slack[c] / by, (c_noise[c] + ROUND_OFF * size) / by
 
 
 BLOCK = 8192
 """Rows, or bodies, whose residuals are added up together; the sums of the blocks are then added in their order."""
-RELATIVE, VIOLATION, NEGATIVE, PRODUCT, SIZE = range(5)
-"""What `_residual_rows` finds in a block: three maxima, and two sums."""
-DISTANCE, SIZE_OF_BODIES, STATIONARITY = range(3)
-"""What `_residual_bodies` finds in a block: three sums."""
+MAXIMA = 3
+"""Of what `add_row` finds, this many numbers are maxima; the others are sums."""
+
+_add_row, _add_coordinate = jit(helper=True)(add_row), jit(helper=True)(add_coordinate)
 
 
-def residual_pairs(
-    i: Ints,
-    j: Ints,
-    normal: Floats2,
-    c: Floats,
-    w: Floats2,
-    mass: Floats2,
-    u: Floats2,
-    p: Floats,
-    length: Floats,
-    noise_level: float,
-    c_noise: Floats,
-    chunks: int,
-) -> tuple[float, float, float]:
-    """(primal, dual, complementarity): see `reference.residual_pairs`; u, w, mass (bodies, d)."""
-    force = adjoint(i, j, normal, p, len(w), chunks)
-    of_rows, of_bodies = np.empty((-(-len(i) // BLOCK), 5)), np.empty((-(-len(w) // BLOCK), 3))
-    rows = i, j, normal, c, w, mass, u, p, length, noise_level, c_noise, of_rows
-    together(_residual_rows, [(*rows, first, last) for first, last in cut(len(of_rows), chunks)])
+@kernels.residual_pairs.on("numpy")
+def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[float, float, float]:
+    c, c_noise, length, w, mass, u, p = answer
+    force = adjoint(rows, p, len(w), chunks)
+    of_rows, of_bodies = np.zeros((max(1, -(-len(c) // BLOCK)), 5)), np.empty((-(-len(w) // BLOCK), 3))
+    given = *rows, c, c_noise, length, w, mass, u, p, of_rows
+    together(_residual_rows, [(*given, *part) for part in cut(len(of_rows), chunks)])
     together(_residual_bodies, [(w, mass, u, force, of_bodies, *part) for part in cut(len(of_bodies), chunks)])
     if len(of_rows) > 1:
-        of_rows[0, :PRODUCT], of_rows[0, PRODUCT:] = of_rows[:, :PRODUCT].max(axis=0), of_rows[:, PRODUCT:].sum(axis=0)
-    distance, size, stationarity = np.sqrt(of_bodies[0] if len(of_bodies) == 1 else of_bodies.sum(axis=0)).tolist()
-    row = of_rows[0].tolist() if len(of_rows) else [0.0] * (SIZE + 1)
-    dual = stationarity - noise_level * (size + row[SIZE])
-    return ratios(row[RELATIVE], row[VIOLATION], dual, row[NEGATIVE], row[PRODUCT], distance)
+        of_rows[0, :MAXIMA], of_rows[0, MAXIMA:] = of_rows[:, :MAXIMA].max(axis=0), of_rows[:, MAXIMA:].sum(axis=0)
+    sums = of_bodies[0] if len(of_bodies) == 1 else of_bodies.sum(axis=0)
+    return residual_of_sums(*of_rows[0].tolist(), *sums.tolist())
 
 
 @jit()
@@ -199,21 +184,20 @@ def _residual_rows(
     j: Ints,
     normal: Floats2,
     c_: Floats,
+    c_noise: Floats,
+    length: Floats,
     w: Floats2,
     mass: Floats2,
     u: Floats2,
     p: Floats,
-    length: Floats,
-    noise_level: float,
-    c_noise: Floats,
     out: OutFloats2,
     first: int,
     last: int,
 ) -> None:
-    """Fills out[block], see `SIZE`, of the blocks of rows first <= block < last."""
+    """out[block] = what `add_row` finds in the rows of a block, for the blocks first <= block < last."""
     m, d = normal.shape
     for block in range(first, last):
-        relative, violation, negative, product, size = 0.0, 0.0, 0.0, 0.0, 0.0
+        found = (0.0, 0.0, 0.0, 0.0, 0.0)
         for c in range(block * BLOCK, min((block + 1) * BLOCK, m)):
             a, b = i[c], j[c]
             s, scale, square = c_[c], abs(c_[c]), 0.0
@@ -228,37 +212,24 @@ def _residual_rows(
                     s += e * u[b, k]
                     scale += abs(e) * (abs(u[b, k]) + abs(w[b, k]))
                     square += e * e / mass[b, k]
-            unit = np.sqrt(square)
-            if abs(s) <= c_noise[c] + noise_level * scale:
-                s = 0.0
-            if s < 0.0:
-                if length[c] > 0.0:
-                    relative = max(relative, -s / length[c])
-                else:
-                    violation = max(violation, -s / max(unit, 1e-300))
-            product += abs(p[c] * s)
-            negative = max(negative, -p[c] * unit)
-            size += abs(p[c]) * unit
-        out[block, RELATIVE], out[block, VIOLATION], out[block, NEGATIVE] = relative, violation, negative
-        out[block, PRODUCT], out[block, SIZE] = product, size
+            found = _add_row(found, s, scale, square, p[c], length[c], c_noise[c])
+        for k in range(5):
+            out[block, k] = found[k]
 
 
 @jit()
 def _residual_bodies(
     w: Floats2, mass: Floats2, u: Floats2, force: Floats2, out: OutFloats2, first: int, last: int
 ) -> None:
-    """Fills out[block], see `STATIONARITY`, of the blocks of bodies first <= block < last; force is G^T p."""
+    """out[block] = what `add_coordinate` finds in the bodies of a block, first <= block < last; force is G^T p."""
     n, d = w.shape
     for block in range(first, last):
-        distance, size, stationarity = 0.0, 0.0, 0.0
+        found = (0.0, 0.0, 0.0)
         for a in range(block * BLOCK, min((block + 1) * BLOCK, n)):
             for k in range(d):
-                way = u[a, k] - w[a, k]
-                gap = mass[a, k] * way - force[a, k]
-                distance += mass[a, k] * way**2
-                size += mass[a, k] * (abs(u[a, k]) + abs(w[a, k])) ** 2
-                stationarity += gap * gap / mass[a, k]
-        out[block, DISTANCE], out[block, SIZE_OF_BODIES], out[block, STATIONARITY] = distance, size, stationarity
+                found = _add_coordinate(found, u[a, k], w[a, k], mass[a, k], force[a, k])
+        for k in range(3):
+            out[block, k] = found[k]
 
 
 MAX_COMPARISONS = 4096
@@ -267,7 +238,8 @@ SHARED_BITS = 6
 """Pairs of the same first body share a bucket if their second bodies agree in all but this many last bits."""
 
 
-def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, chunks: int) -> Floats:
+@kernels.by_pair.on("numpy")
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:
     """See `reference.by_pair`. Most pairs are usually in order, and found from where the one before was found."""
     known, asked = np.ascontiguousarray(pairs.T), np.ascontiguousarray(wanted.T)
     if len(pairs) * len(wanted) <= MAX_COMPARISONS:
@@ -400,11 +372,11 @@ def _look_up(
                     break
 
 
-def pairs_to_dense(i: Ints, j: Ints, normal: Floats2, bodies: int) -> Floats2:
-    """See `reference.pairs_to_dense`."""
-    m, d = normal.shape
+@kernels.pairs_to_dense.on("numpy")
+def pairs_to_dense(rows: ContactRows, bodies: int) -> Array:
+    m, d = rows.normal.shape
     dense = np.zeros((m, bodies * d))
-    _add_dense(i, j, normal, dense)
+    _add_dense(*rows, dense)
     return dense
 
 

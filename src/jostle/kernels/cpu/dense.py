@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts2
+from jostle import kernels
+from jostle._tools.arrays import Array
+from jostle.kernels.compiling import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts2, jit
+from jostle.kernels.cpu.contacts import _add_coordinate, _add_row
 from jostle.kernels.reference.dense import (
     CONTRADICTION,
     DEPENDENT,
@@ -14,13 +16,14 @@ from jostle.kernels.reference.dense import (
     EPS,
     SOLVED,
     UNFINISHED,
-    ratios,
 )
+from jostle.kernels.reference.residuals import Answer, residual_of_sums
 
 SUMS = {"reassoc", "contract"}
 """Sums may be taken in any order (and so with vector instructions); nothing else is relaxed."""
 
 
+@kernels.exact.on("numpy")
 def exact(
     A: Floats2, s0: Floats, noise: Floats, allowed: Floats, max_iterations: int
 ) -> tuple[Floats, Floats, int, int]:
@@ -29,6 +32,7 @@ def exact(
     return project_dense(A, s0, np.zeros(n), np.ones(n), 0.0, noise, allowed, max_iterations)
 
 
+@kernels.project_dense.on("numpy")
 def project_dense(
     G: Floats2,
     c: Floats,
@@ -259,64 +263,37 @@ def _active_set(
     return status, iteration
 
 
-def residual_dense(
-    G: Floats2,
-    c: Floats,
-    w: Floats,
-    mass: Floats,
-    u: Floats,
-    p: Floats,
-    length: Floats,
-    noise_level: float,
-    c_noise: Floats,
-) -> tuple[float, float, float]:
-    """See `reference.residual_dense`."""
-    return ratios(*_residual_parts(G, c, w, mass, u, p, length, noise_level, c_noise, np.zeros(len(w))))
+@kernels.residual_dense.on("numpy")
+def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:
+    return residual_of_sums(*_residual_parts(G, *answer, np.zeros(len(answer.w))))
 
 
 @jit()
 def _residual_parts(
     G: Floats2,
     c: Floats,
+    c_noise: Floats,
+    length: Floats,
     w: Floats,
     mass: Floats,
     u: Floats,
     p: Floats,
-    length: Floats,
-    noise_level: float,
-    c_noise: Floats,
     reaction: OutFloats,
-) -> tuple[float, float, float, float, float, float]:
-    """The arguments of `ratios`; reaction is zero and becomes G^T p."""
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """What `add_row` finds in all rows, and `add_coordinate` in all coordinates; reaction is zero, becomes G^T p."""
     m, n = G.shape
-    distance, size = 0.0, 0.0
-    for k in range(n):
-        distance += mass[k] * (u[k] - w[k]) ** 2
-        size += mass[k] * (abs(u[k]) + abs(w[k])) ** 2
-    distance, size = np.sqrt(distance), np.sqrt(size)
-    relative, violation, product, negative = 0.0, 0.0, 0.0, 0.0
+    of_rows = (0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(m):
-        s, square, push = c[i], 0.0, p[i]
+        s, square = c[i], 0.0
         scale = abs(s)
         for k in range(n):
             g, now = G[i, k], u[k]
             s += g * now
             scale += abs(g) * (abs(now) + abs(w[k]))
             square += g * g / mass[k]
-            reaction[k] += g * push
-        unit = np.sqrt(square)
-        if abs(s) <= c_noise[i] + noise_level * scale:
-            s = 0.0
-        if s < 0.0:
-            if length[i] > 0.0:
-                relative = max(relative, -s / length[i])
-            else:
-                violation = max(violation, -s / max(unit, 1e-300))
-        product += abs(push * s)
-        negative = max(negative, -push * unit)
-        size += abs(push) * unit
-    stationarity = 0.0
+            reaction[k] += g * p[i]
+        of_rows = _add_row(of_rows, s, scale, square, p[i], length[i], c_noise[i])
+    of_coordinates = (0.0, 0.0, 0.0)
     for k in range(n):
-        gap = mass[k] * (u[k] - w[k]) - reaction[k]
-        stationarity += gap * gap / mass[k]
-    return relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance
+        of_coordinates = _add_coordinate(of_coordinates, u[k], w[k], mass[k], reaction[k])
+    return of_rows + of_coordinates

@@ -1,13 +1,27 @@
-"""Many copies of a small system by events; see `reference.flights`."""
+"""Many copies of a small system by events: flights by the classical Runge-Kutta method, and impacts between them.
+
+    q' = u,  M u' = f(t, q, u) + G^T p,  0 <= p  ⟂  G u' >= 0  in contacts at rest,      u+ = u- - (1 + e) P_N u-
+
+The gaps are affine in q and do not move. A step in which a gap closes ends there: the time of the impact is found on
+the flight itself. If the flights between impacts become short compared with the step, the contact comes to rest.
+Order 4; where a contact at rest opens, 2.
+
+Tangents (dq, du) are carried along: over a flight by central differences of it, and over an impact of row i at the time
+t with the accelerations a- and a+ by
+
+    tau = -G_i dq / G_i u-,      dq+ = dq + (u- - u+) tau,      du+ = J (du + a- tau) - a+ tau,      J = du+ / du-,
+
+where tau is how much later the neighbour hits (the saltation matrix; Müller 1995). In contacts at rest G dq = G du = 0.
+They are made orthonormal after each impact and each step, and the logarithms of what they grew by are summed
+(Benettin 1980).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers
-from jostle.kernels.cpu.copies import FAR, GAP, NOISE, NOTHING, OFFSET, TOUCHED, P, _project, moved, room
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows
+from jostle.kernels.compiling import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows, jit
+from jostle.kernels.cpu.copies import FAR, GAP, NOISE, NOTHING, OFFSET, TOUCHED, P, _project, room
 from jostle.kernels.reference.copies import (
     DONE,
     GOES_ON,
@@ -18,6 +32,8 @@ from jostle.kernels.reference.copies import (
     SPEED,
     STATUS,
     TOO_MANY_IMPACTS,
+    Common,
+    Copies,
     E,
     H,
     Moved,
@@ -26,16 +42,24 @@ from jostle.kernels.reference.copies import (
     U,
 )
 from jostle.kernels.reference.dense import DEPENDENT
-from jostle.kernels.reference.flights import (
-    FIRST_BISECTION,
-    LOST,
-    MAX_ATTEMPTS,
-    MAX_IMPACTS,
-    RELEASE,
-    SHORTEST_FLIGHT,
-    TANGENT_STEP,
-    TIME_ROUND_OFF,
-)
+
+SHORTEST_FLIGHT = 1e-3
+"""A contact whose next flight would be shorter than this fraction of a time step comes to rest."""
+MAX_IMPACTS = 10_000
+"""Largest number of impacts in one step."""
+MAX_ATTEMPTS = 100
+"""Largest number of flights that are computed to find the time of an impact."""
+FIRST_BISECTION = 30
+"""Number of flights after which the time of an impact is found by bisection."""
+TIME_ROUND_OFF = 4e-16
+"""Relative accuracy of the time of an impact."""
+RELEASE = 1e-13
+"""A contact at rest opens if its gap grows faster than this fraction of the velocities, with and without contact."""
+
+TANGENT_STEP = 1e-5
+"""Step of the central differences of a flight, as a fraction of the state."""
+LOST = 1e-8
+"""A tangent that shrinks to less than this factor in one impact or one step has come to nothing."""
 
 NEW_Q, NEW_U, STAGE_Q, STAGE_U, RATE, SUM, SLOPE, PULL = 0, 1, 2, 3, 4, 5, 6, 7
 """The rows of `vectors`: the end of a flight, a stage of it, u' there, the sums of all u' and of all q', and what u'
@@ -476,28 +500,13 @@ def _step(
     return TOO_MANY_IMPACTS
 
 
-def fly(
-    force: Force,
-    rows: Rows,
-    numbers: Array,
-    parameters: Array,
-    root: Array,
-    states: Array,
-    counts: Integers,
-    touched: Array,
-    hits: Array,
-    tangents: Array,
-    steps: int,
-    sections: int,
-    skipped: int,
-    kept: int,
-) -> Moved:
-    """See `reference.fly`."""
-    *written, saved = moved(states, counts, touched, hits, kept)
-    new = *written, tangents.copy(), saved
-    working = room(touched.shape[2], states.shape[2])
-    _fly_all(force, rows, numbers, parameters, root, *new, steps, sections, skipped, *working)
-    return new
+def fly(common: Common, copies: Copies, steps: int, sections: int, skipped: int, kept: int) -> Moved:
+    """All copies go on for `sections` times `steps` steps, see `copies.march`; the gaps are affine and do not move."""
+    new, saved = copies.copied(), copies.room_to_save(kept)
+    working = room(new.touched.shape[2], new.states.shape[2])
+    given = *new[:2], common.root, *new[2:], saved, steps, sections, skipped
+    _fly_all(common.force, common.rows, *given, *working)
+    return new, saved
 
 
 @jit()

@@ -16,19 +16,45 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
-from jostle.kernels.cpu.jit import jit
+from jostle import kernels
+from jostle._tools.arrays import Array
+from jostle.kernels.compiling import (
+    Floats,
+    Floats2,
+    Indices,
+    Indices2,
+    Ints,
+    OutFloats,
+    OutFloats2,
+    OutFloats3,
+    OutIndices2,
+    OutInts,
+    jit,
+)
+from jostle.kernels.cpu.arrangement import (
+    BEFORE,
+    FIRST,
+    NEAR,
+    ROW,
+    S0,
+    SECOND,
+    VIOLATION,
+    GivenRows,
+    P,
+    Y,
+    arranged,
+    cuts,
+)
 from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_meeting
 from jostle.kernels.cpu.records import carry_on, push, width
-from jostle.kernels.cpu.signatures import Floats, Floats2, Indices, Indices2, Ints, OutFloats, OutFloats3
-from jostle.kernels.cpu.working_memory import working_memory
-from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
-from jostle.kernels.sharing import cut, together
-from jostle.kernels.teams import in_step, judge
+from jostle.kernels.memory import working_memory
+from jostle.kernels.parallel import cut, in_step, judge, together
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, Stop, next_test
 
 SUMS = {"reassoc", "contract"}
 V, X, OTHER = 0, 1, 2
@@ -39,26 +65,21 @@ PIECE = 512
 following_test = jit(helper=True)(next_test)
 
 
+@kernels.gauss_seidel.on("numpy")
 def gauss_seidel(
-    i: Ints,
-    j: Ints,
-    normal: Floats2,
-    unit: Floats,
-    inverse: Floats,
-    s0: Floats,
-    start: Floats,
-    violation: Floats,
-    tol: float,
-    max_iterations: int,
-    every: int,
+    rows: ContactRows,
+    unit: Array,
+    inverse: Array,
+    s0: Array,
+    start: Array,
+    stop: Stop,
     chunks: int,
-    places: Floats2 | None,
-) -> tuple[Floats, int]:
-    """See `reference.gauss_seidel`."""
-    n, d = len(inverse), normal.shape[1]
+    places: Array | None,
+) -> tuple[Array, int]:
+    n, d = len(inverse), rows.normal.shape[1]
     with working_memory() as memory:
         number, index, e, row, ends, groups = arranged(
-            i, j, normal, unit, s0, start, violation, n, places, chunks, memory
+            GivenRows(*rows, unit, s0, start, stop.violation), n, places, chunks, memory
         )
         blocks, pieces = len(ends) - 1, -(-n // PIECE)
         body = memory.array((3, n + blocks, width(d)), np.float64)
@@ -70,13 +91,13 @@ def gauss_seidel(
         def divided(members: int) -> Any:
             of_pieces = pieces * np.arange(members + 1) // members
             tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
-            rest = index, e, row, body, ends, kept, tasks, n, sums, tol, max_iterations, every
+            rest = index, e, row, body, ends, kept, tasks, n, sums, *stop[1:]
             return _iterate, [((0,) * d, member, meeting, *rest) for member in range(members)]
 
         iterations, members = in_step(chunks, divided, partial(meeting.__setitem__, ABANDONED, 1))
         judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
-        p = np.empty(len(i))
-        together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
+        p = np.empty(len(s0))
+        together(_put_back, [(index, row, *part, p) for part in cut(len(s0), chunks)])
     return p, iterations
 
 
@@ -99,12 +120,24 @@ def _put_back(index: Indices2, row: Floats2, first: int, last: int, p: OutFloats
         p[index[ROW, c]] = row[P, c]
 
 
+class _Sweeps(NamedTuple):
+    """Rows and bodies in the order of the sweeps, see `arrangement`, and the number of rows selected in each block."""
+
+    index: OutIndices2
+    e: OutFloats3
+    row: OutFloats2
+    body: OutFloats3
+    ends: Ints
+    kept: OutInts
+
+
 @jit(helper=True, fastmath=SUMS)
-def _sweep(axes, first, last, source, index, e, row, body, beta):
+def _sweep(axes, sweeps, first, last, source, beta):
     """A Gauss-Seidel sweep over selected rows: P and Y anew, v those of P; returns (against the way of P, s0 . P).
 
     It starts from the entry `source` of the rows: Y, or P where the momentum is given up.
     """
+    index, e, row, body = sweeps.index, sweeps.e, sweeps.row, sweeps.body
     against, linear = 0.0, 0.0
     for c in range(np.uint64(first), np.uint64(last)):
         slack, before = row[NEAR + S0, c], row[NEAR + source, c]
@@ -126,8 +159,9 @@ def _move_on(axes, first, last, body, x, beta):
 
 
 @jit(helper=True, fastmath=SUMS)
-def _point(axes, first, last, index, e, row, body, x):
+def _point(axes, sweeps, first, last, x):
     """x += M^-1 G^T p."""
+    index, e, row, body = sweeps.index, sweeps.e, sweeps.row, sweeps.body
     for c in range(first, last):
         p = row[P, c]
         if p != 0.0:
@@ -139,11 +173,12 @@ def _point(axes, first, last, index, e, row, body, x):
 
 
 @jit(helper=True, fastmath=SUMS)
-def _test(axes, first, last, kept, index, e, row, body, x):
+def _test(axes, sweeps, first, last, kept, x):
     """At x: sum p |s|, how many rows are violated by too much, and how many are selected for the next iterations.
 
     The rows that were selected so far are put back to where they belong.
     """
+    index, e, row, body = sweeps.index, sweeps.e, sweeps.row, sweeps.body
     for c in range(first, first + kept):
         k = index[NEAR + ROW, c]
         row[P, k], row[Y, k] = row[NEAR + P, c], row[NEAR + Y, c]
@@ -196,17 +231,18 @@ momentum; zeros before x is computed again; the correction of round-off; the res
 
 
 @jit(helper=True)
-def _work(axes, phase, unit, n, index, e, row, body, ends, kept, sums, half, x, now, beta, source):
+def _work(axes, sweeps, phase, unit, n, sums, half, x, now, beta, source):
     """What a block or a piece does in a phase: two sums, and in a test how many rows are selected."""
+    body, ends, kept = sweeps.body, sweeps.ends, sweeps.kept
     one, two = 0.0, 0.0
     if phase <= TEST:
         first, last = ends[unit], ends[unit + 1]
         if phase == SWEEP:
-            one, two = _sweep(axes, first, first + kept[unit], source, index, e, row, body, beta)
+            one, two = _sweep(axes, sweeps, first, first + kept[unit], source, beta)
         elif phase == POINT:
-            _point(axes, first, last, index, e, row, body, now)
+            _point(axes, sweeps, first, last, now)
         else:
-            one, two, kept[unit] = _test(axes, first, last, kept[unit], index, e, row, body, x)
+            one, two, kept[unit] = _test(axes, sweeps, first, last, kept[unit], x)
     else:
         first, last = unit * PIECE, min((unit + 1) * PIECE, n)
         if phase == MOVE_ON:
@@ -229,7 +265,7 @@ def _iterate(axes, member, meeting, index, e, row, body, ends, kept, tasks, n, s
     holds those of the blocks and then those of the pieces, at first zero: blocks of a group without rows are never
     swept. The sums of a phase are read while others write those of the next one, into the other half.
     """
-    groups, members = tasks.shape[0] - 1, tasks.shape[1] - 1
+    sweeps, groups, members = _Sweeps(index, e, row, body, ends, kept), tasks.shape[0] - 1, tasks.shape[1] - 1
     begin = clock()
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
     iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
@@ -238,7 +274,7 @@ def _iterate(axes, member, meeting, index, e, row, body, ends, kept, tasks, n, s
         of_rows = phase <= TEST
         for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
             for unit in range(tasks[group, member], tasks[group, member + 1]):
-                _work(axes, phase, unit, n, index, e, row, body, ends, kept, sums, half, x, now, beta, source)
+                _work(axes, sweeps, phase, unit, n, sums, half, x, now, beta, source)
             if not meet(meeting, members):
                 return -1
         one, two = 0.0, 0.0

@@ -17,10 +17,8 @@ from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Ints, OutInts
+from jostle.kernels.compiling import Ints, OutInts, jit
 
 ARRIVED, TURN, ABANDONED, LATE, WHOLE, NUMBERS = 0, 16, 32, 33, 34, 48
 """The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived; how
@@ -48,21 +46,21 @@ def new_meeting() -> Ints:
     return np.zeros(NUMBERS, np.int64)
 
 
-def system_call(name: str, symbol: str, *arguments: Any, result: Any = types.int32) -> Any:
-    """A function of the operating system, for compiled code."""
+def _system_call(name: str, symbol: str, *arguments: Any) -> Any:
+    """A function of the operating system, which compiled code finds by the symbol when it is loaded."""
     library: Any = ctypes.windll.kernel32 if sys.platform == "win32" else ctypes.CDLL(None)
     binding.add_symbol(symbol, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-    return types.ExternalFunction(symbol, result(*arguments))
+    return types.ExternalFunction(symbol, types.int32(*arguments))
 
 
-_offer_core = system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
-_sleep = system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
+_offer_core = _system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
+_sleep = _system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
 
 
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """The address of an entry of an array."""
-    data = make_array(signature.args[0])(context, builder, arguments[0]).data
-    return cgutils.gep(builder, data, arguments[1])
+    array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+    return builder.gep(array.data, [arguments[1]])
 
 
 @intrinsic
@@ -70,21 +68,10 @@ def add(typing: Any, array: Any, at: Any, more: Any) -> Any:
     """array[at] += more in one step, whatever other threads do; returns what it was before."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _pointer(context, builder, signature, arguments)
+        place = _place(context, builder, signature, arguments)
         return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
 
     return types.int64(array, types.int64, types.int64), generate
-
-
-@intrinsic
-def exchange(typing: Any, array: Any, at: Any, value: Any) -> Any:
-    """array[at] = value in one step, after all that was written before."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.atomic_rmw("xchg", _pointer(context, builder, signature, arguments), arguments[2], "seq_cst")
-        return context.get_dummy_value()
-
-    return types.none(array, types.int64, types.int64), generate
 
 
 @intrinsic
@@ -92,10 +79,17 @@ def look(typing: Any, array: Any, at: Any) -> Any:
     """array[at] as another thread left it, with all that it wrote before."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _pointer(context, builder, signature, arguments)
+        place = _place(context, builder, signature, arguments)
         return builder.load_atomic(place, "seq_cst", 8, typ=ir.IntType(64))
 
     return types.int64(array, types.int64), generate
+
+
+def _instruction(builder: Any, name: str, result: Any, *values: int) -> Any:
+    """Call an instruction of the processor by LLVM's name for it."""
+    given = [ir.Constant(ir.IntType(32), value) for value in values]
+    kind = ir.FunctionType(result, [value.type for value in given])
+    return builder.call(builder.module.declare_intrinsic(name, fnty=kind), given)
 
 
 @intrinsic
@@ -105,9 +99,7 @@ def relax(typing: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if RELAX is not None:
             name, values = RELAX
-            given = [ir.Constant(ir.IntType(32), value) for value in values]
-            kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), given)
+            _instruction(builder, name, ir.VoidType(), *values)
         return context.get_dummy_value()
 
     return types.none(), generate
@@ -120,8 +112,7 @@ def clock(typing: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if not HAS_CLOCK:
             return ir.Constant(ir.IntType(64), 0)
-        kind = ir.FunctionType(ir.IntType(64), [])
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.readcyclecounter"), [])
+        return _instruction(builder, "llvm.readcyclecounter", ir.IntType(64))
 
     return types.int64(), generate
 

@@ -14,7 +14,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 FREE_ORDER = ("reassoc", "contract")
 ALIGNMENT = 8
@@ -40,7 +39,8 @@ class _Vectors:
 
     def place(self, kind: Any, array: Any, entry: Any, at: Any) -> Any:
         """The address of array[entry, at]."""
-        found, builder = make_array(kind)(self.context, self.builder, array), self.builder
+        builder = self.builder
+        found = cgutils.create_struct_proxy(kind)(self.context, builder, value=array)
         count = cgutils.unpack_tuple(builder, found.shape, 3)[1]
         at = builder.zext(at, INDEX) if at.type.width < INDEX.width else at
         number = builder.mul(builder.add(builder.mul(entry, count), at), ir.Constant(INDEX, self.last + 1))

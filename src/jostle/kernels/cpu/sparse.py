@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle import kernels
+from jostle._tools.arrays import Array
+from jostle.kernels.compiling import Floats, OutFloats2, OutInts, Shorts, jit
 from jostle.kernels.cpu.fused import following_test
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, OutFloats2, OutInts, Shorts
-from jostle.kernels.reference.sweeps import FAR, RISE
+from jostle.kernels.reference.sweeps import FAR, RISE, Stop
 
 
+@kernels.sweep_rows.on("numpy")
 def sweep_rows(
-    data: Floats,
-    indices: Shorts,
-    indptr: Shorts,
-    n: int,
-    s0: Floats,
-    start: Floats,
-    violation: Floats,
-    tol: float,
-    max_iterations: int,
-    every: int,
-) -> tuple[Floats, Floats, int]:
-    """See `reference.sweep_rows`."""
+    data: Array, indices: Shorts, indptr: Shorts, n: int, s0: Array, start: Array, stop: Stop
+) -> tuple[Array, Array, int]:
     m = len(s0)
     row, column = np.empty((3, m)), np.zeros((3, n))
     row[P] = row[Y] = start
     row[BEFORE] = -np.inf
     indices, indptr = np.asarray(indices, np.int32), np.asarray(indptr, np.int32)
-    iterations = _iterate(
-        data, indices, indptr, s0, violation, tol, max_iterations, every, row, column, np.empty(m, np.int64)
-    )
+    iterations = _iterate(data, indices, indptr, s0, *stop, row, column, np.empty(m, np.int64))
     return column[X].copy(), row[P].copy(), iterations
 
 

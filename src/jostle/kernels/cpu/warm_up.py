@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jostle.kernels.compiling import KERNELS
 from jostle.kernels.cpu.fused import gauss_seidel
-from jostle.kernels.cpu.jit import FUTEX, KERNELS
-
-if FUTEX is not None:
-    import jostle.kernels.cpu.crew  # noqa: F401 - its kernels are compiled too
+from jostle.kernels.interface import COMPILED
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.sweeps import Stop
 
 LONG = ("barrier", "copies", "flights", "fused", "multigrid", "cells", "dense")
 """The modules whose kernels take longest to compile: they are begun first."""
+
+for name in COMPILED:
+    import_module(name)  # which makes its kernels known
 
 
 def tasks() -> list[str]:
     """What can be compiled alone: `module.kernel` of each kernel that declares its types, or a call below."""
     names = [_named(kernel) for kernel in KERNELS if kernel.from_python and kernel.declared]
     calls = [f"fused {d}" for d in (2, 3)]
-    module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls]}
+    module = {name: name.partition(" ")[0].split(".")[-2:][0] for name in [*names, *calls]}
     return sorted(module, key=lambda name: LONG.index(module[name]) if module[name] in LONG else len(LONG))
 
 
@@ -35,7 +39,8 @@ def perform(task: str) -> str:
         d = int(numbers[0])
         one, normal = np.ones(1), np.eye(1, d)
         first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
-        gauss_seidel(first, second, normal, one, np.ones(2), one, one, one, 1.0, 1, 1, 1, None)
+        rows = ContactRows(first, second, normal)
+        gauss_seidel(rows, one, np.ones(2), one, one, Stop(one, 1.0, 1, 1), 1, None)
     else:
         kernel = next(one for one in KERNELS if _named(one) == what)
         kernel.compile(kernel.declared)
@@ -43,7 +48,7 @@ def perform(task: str) -> str:
 
 
 def _named(kernel: Any) -> str:
-    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
+    return f"{kernel.__module__}.{kernel.__name__}"
 
 
 def warm_up(processes: int) -> Iterator[tuple[str, int, int]]:
@@ -55,6 +60,10 @@ def warm_up(processes: int) -> Iterator[tuple[str, int, int]]:
             yield future.result(), done, len(all_tasks)
 
 
-def compiled_files() -> list[Path]:
-    """The files of all compiled kernels that Python calls, for these sources, this Python and this numba."""
-    return sorted(path for kernel in KERNELS if kernel.from_python for path in kernel._cache.files)
+def compiled_files() -> list[tuple[Path, str]]:
+    """The files of all compiled kernels that Python calls, for these sources, this Python and this numba.
+
+    Each comes with the folder beside its source, in the package: a wheel contains it there.
+    """
+    found = ((path, kernel.__module__) for kernel in KERNELS if kernel.from_python for path in kernel._cache.files)
+    return sorted((path, "/".join([*module.split(".")[:-1], "__pycache__"])) for path, module in found)

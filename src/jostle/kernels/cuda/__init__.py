@@ -4,26 +4,6 @@ They are the loops of `jostle.kernels.cpu`, in CUDA: float64 throughout, and sum
 the same bits each time.
 """
 
-from jostle.kernels.cuda.bodies import near_sides, outran, speeds, stayed
-from jostle.kernels.cuda.cells import all_pairs, near, near_segments, pair_list
-from jostle.kernels.cuda.contacts import adjoint, by_pair, magnitude, norms, rates, residual_pairs, whitened
-from jostle.kernels.cuda.fused import gauss_seidel
+from jostle.kernels.cuda import bodies, cells, contacts, fused
 
-__all__ = [
-    "adjoint",
-    "all_pairs",
-    "by_pair",
-    "gauss_seidel",
-    "magnitude",
-    "near",
-    "near_segments",
-    "near_sides",
-    "norms",
-    "outran",
-    "pair_list",
-    "rates",
-    "residual_pairs",
-    "speeds",
-    "stayed",
-    "whitened",
-]
+__all__ = ["bodies", "cells", "contacts", "fused"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, on_host, summed, summed_by_blocks, whole
 
 
+@kernels.speeds.on("cupy")
 def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]:
     """See `reference.speeds`."""
     (n, d), larger = u.shape, cupy.empty(len(u))
@@ -17,6 +19,7 @@ def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]
     return larger, moving, total, squares
 
 
+@kernels.outran.on("cupy")
 def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
     """See `reference.outran`."""
     (n, d), found = u.shape, cupy.zeros(1, np.int32)
@@ -25,6 +28,7 @@ def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
     return bool(on_host(found)[0])
 
 
+@kernels.stayed.on("cupy")
 def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
     """See `reference.stayed`."""
     (n, d), found = q.shape, cupy.zeros(1, np.int32)
@@ -35,6 +39,7 @@ def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chu
     return not on_host(found)[0]
 
 
+@kernels.near_sides.on("cupy")
 def near_sides(
     x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
 ) -> tuple[Integers, Array]:

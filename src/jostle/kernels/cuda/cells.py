@@ -7,6 +7,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Integers, Shorts
 from jostle.kernels.cuda.launch import each, on_host, summed, summed_by_blocks
 
@@ -19,6 +20,7 @@ NONE = np.uint64(0)
 """In the place of an array that there is not."""
 
 
+@kernels.pair_list.on("cupy")
 def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]:
     """See `reference.pair_list`; `chunks` makes no difference here."""
     (n, d), size = q.shape, 1 << (2 * len(q) - 1).bit_length()
@@ -59,6 +61,7 @@ def _levels(q: Array, radii: Array, period: Array) -> tuple[Any, Any, Any, Any]:
     return level, cupy.asarray(widths), cupy.asarray(counts), cupy.asarray(low)
 
 
+@kernels.near.on("cupy")
 def near(
     i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
 ) -> tuple[Integers, Integers, Array, Array]:
@@ -66,6 +69,7 @@ def near(
     return _near(len(i), i, j, q, radii, reach, period)
 
 
+@kernels.all_pairs.on("cupy")
 def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
     """See `reference.all_pairs`."""
     return _near(len(q) * (len(q) - 1) // 2, NONE, NONE, q, radii, reach, period)
@@ -87,6 +91,7 @@ def _near(
     return first, second, normal, gap
 
 
+@kernels.near_segments.on("cupy")
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:
     """See `reference.near_segments`."""
     k, rows = len(start), len(x) * len(start)

@@ -5,93 +5,80 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
+from jostle import kernels
 from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, incident, on_host, whole
-from jostle.kernels.reference.dense import ratios
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.kernels.reference.residuals import Answer, residual_of_sums
 
 RESIDUALS, LARGEST = 8, 3
 """Numbers that a block of threads finds about its rows and bodies, and how many of them are maxima; the others are
 sums."""
 
 
-def rates(i: Integers, j: Integers, normal: Array, v: Array, chunks: int) -> Array:
+@kernels.rates.on("cupy")
+def rates(rows: ContactRows, v: Array, chunks: int) -> Array:
     """See `reference.rates`."""
-    return _of_rows("rates", i, j, normal, v)
+    return _of_rows("rates", rows, v)
 
 
-def magnitude(i: Integers, j: Integers, normal: Array, v: Array, chunks: int) -> Array:
+@kernels.magnitude.on("cupy")
+def magnitude(rows: ContactRows, v: Array, chunks: int) -> Array:
     """See `reference.magnitude`."""
-    return _of_rows("magnitude", i, j, normal, v)
+    return _of_rows("magnitude", rows, v)
 
 
-def norms(i: Integers, j: Integers, normal: Array, inverse: Array, chunks: int) -> Array:
+@kernels.norms.on("cupy")
+def norms(rows: ContactRows, inverse: Array, chunks: int) -> Array:
     """See `reference.norms`."""
-    return _of_rows("norms", i, j, normal, inverse)
+    return _of_rows("norms", rows, inverse)
 
 
+@kernels.whitened.on("cupy")
 def whitened(
-    i: Integers,
-    j: Integers,
-    normal: Array,
-    inverse: Array,
-    w: Array,
-    c: Array,
-    c_noise: Array,
-    slack: Array,
-    noise_level: float,
-    chunks: int,
+    rows: ContactRows, inverse: Array, w: Array, c: Array, c_noise: Array, slack: Array, chunks: int
 ) -> tuple[Array, Array, Array]:
     """See `reference.whitened`."""
-    unit, s0, noise = cupy.empty((3, len(i)))
-    rows = floats(normal, inverse, w, c, c_noise, slack)
-    each("whitened", normal.shape[1], len(i), *whole(i, j), *rows, np.float64(noise_level), unit, s0, noise)
+    unit, s0, noise = cupy.empty((3, len(c)))
+    i, j, normal = rows
+    given = *whole(i, j), *floats(normal, inverse, w, c, c_noise, slack)
+    each("whitened", normal.shape[1], len(c), *given, np.float64(ROUND_OFF), unit, s0, noise)
     return unit, s0, noise
 
 
-def _of_rows(name: str, i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+def _of_rows(name: str, rows: ContactRows, v: Array) -> Array:
+    i, j, normal = rows
     out: Array = cupy.empty(len(i))
     each(name, normal.shape[1], len(i), *whole(i, j), *floats(normal, v), out)
     return out
 
 
-def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chunks: int) -> Array:
+@kernels.adjoint.on("cupy")
+def adjoint(rows: ContactRows, p: Array, bodies: int, chunks: int) -> Array:
     """See `reference.adjoint`: the rows of a body are added up in their order, the same in every run."""
+    i, j, normal = rows
     d = normal.shape[1]
     out: Array = cupy.zeros((bodies, d))
     each("adjoint", d, bodies, *incident(i, j, bodies), *floats(normal, p), out)
     return out
 
 
-def residual_pairs(
-    i: Integers,
-    j: Integers,
-    normal: Array,
-    c: Array,
-    w: Array,
-    mass: Array,
-    u: Array,
-    p: Array,
-    length: Array,
-    noise_level: float,
-    c_noise: Array,
-    chunks: int,
-) -> tuple[float, float, float]:
+@kernels.residual_pairs.on("cupy")
+def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[float, float, float]:
     """See `reference.residual_pairs`."""
+    (i, j), (normal,) = whole(rows.i, rows.j), floats(rows.normal)
+    c, c_noise, length, w, mass, u, p = floats(*answer)
     d, found = normal.shape[1], cupy.zeros((SUMMING_BLOCKS, RESIDUALS))
-    (i, j), (normal, c, w, mass, u) = whole(i, j), floats(normal, c, w, mass, u)
-    p, length, c_noise = floats(p, length, c_noise)
-    rows = i, j, normal, c, w, mass, u, p, length, np.float64(noise_level), c_noise
-    each("row_residuals", d, len(i), *rows, found, most=SUMMING_BLOCKS)
-    force = adjoint(i, j, normal, p, len(w), chunks)
+    given = i, j, normal, c, w, mass, u, p, length, np.float64(ROUND_OFF), c_noise
+    each("row_residuals", d, len(i), *given, found, most=SUMMING_BLOCKS)
+    force = adjoint(ContactRows(i, j, normal), p, len(w), chunks)
     each("body_residuals", d, len(w), w, mass, u, force, found, most=SUMMING_BLOCKS)
     of_blocks = on_host(found)
-    relative, violation, negative = of_blocks[:, :LARGEST].max(axis=0).tolist()
-    product, pushes, squares, sizes, lack = of_blocks[:, LARGEST:].sum(axis=0).tolist()
-    distance, size, lacking = np.sqrt([squares, sizes, lack]).tolist()
-    stationarity = lacking - noise_level * (size + pushes)
-    return ratios(relative, violation, stationarity, negative, product, distance)
+    return residual_of_sums(*of_blocks[:, :LARGEST].max(axis=0).tolist(), *of_blocks[:, LARGEST:].sum(axis=0).tolist())
 
 
+@kernels.by_pair.on("cupy")
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:
     """See `reference.by_pair`."""
     known, listed = _columns(pairs), _columns(wanted)

@@ -8,9 +8,12 @@ from typing import Any
 import cupy
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers
+from jostle import kernels
+from jostle._tools.arrays import Array
 from jostle.kernels.cuda.arrangement import arranged
 from jostle.kernels.cuda.launch import COLOURS, PIECE, SWEEPING_THREADS, each, floats, on_host, sweeping, whole
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.sweeps import Stop
 
 ITERATIONS_A_LAUNCH = 2000
 """Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""
@@ -25,29 +28,25 @@ START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, CLEAR, 0, 0, 0, 0, 0, 0, 0)
 STEPS = len(START) - 1
 
 
+@kernels.gauss_seidel.on("cupy")
 def gauss_seidel(
-    i: Integers,
-    j: Integers,
-    normal: Array,
+    rows: ContactRows,
     unit: Array,
     inverse: Array,
     s0: Array,
     start: Array,
-    violation: Array,
-    tol: float,
-    max_iterations: int,
-    every: int,
+    stop: Stop,
     chunks: int,
     places: Array | None,
 ) -> tuple[Array, int]:
     """See `reference.gauss_seidel`; `chunks` makes no difference here."""
-    (m, d), n = normal.shape, len(inverse)
-    (i, j), (normal, inverse) = whole(i, j), floats(normal, inverse)
-    number, rows, source, begin, groups, owned = arranged(
-        i, j, normal, tuple(floats(unit, s0, start, violation)), n, places
+    (m, d), n = rows.normal.shape, len(inverse)
+    (i, j), (normal, inverse) = whole(rows.i, rows.j), floats(rows.normal, inverse)
+    number, ordered, source, begin, groups, owned = arranged(
+        i, j, normal, tuple(floats(unit, s0, start, stop.violation)), n, places
     )
     blocks, pieces, stride = int(groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
-    *held, allowed, before = rows
+    *held, allowed, before = ordered
     near = [cupy.empty_like(array) for array in held]
     body = cupy.zeros((3, n, stride))
     body[0, number, d] = inverse
@@ -56,7 +55,7 @@ def gauss_seidel(
     shape = (max(1, min(_resident(d, cupy.cuda.Device().id), max(most, pieces))),), (SWEEPING_THREADS,)
     counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
     selected = *near, cupy.empty(m, np.uint32)
-    limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
+    limits = np.float64(stop.tol), *(np.int64(k) for k in (stop.max_iterations, stop.every, ITERATIONS_A_LAUNCH))
     kept, touched = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros(n, np.uint32)
     moving, sums = (allowed, before, *body, touched, owned), cupy.zeros((2, shape[0][0], 3))
     while True:
@@ -67,7 +66,7 @@ def gauss_seidel(
             break
         standing[STEPS] = 0
     out: Array = cupy.empty(m)
-    each("read_rows", d, m, source, rows.p, out)
+    each("read_rows", d, m, source, ordered.p, out)
     return out, int(told["iteration"])
 
 

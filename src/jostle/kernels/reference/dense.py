@@ -1,12 +1,10 @@
-"""Small dense projections: the exact method, and the residuals of any answer.
+"""Small dense projections: the exact method.
 
 All projections work in Euclidean coordinates with unit rows: min 1/2 |x|^2 subject to s = s0 + A x >= 0, whose solution
 is x = A^T p, 0 <= p ⟂ s >= 0.
 """
 
 from __future__ import annotations
-
-from math import inf, isfinite
 
 import numpy as np
 
@@ -104,56 +102,3 @@ def project_dense(
     rows = white / unit[:, None], (c + G @ w) / unit, noise / unit, allowed / unit
     x, p, status, iterations = exact(*rows, max_iterations)
     return w + root * x, np.maximum(p, 0.0) / unit, status, iterations
-
-
-def residual_dense(
-    G: Array,
-    c: Array,
-    w: Array,
-    mass: Array,
-    u: Array,
-    p: Array,
-    length: Array,
-    noise_level: float,
-    c_noise: Array,
-) -> tuple[float, float, float]:
-    """(primal, dual, complementarity) of (u, p) as the projection of w: how far it is from the optimality conditions.
-
-    With s = c + G u, zero where it is round-off, and |.| the norm of the masses: the largest violation -s_i over its
-    length, or if that is 0 over |G_i| |u - w|; |M (u - w) - G^T p|, less its round-off, and the largest -p_i |G_i|,
-    over |u - w|; and sum p |s| over |u - w|^2. Infinite if something is not finite.
-    """
-    if not (np.isfinite(u).all() and np.isfinite(p).all()):
-        return np.inf, np.inf, np.inf
-    s, terms = c + G @ u, np.abs(c) + np.abs(G) @ (np.abs(u) + np.abs(w))
-    s[np.abs(s) <= c_noise + noise_level * terms] = 0.0
-    unit, violation = np.sqrt((G**2 / mass).sum(axis=1)), np.maximum(-s, 0.0)
-    distance = np.sqrt((mass * (u - w) ** 2).sum())
-    known = length > 0.0
-    relative = (violation[known] / length[known]).max(initial=0.0)
-    in_units = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
-    gap = mass * (u - w) - G.T @ p
-    rounding = noise_level * (np.sqrt((mass * (np.abs(u) + np.abs(w)) ** 2).sum()) + np.abs(p) @ unit)
-    stationarity = np.sqrt((gap**2 / mass).sum()) - rounding
-    negative = (-p * unit).max(initial=0.0)
-    return ratios(relative, in_units, stationarity, negative, float(np.abs(p) @ np.abs(s)), distance)
-
-
-def ratios(
-    relative: float, violation: float, stationarity: float, negative: float, product: float, distance: float
-) -> tuple[float, float, float]:
-    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite.
-
-    `relative` is the largest violation over its length, `violation` that of the unit rows without a length, which is
-    compared with the distance moved.
-    """
-    if not isfinite(relative + violation + stationarity + negative + product + distance):
-        return inf, inf, inf
-    dual = max(stationarity, 0.0) + negative
-    if distance > 0.0:
-        return (
-            float(max(violation / distance, relative)),
-            float(dual / distance),
-            float(product / (distance * distance)),
-        )
-    return float(relative) if violation == 0.0 else inf, 0.0 if dual == 0.0 else inf, 0.0 if product == 0.0 else inf

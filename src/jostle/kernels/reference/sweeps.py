@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers, Shorts
-from jostle.kernels.reference.contacts import pairs_to_dense
+from jostle._tools.arrays import Array, Shorts
+from jostle.kernels.reference.contacts import ContactRows, pairs_to_dense
 from jostle.kernels.reference.dense import exact
 
 RISE = 1e-13
@@ -17,6 +17,18 @@ DRIFT = 1e-9
 this, or infinite, a test that was passed is repeated with velocities that are computed anew."""
 FAR = 3.0
 """A row is out of reach if its slack exceeds FAR times what it changed between two tests."""
+
+
+class Stop(NamedTuple):
+    """When sweeps stop: no s_i below -violation_i, and sum p |s| <= tol |x|^2; or after max_iterations.
+
+    `every` says how often this is tested, see `next_test`.
+    """
+
+    violation: Array
+    tol: float
+    max_iterations: int
+    every: int
 
 
 def next_test(iteration: int, every: int) -> int:
@@ -36,9 +48,7 @@ def complementary(product: float, tol: float, size: float) -> bool:
     return bool(tol == np.inf or product <= tol * size)
 
 
-def accelerated_sweeps(
-    A: Any, s0: Array, p: Array, violation: Array, tol: float, max_iterations: int, every: int
-) -> tuple[Array, Array, int]:
+def accelerated_sweeps(A: Any, s0: Array, p: Array, stop: Stop) -> tuple[Array, Array, int]:
     """The dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
 
     A sweep from y gives p; y moves on by the momentum. It starts anew from p when the sweep went against the way
@@ -47,6 +57,7 @@ def accelerated_sweeps(
     without a multiplier are left out if their slack exceeds `FAR` times its change since the test before. Returns
     (x, p, iterations); iterations = max_iterations means that it did not stop.
     """
+    violation, tol, max_iterations, every = stop
     p, y, x = p.copy(), p.copy(), A.T @ p
     v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
     s_before, kept = np.full(len(p), -np.inf), np.ones(len(p), dtype=bool)
@@ -76,52 +87,36 @@ def accelerated_sweeps(
 
 
 def sweep_rows(
-    data: Array,
-    indices: Shorts,
-    indptr: Shorts,
-    n: int,
-    s0: Array,
-    start: Array,
-    violation: Array,
-    tol: float,
-    max_iterations: int,
-    every: int,
+    data: Array, indices: Shorts, indptr: Shorts, n: int, s0: Array, start: Array, stop: Stop
 ) -> tuple[Array, Array, int]:
     """`accelerated_sweeps` over unit rows in CSR form with n columns, from the multipliers `start`."""
     A = np.zeros((len(s0), n))
     np.add.at(A, (np.repeat(np.arange(len(s0)), np.diff(indptr)), indices), data)
-    return accelerated_sweeps(A, s0, start, violation, tol, max_iterations, every)
+    return accelerated_sweeps(A, s0, start, stop)
 
 
 def gauss_seidel(
-    i: Integers,
-    j: Integers,
-    normal: Array,
+    rows: ContactRows,
     unit: Array,
     inverse: Array,
     s0: Array,
     start: Array,
-    violation: Array,
-    tol: float,
-    max_iterations: int,
-    every: int,
+    stop: Stop,
     chunks: int,
     places: Array | None,
 ) -> tuple[Array, int]:
-    """(p, iterations) of `accelerated_sweeps` over the rows normal . (v_j - v_i), divided by their length `unit`.
+    """(p, iterations) of `accelerated_sweeps` over contacts, divided by their length `unit`.
 
     inverse (bodies,) are the inverse masses. An implementation may take the rows in an order of its own, which may
     depend on how many chunks of bodies are swept at the same time, and on their places (bodies, d), if known.
     """
-    A = pairs_to_dense(i, j, normal, len(inverse)) * np.sqrt(np.repeat(inverse, normal.shape[1]))
-    _, p, iterations = accelerated_sweeps(A / unit[:, None], s0, start, violation, tol, max_iterations, every)
+    A = pairs_to_dense(rows, len(inverse)) * np.sqrt(np.repeat(inverse, rows.normal.shape[1]))
+    _, p, iterations = accelerated_sweeps(A / unit[:, None], s0, start, stop)
     return p, iterations
 
 
 def interior_point(
-    i: Integers,
-    j: Integers,
-    e: Array,
+    rows: ContactRows,
     mass: Array,
     s0: Array,
     places: Array,
@@ -138,7 +133,7 @@ def interior_point(
     factors have: if that exceeds `most_numbers`, nothing is computed, and p is zero. `chunks` threads share the
     work. Here there are no factors, and the answer is that of `exact`.
     """
-    A, nothing = pairs_to_dense(i, j, e, len(mass)) / np.sqrt(mass.ravel()), np.zeros(len(s0))
+    A, nothing = pairs_to_dense(rows, len(mass)) / np.sqrt(mass.ravel()), np.zeros(len(s0))
     x, p, _, iterations = exact(A, s0, nothing, nothing, max_iterations)
     s, size = s0 + A @ x, float(x @ x)
     product = float(p @ np.abs(s)) / (tol * size) if size > 0.0 else 0.0

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle.errors import NotConverged
-from jostle.kernels import kernels_for
+from jostle.macro import kernels
 from jostle.macro.grid import Grid
 from jostle.macro.motion.domain import Domain, check_mass, checked_density
 from jostle.macro.obstacle import MAX_CYCLES, SIGN_TOLERANCE, FivePoint, nested, obstacle
@@ -145,7 +145,7 @@ def _solved(A: FivePoint, load: Array, tol: float) -> tuple[Array, int]:
     there = A.diagonal > 0.0
     size = max(float(np.abs(load).max()), 1e-300)
     part = max(INNER_TOLERANCE * tol / size, 1e-12)
-    x, cycles, _ = kernels_for(load).obstacle(
+    x, cycles, _ = kernels.obstacle(
         A.east, A.north, A.extra, load, np.zeros_like(load), there, there, part, part, SIGN_TOLERANCE, 2, MAX_CYCLES
     )
     return x, int(cycles)

@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, alike, numbers, read_only, shaped
 from jostle.errors import DependsOnRoundOff, InvalidValue, UnresolvedEvent, warn
-from jostle.kernels import kernels_for
 from jostle.laws import Restitution
+from jostle.macro.kernels import collisions
 from jostle.problems import Motion
 from jostle.sets.balls import Line
 
@@ -537,7 +537,7 @@ class StickyBlocks:
 
     def _computed(self, y: Array, v: Array, a: Array, mass: Array, walls: Array, until: float) -> History:
         """The history of points that start at y, in the frame of reference."""
-        times, clusters, parabolas, pairs, merged, impacts = kernels_for(y).collisions(
+        times, clusters, parabolas, pairs, merged, impacts = collisions(
             y, v, a, mass, walls, self.restitution, until, self._scale, MAX_IMPACTS
         )
         if impacts >= MAX_IMPACTS and times[1] <= until and times[1] < np.inf:

@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Count, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue, NotConverged
-from jostle.kernels import kernels_for
+from jostle.macro import kernels
 from jostle.macro.grid import Grid
+from jostle.macro.kernels import envelopes
 from jostle.macro.motion.domain import MAX_EXCESS, Domain, check_mass, checked_density
 from jostle.macro.obstacle import FivePoint, nested, obstacle
 
@@ -44,7 +45,6 @@ def c_transform(p: Array) -> Array:
     >>> c_transform(np.array([[0.0, 9.0, 9.0]])).tolist()
     [[0.0, 0.5, 2.0]]
     """
-    envelopes = kernels_for(p).envelopes
     x_last = envelopes(_turned(envelopes(p)))
     y_last = envelopes(_turned(envelopes(_turned(p))))
     return 0.5 * (_turned(x_last) + y_last)
@@ -172,9 +172,9 @@ def _filling(density: Array, zone: Booleans) -> Array:
     border = np.where(zone, whole.diagonal - A.diagonal, 0.0)
     load = np.where(zone, density - 1.0, 0.0)
     zero = np.zeros(zone.shape)
-    return kernels_for(load).obstacle(
-        A.east, A.north, border, load, zero, zone, zone, TOLERANCE, TOLERANCE, 0.0, 1, MAX_CYCLES
-    )[0]
+    return kernels.obstacle(A.east, A.north, border, load, zero, zone, zone, TOLERANCE, TOLERANCE, 0.0, 1, MAX_CYCLES)[
+        0
+    ]
 
 
 def _neighbours(zone: Booleans) -> FivePoint:

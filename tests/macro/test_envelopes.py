@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jostle.kernels import cpu, reference
+from kernel_sets import cpu, reference
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 17, 60])

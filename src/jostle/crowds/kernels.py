@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
+from jostle.kernels.interface import kernel
 
 
+@kernel("jostle.crowds.compiled")
 def turned(q: Array, radii: Array, direction: Array, strength: float, decay: float, sight: float, chunks: int) -> Array:
     """(n, 2) the unit vectors along direction - sum of strength exp(-gap / decay) n; 0 where the sum or direction is 0.
 
@@ -25,6 +27,7 @@ def turned(q: Array, radii: Array, direction: Array, strength: float, decay: flo
     return np.asarray(np.where(size[:, None] > 0.0, total / np.where(size > 0.0, size, 1.0)[:, None], 0.0))
 
 
+@kernel("jostle.crowds.compiled")
 def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, chunks: int) -> Array:
     """(n,) the smallest gap to a person ahead; infinite if nobody is within a gap of `sight`.
 
@@ -46,6 +49,7 @@ def _apart(q: Array, radii: Array) -> tuple[Array, Array]:
     return apart, gap
 
 
+@kernel("jostle.crowds.compiled")
 def spread(amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array:
     """(nx, ny) an amount at the nodes after some passes, in each of which neighbours exchange part of what they have.
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
-from jostle.kernels import cpu, reference
-from jostle.kernels.cpu import multigrid
-from jostle.kernels.reference.grids import five_point
+from jostle.macro.compiled import multigrid
+from jostle.macro.kernels import five_point
 from jostle.macro.obstacle import FivePoint
+from kernel_sets import cpu, reference
 
 
 def weights(nx, ny, kind, seed=0):

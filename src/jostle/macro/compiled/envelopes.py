@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats2, OutFloats, OutFloats2, OutInts
+from jostle.kernels.compiling import Floats2, OutFloats, OutFloats2, OutInts, jit
+from jostle.macro import kernels
 
 
+@kernels.envelopes.on("numpy")
 def envelopes(p: Floats2) -> Floats2:
     """The least (i - y)^2 / 2 + p(y) along each row: see `reference.envelopes`."""
     m, n = p.shape

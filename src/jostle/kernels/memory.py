@@ -1,12 +1,16 @@
-"""Working memory of a kernel, kept from one call to the next.
+"""Memory that is kept for later: the working memory of a kernel, and what arrays have freed.
 
 The system clears and maps each page of new memory when it is first written, and threads that do so wait for each other:
 for the arrays of 30 000 contacts this takes longer than filling them. So one block of memory is kept, from which a call
 takes its arrays. While a call has it, others get new memory.
+
+The C library returns large blocks to the system when arrays are freed. Each page of a new array is then cleared and
+mapped again, which takes up to a tenth of a step with several threads; `keep_freed_memory` prevents it.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import prod
@@ -18,6 +22,10 @@ MOST_KEPT = 2**27
 """Bytes: the block does not become larger."""
 LINE = 64
 """Bytes in a cache line, at which each array begins."""
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""Settings of glibc: the free memory above which it returns memory, and the size of blocks that it always returns."""
+KEPT, LARGEST_IN_OLD_VERSIONS = 2**30, 2**25
+"""Bytes: the value of both settings, and the largest size of blocks that old versions of glibc accept."""
 
 
 class WorkingMemory:
@@ -59,3 +67,16 @@ def working_memory() -> Iterator[WorkingMemory]:
         with suppress(MemoryError):  # the next call then has memory of its own
             memory.block = np.empty(min(memory.taken * 9 // 8 + LINE, MOST_KEPT), np.uint8)  # with room for a few more
     _kept[:] = [memory]
+
+
+def keep_freed_memory() -> bool:
+    """Keep freed memory in this process until it ends; False if the C library has no such setting.
+
+    It is meant for programs that do nothing else, such as the command line: the setting holds for the whole process.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return False
+    blocks = mallopt(MMAP_THRESHOLD, KEPT) or mallopt(MMAP_THRESHOLD, LARGEST_IN_OLD_VERSIONS)
+    return bool(mallopt(TRIM_THRESHOLD, KEPT) and blocks)

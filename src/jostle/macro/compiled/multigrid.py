@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Bools, Bools2, Floats, Floats2, Ints2, OutBools, OutFloats
+from jostle.kernels.compiling import Bools, Bools2, Floats, Floats2, Ints2, OutBools, OutFloats, jit
+from jostle.macro import kernels
 
 FEW = 40
 """Largest number of cells of a grid that is not made coarser."""
@@ -25,6 +25,7 @@ PATIENCE = 10
 """Number of steps after which the smaller residual is required."""
 
 
+@kernels.obstacle.on("numpy")
 def obstacle(
     east: Floats2,
     north: Floats2,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jostle.kernels import cpu, reference
-from jostle.kernels.cpu.blocks import BUFFERED
+from jostle.macro.compiled.collisions import BUFFERED
+from kernel_sets import cpu, reference
 
 WALLS = ((-np.inf, np.inf), (-1.0, np.inf), (-np.inf, 6.0), (-1.0, 6.0))
 

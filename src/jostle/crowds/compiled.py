@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import (
+from jostle.crowds import kernels
+from jostle.kernels.compiling import (
     Bools2,
     Floats,
     Floats2,
@@ -19,8 +19,9 @@ from jostle.kernels.cpu.signatures import (
     OutFloats3,
     OutInts,
     OutInts2,
+    jit,
 )
-from jostle.kernels.sharing import cut, together
+from jostle.kernels.parallel import cut, together
 
 MOST_CELLS = 2.0**30
 """Largest number of cells along an axis; if there were more, they are made wider."""
@@ -30,6 +31,7 @@ ROW_STRIDE = 0x9E3779B1
 """Difference of the numbers of neighbouring rows of cells, an odd number that spreads rows over the table."""
 
 
+@kernels.turned.on("numpy")
 def turned(
     q: Floats2, radii: Floats, direction: Floats2, strength: float, decay: float, sight: float, chunks: int
 ) -> Floats2:
@@ -40,6 +42,7 @@ def turned(
     return out
 
 
+@kernels.gaps_ahead.on("numpy")
 def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, chunks: int) -> Floats:
     """The free distances to the next person ahead: see `reference.gaps_ahead`."""
     out = np.empty(len(q))
@@ -179,6 +182,7 @@ def _look_ahead(
         out[order[a]] = least
 
 
+@kernels.spread.on("numpy")
 def spread(amount: Floats2, east: Bools2, north: Bools2, part: float, passes: int) -> Floats2:
     """An amount after some passes of exchange between neighbours: see `reference.spread`."""
     both = np.empty((2, *amount.shape))

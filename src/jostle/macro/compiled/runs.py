@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Bools, Floats, Ints, OutFloats, OutInts
+from jostle.kernels.compiling import Bools, Floats, Ints, OutFloats, OutInts, jit
+from jostle.macro import kernels
 
 
+@kernels.isotonic.on("numpy")
 def isotonic(y: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools) -> Floats:
     """The projection of y, run by run: see `reference.isotonic`. mass of length 0: all one."""
     n = len(order)
@@ -53,6 +54,7 @@ def _pool(
             end = first[block]
 
 
+@kernels.pressures.on("numpy")
 def pressures(lost: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools) -> Floats:
     """The pressures at the edges of all runs, never negative, for lost = y - u: see `reference.isotonic`."""
     out = np.empty(len(order) + len(low))

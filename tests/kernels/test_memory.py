@@ -1,14 +1,18 @@
-"""Memory that a kernel keeps: each call has its own, and results do not depend on what was left in it."""
+"""Memory that is kept: each call of a kernel has its own, and freed memory stays with the process."""
 
 from __future__ import annotations
+
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from rows_in_space import sweeping
 
-from jostle.kernels import cpu
-from jostle.kernels.cpu import working_memory as kept
-from jostle.kernels.cpu.working_memory import LINE, working_memory
+from jostle.kernels import memory as kept
+from jostle.kernels.memory import LINE, working_memory
+from kernel_sets import cpu
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +102,29 @@ def test_a_result_is_not_lost_where_memory_for_the_next_call_is_missing(monkeypa
     monkeypatch.undo()
     array[:] = 1.0
     assert array.sum() == 10.0
+
+
+PROGRAM = """
+import resource
+import numpy as np
+from jostle.kernels.memory import keep_freed_memory
+if {keep}:
+    assert keep_freed_memory()
+def step():
+    arrays = [np.ones(300_000) for _ in range(40)]  # 96 MB
+for _ in range(3):
+    step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    step()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+def test_arrays_of_the_next_step_need_no_new_pages():
+    def faults(keep):
+        program = PROGRAM.format(keep=keep)
+        return int(subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout)
+
+    assert 10 * faults(True) < faults(False)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from jostle.kernels import cpu, reference
+from kernel_sets import cpu, reference
 
 NEAR = 0.1
 """Nodes up to this distance from the source start with exact values."""

@@ -10,11 +10,10 @@ from math import inf
 
 import numpy as np
 
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, Ints, OutBools, OutFloats, OutFloats2, OutInts, OutInts2
-from jostle.kernels.reference import blocks as definition
-from jostle.kernels.reference.blocks import COLLAPSED, FLEETING, LEVEL, SLOWEST
+from jostle.kernels.compiling import Floats, Ints, OutBools, OutFloats, OutFloats2, OutInts, OutInts2, jit
 from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.macro import kernels
+from jostle.macro.kernels import COLLAPSED, FLEETING, LEVEL, SLOWEST
 
 Y, V, A, MASS, SINCE, GAP, RATE, OFFSET = range(8)
 """Columns of the state, one line of the cache: position, velocity, acceleration and mass of a cluster, and their time;
@@ -30,9 +29,10 @@ BITS = 3
 BUFFERED = 1000
 """Smallest number of parabolas that are kept before the buffer is emptied."""
 
-closing_time = jit(helper=True)(definition.closing_time)
+closing_time = jit(helper=True)(kernels.closing_time)
 
 
+@kernels.collisions.on("numpy")
 def collisions(
     y: Floats, v: Floats, a: Floats, mass: Floats, walls: Floats, e: float, until: float, scale: float, most: int
 ) -> tuple[Floats, OutInts, Floats, OutInts2, Floats, int]:

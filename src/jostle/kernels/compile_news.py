@@ -1,0 +1,84 @@
+"""Telling those who wait: kernels that were not compiled during the installation are compiled when first needed.
+
+After two seconds of compiling, a bar appears in the terminal, or a sentence in a notebook. `listening` gives the news
+to another listener, such as the bar of a run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+PATIENCE = 2.0
+"""Seconds of compiling after which the user is told."""
+BAR_WIDTH = 30
+
+
+class Compiling(NamedTuple):
+    """The kernel that is being compiled, and the progress so far."""
+
+    kernel: str
+    compiled: int
+    """Number of kernels that this process compiled before."""
+    known: int
+    """Number of all kernels; a run needs some of them."""
+    seconds: float
+    """Time that this process has spent compiling (s)."""
+
+    def __str__(self) -> str:
+        return f"compiling, once after an installation: {self.compiled} of at most {self.known} kernels"
+
+
+Listener = Callable[[Compiling | None], object]
+"""Called with news when the compilation of a kernel begins, and with None when nothing is left to compile for now."""
+
+
+class _Terminal:
+    """The listener unless another one listens: a bar on stderr, which goes away; in a notebook one sentence."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+        self.told = False
+
+    def __call__(self, news: Compiling | None) -> None:
+        if (news is None and not self.shown) or (news is not None and news.seconds < PATIENCE):
+            return
+        if sys.stderr is not None and sys.stderr.isatty():
+            self.draw(news)
+        elif news is not None and "ipykernel" in sys.modules and not self.told:
+            self.told = True
+            print("jostle compiles what it needs, once after an installation: up to a minute", file=sys.stderr)
+
+    def draw(self, news: Compiling | None) -> None:
+        line = ""
+        if news is not None:
+            full = BAR_WIDTH * news.compiled // max(news.known, 1)
+            line = f"jostle is {news} [{'#' * full}{'.' * (BAR_WIDTH - full)}]"
+        sys.stderr.write("\r" + line.ljust(self.shown) + ("" if line else "\r"))
+        sys.stderr.flush()
+        self.shown = len(line)
+
+
+_listeners: list[Listener] = [_Terminal()]
+
+
+def tell(news: Compiling | None) -> None:
+    """Pass the news to the listener of the moment."""
+    _listeners[-1](news)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """A context in which a listener gets the news instead of the terminal.
+
+    >>> with listening(print):
+    ...     tell(Compiling("cells._search", compiled=3, known=70, seconds=2.5))
+    compiling, once after an installation: 3 of at most 70 kernels
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
