@@ -58,7 +58,10 @@ def kernels_in(files):
 
 def test_a_wheel_contains_the_kernels_that_were_compiled_and_no_others(built, capfd):
     name, files = built(WARM_UP)
-    beside_sources = ["jostle/crowds/__pycache__/kernel.other.nbc", "jostle/kernels/cpu/__pycache__/kernel.present.nbc"]
+    beside_sources = [
+        "jostle/crowds/__pycache__/other.present.nbc",
+        "jostle/kernels/cpu/__pycache__/kernel.present.nbc",
+    ]
     assert kernels_in(files) == beside_sources
     assert not name.endswith("-py3-none-any.whl")
     assert "Root-Is-Purelib: false" in files["jostle-1.0.dist-info/WHEEL"]

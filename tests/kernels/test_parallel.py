@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.kernels import cpu, parallel, reference
+from jostle.kernels import Answer, ContactRows, Stop, parallel
 from jostle.kernels.compiling import KERNELS, Bools, Floats2, Ints, OutFloats, OutInts, jit
 from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, HAS_CLOCK, LATE, meet, new_meeting
 from jostle.kernels.parallel import by_rows, chunks_of, cut, in_step, threads, together, use_threads
+from kernel_sets import cpu, reference
 
 pytestmark = pytest.mark.usefixtures("no_hang")
 
@@ -54,7 +55,7 @@ def answer(m, n):
     c, p = random.normal(size=m), random.exponential(1.0, m)
     w, u = random.normal(size=(2, n, 3))
     mass, length = random.uniform(0.5, 2.0, (n, 3)), np.where(random.uniform(size=m) < 0.5, 0.3, 0.0)
-    return i, j, normal, c, w, mass, u, p, length, 1e-14, np.full(m, 1e-15)
+    return ContactRows(i, j, normal), Answer(c, np.full(m, 1e-15), length, w, mass, u, p)
 
 
 def listed(n=4000):
@@ -68,7 +69,8 @@ def listed(n=4000):
 def test_products_and_residuals_have_the_same_bits_in_any_number_of_chunks(chunks):
     i, j, normal, n, random = rows()
     p = random.normal(size=len(i))
-    assert bits(cpu.adjoint(i, j, normal, p, n, chunks)) == bits(cpu.adjoint(i, j, normal, p, n, 1))
+    contacts = ContactRows(i, j, normal)
+    assert bits(cpu.adjoint(contacts, p, n, chunks)) == bits(cpu.adjoint(contacts, p, n, 1))
     found = answer(3 * BLOCK + 17, 2 * BLOCK + 5)
     one = cpu.residual_pairs(*found, 1)
     assert min(one) > 0.0
@@ -89,13 +91,11 @@ def test_residuals_of_several_blocks_are_those_of_the_definition():
     found = answer(90, 40)
     defined = reference.residual_pairs(*found, 1)
     assert cpu.residual_pairs(*found, 1) == pytest.approx(defined, rel=1e-12)
-    many = [np.tile(array, (300,) + (1,) * (array.ndim - 1)) for array in (*found[:4], *found[7:9], found[10])]
-    i, j, normal, c, p, length, noise = many
+    (i, j, normal), many = ([np.tile(array, (300,) + (1,) * (array.ndim - 1)) for array in part] for part in found)
     i, j = i + 40 * (np.arange(len(i)) // 90), np.where(j < 0, j, j + 40 * (np.arange(len(j)) // 90))
-    w, mass, u = (np.tile(array, (300, 1)) for array in found[4:7])
-    assert min(len(i), len(w)) > BLOCK
+    assert min(len(i), len(many[3])) > BLOCK
     # 300 copies side by side: primal violations over lengths and ratios of sums stay what they are
-    several = cpu.residual_pairs(i, j, normal, c, w, mass, u, p, length, 1e-14, noise, 3)
+    several = cpu.residual_pairs(ContactRows(i, j, normal), Answer(*many), 3)
     assert several[1:] == pytest.approx(defined[1:], rel=1e-9)
     assert several[0] <= defined[0]
 
@@ -147,9 +147,8 @@ def sweeps(chunks, iterations=200):
     i, j, normal, gap = reference.all_pairs(q, np.full(512, 0.5), np.full(512, 0.1), np.full(3, np.inf))
     m = len(i)
     unit, never = np.full(m, np.sqrt(2.0)), np.full(m, -np.inf)
-    return cpu.gauss_seidel(
-        i, j, normal, unit, np.ones(512), gap - 0.1, np.zeros(m), never, 0.0, iterations, 10**6, chunks, q
-    )
+    stop = Stop(never, 0.0, iterations, 10**6)
+    return cpu.gauss_seidel(ContactRows(i, j, normal), unit, np.ones(512), gap - 0.1, np.zeros(m), stop, chunks, q)
 
 
 @pytest.fixture
@@ -542,9 +541,10 @@ def test_ctrl_c_ends_pieces_that_wait():
 AT_ANY_MOMENT = """
 import random, signal, sys
 import numpy as np
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/.."]
 import test_parallel
-from jostle.kernels import cpu, parallel
+from jostle import kernels
+from jostle.kernels import parallel
 from jostle.kernels.parallel import in_step
 from rows_in_space import sweeping
 parallel.threads, parallel.MOST_LOST = lambda: 3, np.inf
@@ -555,10 +555,10 @@ def interrupt(*_):
 def work():
     assert parallel.together(test_parallel.number, [(ones, 0, 2)] * 3) == [2] * 3
     assert in_step(*test_parallel.members(3, 2)) == (10, 3)
-    assert cpu.gauss_seidel(*problem)[0].tobytes() == expected
+    assert kernels.gauss_seidel(*problem)[0].tobytes() == expected
 
 ones, interrupted, problem = np.ones(4, np.int64), 0, sweeping(3, chunks=3)
-expected = cpu.gauss_seidel(*problem)[0].tobytes()
+expected = kernels.gauss_seidel(*problem)[0].tobytes()
 work()  # imports: Python loses an interrupt that comes while it removes the lock of a module
 signal.signal(signal.SIGALRM, interrupt)
 for k in range(600):
