@@ -24,7 +24,7 @@ from jostle.kernels.compile_news import PATIENCE, Compiling, listening
 from jostle.result.status import fraction_in_words
 from jostle.run import loop
 from jostle.schemes.state import State
-from jostle.viz.movie import Drawn
+from jostle.viz.films import Drawn
 
 if TYPE_CHECKING:
     from jostle.macro.motion.problems import State as DensityState

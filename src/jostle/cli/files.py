@@ -343,7 +343,7 @@ def movie(
 ) -> None:
     """Save a film of a trajectory or of a moving density. It has 25 pictures per second."""
     from jostle.terminal import progress_bar
-    from jostle.viz.movie import KINDS
+    from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("films", "movie")

@@ -10,7 +10,7 @@
 import importlib as _importlib
 import typing as _typing
 
-from jostle.scenarios.problem import KINDS
+from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.toml import ScenarioError
 

@@ -235,7 +235,7 @@ class OneOf:
 
     Examples
     --------
-    >>> from jostle.scenarios.problem import KINDS
+    >>> from jostle.scenarios.kinds import KINDS
     >>> OneOf(KINDS).table("cradle")
     <class 'jostle.scenarios.others.Cradle'>
     """

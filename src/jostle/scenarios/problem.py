@@ -1,13 +1,12 @@
-"""The base class of all problems of scenario files, what they build for `solve`, and the open list of their kinds."""
+"""The base class of all problems of scenario files, and what they build for `solve`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 
-from jostle._tools.plugins import Registry
-from jostle.errors import InvalidValue, JostleError
+from jostle.errors import JostleError
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.fields import Complaint, Path, Table
@@ -185,29 +184,3 @@ def belongs_to(*path: str | int) -> Iterator[None]:
         raise Misfit(path, error) from error
     except Misfit as inner:
         raise Misfit((*path, *inner.path), inner.error) from inner.error
-
-
-# The kinds of problems in scenario files: an open list that plug-ins and scripts can add to.
-
-
-def _check(name: str, item: Any) -> None:
-    if not (isinstance(item, type) and hasattr(item, "model_fields") and hasattr(item, "refuses_ending")):
-        raise InvalidValue(f"the kind {name!r} must be a class that inherits from ProblemTable, not {item!r}")
-    if get_args(item.model_fields["kind"].annotation) != (name,):
-        raise InvalidValue(f'{item.__name__} must have the field `kind: Literal["{name}"]`')
-
-
-KINDS: Registry[type[ProblemTable]] = Registry(
-    "jostle.scenarios",
-    "kind of problem",
-    {
-        "grains": "jostle.scenarios.grains:Grains",
-        "cradle": "jostle.scenarios.others:Cradle",
-        "labyrinth": "jostle.scenarios.others:Labyrinth",
-        "crowd": "jostle.scenarios.people:Crowd",
-        "flow": "jostle.scenarios.densities:FlowTable",
-        "crowd_density": "jostle.scenarios.densities:CrowdDensityTable",
-    },
-    _check,
-)
-"""All kinds of problems, by their names in scenario files."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.plugins import suggestion
-from jostle.scenarios.problem import KINDS
+from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.toml import Path, ScenarioError, Source, check_depth, document, lines, tables, text_of
 from jostle.scenarios.toml import path as written
 

@@ -16,7 +16,8 @@ from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for
-from jostle.viz.moving_densities import HEADROOM, ShownDensity, density_in
+from jostle.viz.field_values import ShownDensity, density_in
+from jostle.viz.moving_densities import HEADROOM
 from jostle.viz.sources import Shown, solution
 from jostle.viz.style import axes, legend, pen
 

@@ -33,9 +33,9 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
-from jostle.viz.movie import Drawn
-from jostle.viz.moving_densities import VACUUM, ShownDensity, colours, density_in, unit_of
-from jostle.viz.moving_densities import values as field_values
+from jostle.viz.field_values import VACUUM, ShownDensity, colours, density_in, unit_of
+from jostle.viz.field_values import values as field_values
+from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE_PERCENTILE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import Shown, file_of, solution, with_unit

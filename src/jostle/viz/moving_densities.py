@@ -1,4 +1,4 @@
-"""Pictures of moving densities: their fields, a frame, several frames side by side, the mass over time.
+"""Pictures of moving densities: a frame, several frames side by side, the mass over time.
 
 Cells are to scale and coloured by density, pressure or speed. Walls and closed sides are dark, open sides are dashed,
 and exits are green. Contours of the pressure are vermilion, arrows of the velocity orange.
@@ -6,7 +6,6 @@ and exits are green. Contours of the pressure are vermilion, arrows of the veloc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,79 +21,13 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import GREEN, ORANGE, PUSH
 from jostle.errors import InvalidValue
-from jostle.io.images import Images, are_images, read_images
+from jostle.io.images import Images
 from jostle.macro.grid import Grid
-from jostle.macro.motion.result import Evolution
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
+from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
-from jostle.viz.sources import NO_UNIT, VELOCITY, Unit, with_time, with_unit
+from jostle.viz.sources import with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain
-
-# The fields of a moving density, from a run or from a file, and the number by which each cell is coloured.
-
-
-ShownDensity = Evolution | Images | str | os.PathLike[str]
-"""The run of a density, its fields, or the name of their file."""
-VACUUM = 1e-3
-"""Density below which a cell has no speed and no arrow in a picture."""
-PRESSURES: Mapping[str, Unit] = {"Flow": (2, -2, 0), "Crowd": (2, -1, 0)}
-"""The unit of a pressure whose gradient is an acceleration, and of one whose gradient is a velocity."""
-
-
-def images_of(shown: ShownDensity) -> Images:
-    """The fields of a run, or of a file."""
-    if isinstance(shown, Evolution):
-        return shown.images()
-    return shown if isinstance(shown, Images) else read_images(shown)
-
-
-def density_in(shown: object) -> Images | None:
-    """The fields of a density; None for anything else, such as a solution or a trajectory of bodies.
-
-    >>> print(density_in(7))
-    None
-    """
-    if isinstance(shown, Evolution | Images):
-        return images_of(shown)
-    return read_images(shown) if isinstance(shown, str | os.PathLike) and are_images(shown) else None
-
-
-def colours(images: Images) -> list[str]:
-    """The quantities by which cells can be coloured: each scalar field, and the speed if there is a velocity.
-
-    >>> fields = {"density": np.ones((1, 4, 3)), "pressure": np.ones((1, 4, 3)), "velocity": np.ones((1, 4, 3, 2))}
-    >>> colours(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields=fields))
-    ['density', 'speed', 'pressure']
-    """
-    scalars = [name for name, values in images.fields.items() if len(values.shape) == 3]
-    found = sorted({*scalars, *["speed"] * ("velocity" in images.fields)})
-    first = ("density", "speed", "pressure")
-    return [*(name for name in first if name in found), *(name for name in found if name not in first)]
-
-
-def values(fields: Mapping[str, Array], name: str) -> Array:
-    """(nx, ny): the numbers by which the cells of a frame are coloured; the speed is NaN where there is no mass.
-
-    >>> velocity = np.array([[[3.0, 4.0], [3.0, 4.0]]])
-    >>> values({"density": np.array([[0.5, 0.0]]), "velocity": velocity}, "speed").tolist()
-    [[5.0, nan]]
-    """
-    if name != "speed" or name in fields:
-        return np.asarray(fields[name])
-    speed = np.linalg.norm(fields["velocity"], axis=-1)
-    return np.where(fields["density"] > VACUUM, speed, np.nan) if "density" in fields else np.asarray(speed)
-
-
-def unit_of(images: Images, name: str) -> Unit:
-    """The unit of a field; the unit of a pressure depends on the problem.
-
-    >>> unit_of(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={}, about={"problem": "Crowd"}), "pressure")
-    (2, -1, 0)
-    """
-    if name == "pressure":
-        return PRESSURES.get(images.about.get("problem", ""), NO_UNIT)
-    return VELOCITY if name in ("speed", "velocity") else NO_UNIT
-
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
 """Quantities by which cells can be coloured, and the labels of their colour bars."""

@@ -27,7 +27,7 @@ from typing import Any
 from jostle._tools.arguments import check_arguments
 from jostle.errors import JostleError
 from jostle.viz.encoding import Given
-from jostle.viz.moving_densities import ShownDensity
+from jostle.viz.field_values import ShownDensity
 from jostle.viz.sources import Shown
 from jostle.viz.streaming import FieldStream, Stream, stream_of
 from jostle.viz.viewer import SERVED, document, policy
