@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.crowds.moves import Move, moves, plan_of, planar
 from jostle.errors import InvalidValue
@@ -176,6 +177,7 @@ def export_jupedsim(sol: Solution, path: Path) -> None:
     write_jupedsim(sol, path, plan, rate=usual_rate(sol))
 
 
+@check_arguments
 def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) -> Any:
     """Make a `pedpy.TrajectoryData`; PedPy also needs the area, `pedpy.WalkableArea(walkable(room))`.
 
@@ -215,6 +217,7 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
     return pedpy.TrajectoryData(data=pandas.DataFrame(table), frame_rate=found)
 
 
+@check_arguments
 def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | None = None, inside: Any = None) -> Path:
     """Write the text file of the Pedestrian Dynamics Data Archive, which `pedpy.load_trajectory` reads.
 
@@ -263,6 +266,7 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
     return target
 
 
+@check_arguments
 def write_jupedsim(
     sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: float | None = None, inside: Any = None
 ) -> Path:
