@@ -106,7 +106,7 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan
     planar(sol)
     if len(sol.t) == 0:
         raise InvalidValue(NO_FRAME)
-    polygon = None if inside is None else walkable(inside)
+    polygon = None if inside is None else walkable(inside, "inside")
     states = enumerate(zip(sol.q, sol.u, strict=True)) if rate is None else _at_rate(sol, rate, plan)
     for number, (q, u) in states:
         person = np.flatnonzero(present(q, polygon))

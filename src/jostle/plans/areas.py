@@ -12,10 +12,10 @@ from jostle.plans.outlines import package
 from jostle.plans.plan import Plan
 
 
-def walkable(area: Any) -> Any:
+def walkable(area: Any, name: str = "area") -> Any:
     """The walkable area as a geometry of shapely, from a `Polygon`, a `MultiPolygon`, corners (k, 2), or a `Plan`.
 
-    The area of a plan with several floors is a `MultiPolygon` that includes the stairs.
+    The area of a plan with several floors is a `MultiPolygon` that includes the stairs. Errors call it `name`.
 
     >>> import jostle as jo
     >>> walkable([(0, 0), (4, 0), (4, 3), (0, 3)]).area
@@ -29,16 +29,16 @@ def walkable(area: Any) -> Any:
     elif isinstance(area, Plan):
         found = area.area
     else:
-        corners = finite(area, "corners")
+        corners = finite(area, name)
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
             raise InvalidValue(
-                f"an area must have at least three corners (x, y), not be an array of shape {corners.shape}"
+                f"{name} must have at least three corners (x, y), not be an array of shape {corners.shape}"
             )
         found = shapely.Polygon(corners)
     if not isinstance(found, shapely.Polygon | shapely.MultiPolygon):
-        raise InvalidValue(f"an area must be a polygon, several polygons, or a floor plan, not {type(found).__name__}")
+        raise InvalidValue(f"{name} must be a polygon, several polygons, or a floor plan, not {type(found).__name__}")
     if not found.is_valid or not found.area > 0.0:
-        raise InvalidValue(f"an area must be a polygon that does not cross itself: {shapely.is_valid_reason(found)}")
+        raise InvalidValue(f"{name} must be a polygon that does not cross itself: {shapely.is_valid_reason(found)}")
     return found
 
 
