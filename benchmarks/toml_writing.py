@@ -1,4 +1,4 @@
-"""`jostle.scenarios.writing` beside tomli-w: ``python benchmarks/toml_writing.py [--quick]``.
+"""`jostle.scenarios.toml` beside tomli-w: ``python benchmarks/toml_writing.py [--quick]``.
 
 All shipped scenarios, and one with a long list of points: seconds, length and lines of the text, and whether reading it
 again gives the same values.

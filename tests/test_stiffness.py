@@ -391,3 +391,12 @@ def test_penalty_floors_that_are_resolved_and_kicks_of_a_hand_are_no_alarm(schem
         assert jo.solve(dropped(2e3, 3), scheme, t=3.0, h=0.01).q.max() < 1.5
         kick = jo.Motion(q0=[0.0], v0=[1.0], force=lambda t, q: np.where(abs(t - 0.5) < 0.006, -400.0, 0.0) + 0.0 * q)
         assert jo.solve(kick, scheme, t=1.0, h=0.01).u[-1][0] < -1.0
+
+
+@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=name)
+def test_a_ball_that_slows_down_without_end_is_no_blow(scheme):
+    """Its velocity becomes so small that its square is zero."""
+    ball = jo.Motion(q0=[1.0], force=lambda t, q, u: -10.0 - 0.1 * u, within=WALL, law=jo.Restitution(0.5))
+    sol = jo.solve(ball, scheme, t=3.0, h=1e-3)
+    assert sol.status == "finished"
+    assert abs(sol.q[-1, 0]) < 1e-2

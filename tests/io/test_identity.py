@@ -2,6 +2,7 @@
 
 import functools
 from collections import defaultdict, deque
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -102,6 +103,20 @@ def test_a_run_does_not_change_what_it_is_known_by(tmp_path):
     before = describe([heap, source])
     jo.solve(heap, jo.Maury(), t=0.1, h=H, change=source)
     assert describe([heap, source]) == before
+
+
+def test_who_shares_the_bodies_does_not_count_but_their_numbers_do():
+    floor = jo.HalfSpace([0.0, 1.0])
+
+    def run(within, mass=1.0):
+        return describe(jo.Motion(q0=[[0, 1], [0, 3]], mass=mass, within=within))
+
+    balls = jo.Balls([0.1, 0.2])
+    one = run(balls & floor)
+    assert run(balls & deepcopy(floor)) == one == run(balls & jo.HalfSpace([0.0, 1.0], radii=[0.1, 0.2]))
+    changed = {place for place, _, _ in differences(one, run(balls & floor, mass=2.0))}
+    assert changed == {"mass.mass", "mass.root"}
+    assert "within.sets[0].radii" in {place for place, _, _ in differences(one, run(jo.Balls([0.1, 0.3]) & floor))}
 
 
 def test_seeds_and_rates_of_sources_count():

@@ -277,6 +277,15 @@ def test_without_room_for_them_kernels_work_and_a_warning_says_what_to_do(scaled
     assert scaled(1.5, "a" * 16) == (3.0, 1)
 
 
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-9], lambda content: content[::-1]])
+def test_a_damaged_file_is_compiled_again(scaled, tmp_path, damage):
+    assert scaled(1.5, "a" * 16) == (3.0, 0)
+    (file,) = (tmp_path / "__pycache__").glob("*.nbc")
+    file.write_bytes(damage(file.read_bytes()))
+    assert scaled(1.5, "a" * 16) == (3.0, 0)
+    assert scaled(1.5, "a" * 16) == (3.0, 1)
+
+
 class Screen(io.StringIO):
     def isatty(self):
         return True

@@ -96,3 +96,62 @@ def test_a_copy_for_another_device_keeps_no_arrays():
         assert Q.bodies._kept
         assert not other._kept
         assert not other.bodies._kept
+
+
+class Grows(jo.ConstraintSet):
+    """Floors, one below the other, of which the second is there later."""
+
+    convex_gaps = True
+    moving = True
+
+    def linearise(self, t, q, reach=np.inf):
+        k, n = 1 if t < 0.25 else 2, len(q)
+        body, wall = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        G = jo.convex.Pairs(body, -1 - wall, np.tile([0.0, -1.0], (n * k, 1)), n)
+        return jo.sets.Contacts(q[body, 1] + wall, G, np.stack([body, -1 - wall], axis=1), numbers=k, length=0.1)
+
+
+@pytest.mark.parametrize("present", [None, [True, True, False]])
+def test_numbers_that_change_are_noticed_also_where_bodies_come_and_go(present):
+    within = Grows() & jo.Box([-9, -9], [9, 9]) & jo.Balls(0.1)
+    people = jo.Sweeping(q0=[[0, 1], [1, 1], [5, 1]], velocity=[0.0, -1.0], within=within, present=present)
+    with pytest.raises(jo.InvalidValue, match=r"Grows declares numbers=2 .* declared numbers=1 before"):
+        jo.solve(people, jo.Venel(), t=0.5, h=0.05)
+
+
+def test_obstacles_at_rest_are_built_once(monkeypatch):
+    built = []
+    surfaces = jo.Polygons._surfaces
+    monkeypatch.setattr(jo.Polygons, "_surfaces", lambda self, t: built.append(t) or surfaces(self, t))
+    square = jo.Polygons([[[-1, -1], [1, -1], [1, 0], [-1, 0]]])
+    ball = jo.Motion(q0=[[1.2, 5.0]], v0=[0.0, -30.0], within=jo.Balls([0.1]) & square)
+    before = len(built)
+    jo.solve(ball, jo.MoreauJean(), t=0.3, h=0.01)
+    assert len(built) - before <= 2
+
+
+def test_radii_that_are_functions_of_time_are_not_asked_before_the_run():
+    within = jo.HalfSpace([1.0], radii=lambda t: [0.1 / t]) & jo.Box([-1.0], [9.0])
+    ball = jo.Sweeping(q0=[1.0], velocity=[-1.0], within=within)
+    assert jo.solve(ball, jo.Venel(), t=(1.0, 4.0), h=0.1).q[-1] == pytest.approx([0.025])
+
+
+def test_a_wall_of_an_intersection_does_not_keep_bodies_apart_by_itself():
+    q = np.full((100, 2), 2.5)
+    box = (jo.Balls(np.full(100, 0.5)) & jo.Box([0, 0], [5, 5])).sets[1]
+    assert (box.nearest(q).point == q).all()
+    assert (box & jo.HalfSpace([0.0, 1.0])).sets[1].bodies.radii is None
+
+
+def test_numbers_of_any_type_in_any_order_are_those_of_doubles():
+    """Compiled loops take doubles and 64-bit integers, one after the other."""
+
+    class Floor(jo.ConstraintSet):
+        def linearise(self, t, q, reach=np.inf):
+            pairs = np.array([[0, 0], [-1, -1]], dtype=np.int32)[:, ::2][:, :1]
+            gap = np.repeat(q.astype(np.float32), 2)[::2]
+            G = jo.convex.linear_map.Dense(np.asfortranarray(np.eye(1), dtype=np.float32))
+            return jo.sets.Contacts(gap, G, np.stack([pairs[:1, 0], pairs[1:, 0]], axis=1), numbers=1, length=1.0)
+
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=Floor())
+    assert jo.solve(ball, jo.Maury(), t=1.0, h=0.01).q[-1] == pytest.approx([0.0], abs=1e-6)

@@ -26,6 +26,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import is_of_jostle
+from jostle.bodies import Bodies
 from jostle.convex.metric import Metric
 from jostle.errors import NotReproducible, warn
 from jostle.kernels.parallel import threads
@@ -161,6 +162,9 @@ class _Describer:
             return
         if self.kept is not None and thing is self.kept:
             self.found[place] = "the generator that the checkpoint keeps"
+            return
+        if isinstance(thing, Bodies):  # by what they are, whoever shares them
+            self._parts(place.removesuffix("bodies").removesuffix("."), {".radii": thing.radii, ".mass": thing.mass})
             return
         if id(thing) in self.seen:
             self.found[place] = f"the same as {self.seen[id(thing)][0] or 'the whole'}"

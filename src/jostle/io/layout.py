@@ -28,7 +28,7 @@ Only jostle reads the group /jostle. Its attributes are the notes of the writer 
     walls/states    (k, 3) for each state of the walls, the numbers of shapes and points, and a checksum
     walls/frames    for each frame, the numbers of points, of lines and of ends of lines that VTK draws, and the number
                     of the state of the walls; a state is stored again only when it changes
-    problem         facts about the problem, see `saved_facts`
+    problem         facts about the problem, see `write_facts`
     changes         lines of JSON, one for each time the run was resumed with changed settings
 
 The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if unknown), the order of

@@ -316,7 +316,8 @@ class KernelCache:
                 stored = (folder / name).read_bytes()
             except OSError:
                 continue
-            return CompileResult._rebuild(target_context, *pickle.loads(stored))
+            if stored[:32] == sha256(stored[32:]).digest():  # a file that was damaged is compiled again
+                return CompileResult._rebuild(target_context, *pickle.loads(stored[32:]))
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -325,7 +326,8 @@ class KernelCache:
             if self.cache_path is None:
                 raise OSError("no folder can be written to")
             if not data.library.has_dynamic_globals:  # addresses, which another process could not use
-                self._save(Path(self.cache_path), self._name(sig, data.codegen), dumps(data._reduce()))
+                content = dumps(data._reduce())
+                self._save(Path(self.cache_path), self._name(sig, data.codegen), sha256(content).digest() + content)
         except OSError as error:
             _warn_once(
                 f"compiled kernels could not be kept in {self._folders[0]} ({error.strerror or error}): they are "

@@ -169,13 +169,16 @@ class ForceWatch:
         body, self.next_body = int(np.argmax(blown)), number + PAUSE
         force, way = self.problem.force, np.zeros_like(before.q)
         way[body] = 0.01 * h * before.u[body]
+        size = M.inner(way.ravel(), way.ravel())
+        if not size > 0.0:  # a body that has all but come to rest, so slow that its square is zero
+            return False
         here = force(before.t, before.q, before.u)
         if (here != force(before.t, before.q, before.u)).any():  # random forces do not depend on the state alone
             self.done = True
             return True
         for start in (before.q, before.q + 0.5 * h * before.u):  # where schemes take the force
             f = [force(before.t, start + k * way, before.u).ravel() for k in (0.0, 1.0, 2.0)]
-            K, further = (-float(dot(f[k + 1] - f[k], way.ravel())) / M.inner(way.ravel(), way.ravel()) for k in (0, 1))
+            K, further = (-float(dot(f[k + 1] - f[k], way.ravel())) / size for k in (0, 1))
             if h * h * K > BLOW_STIFFNESS and abs(further - K) <= STRAIGHT * K:
                 faster = float(np.linalg.norm(after[body]) / np.linalg.norm(u[body]))
                 self._warn_of_blow(before, body, faster, K, h, number)

@@ -272,6 +272,9 @@ class Line(ConstraintSet):
 
     def _sizes(self, t: float, x: Array) -> tuple[Array | float, Array]:
         """The radii at time t and the lengths of the rows."""
+        given = self.bodies.radii_at(t).size
+        if given != len(x):
+            raise InvalidValue(f"there are {given} radii at t = {t:g}, and {len(x)} balls")
         radii, smallest = self.bodies.sizes(t, x)
         length = lengths(smallest if 0.0 < smallest < np.inf else None, len(self._pairs))
         sizes = 0.0 if radii is None else radii, length

@@ -383,7 +383,7 @@ class Intersection(ConstraintSet):
         self.flat = all(Q.flat for Q in sets)
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
-        self._numbers: tuple[int, ...] | None = None
+        self._numbers: list[int] = []  # shared with the copies for those who are present
         self._of_jostle = all(is_of_jostle(Q) for Q in sets)
 
     def __repr__(self) -> str:
@@ -431,8 +431,8 @@ class Intersection(ConstraintSet):
 
     def _check_numbers(self, found: list[Contacts], t: float) -> None:
         """Refuse constraint numbers that a part does not own, or owns only now: no two constraints may share one."""
-        if self._numbers is None:
-            self._numbers = tuple(part.numbers for part in found)
+        if not self._numbers:
+            self._numbers.extend(part.numbers for part in found)
         for k, part in enumerate(found):
             if not part.known:
                 check_owned(repr(self.sets[k]), part.pairs, part.numbers)
@@ -442,7 +442,7 @@ class Intersection(ConstraintSet):
 
 def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[ConstraintSet, ...]]:
     """The bodies of an intersection, and the sets for these bodies."""
-    apart = [Q.bodies for Q in sets if Q.bodies.apart]
+    apart = [Q.bodies for Q in sets if keeps_apart(Q)]
     if apart:
         taken = tuple(Q.for_bodies(apart[0]) for Q in sets)
         wall = next((Q for Q, now in zip(sets, taken, strict=True) if now is not Q), None)
@@ -451,8 +451,18 @@ def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[
         sets = taken
     said = list({id(bodies): bodies for bodies in apart or [Q.bodies for Q in sets]}.values())
     if len(said) > 1:
-        return max(said, key=lambda bodies: (bodies.radii_at(0.0).size, bodies.largest)), sets
+        return max(said, key=_telling), sets
     return said[0] if said else POINTS, sets
+
+
+def _telling(bodies: Bodies) -> tuple[bool, int, float]:
+    """How much radii say: those that swell say most, then lists, then large ones. Functions of time are not called."""
+    return bodies.swell, np.size(bodies.radii), 0.0 if bodies.swell else bodies.largest
+
+
+def keeps_apart(Q: ConstraintSet) -> bool:
+    """Whether a set itself keeps bodies apart; walls only share the bodies of a set that does."""
+    return Q.bodies.apart and type(Q).for_bodies is ConstraintSet.for_bodies
 
 
 def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, place_of
 from jostle._tools.displays import html
-from jostle.convex.linear_map import LinearMap
+from jostle.convex.linear_map import Dense, LinearMap
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
@@ -209,6 +209,12 @@ class Contacts:
                 f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
                 f"of each for every constraint"
             )
+        if not self.known and isinstance(self.gap, np.ndarray):  # what compiled kernels take
+            object.__setattr__(self, "gap", np.ascontiguousarray(self.gap, dtype=float))
+            if self.pairs.dtype.kind in "iu":
+                object.__setattr__(self, "pairs", np.ascontiguousarray(self.pairs, dtype=np.int64))
+            if isinstance(self.G, Dense):
+                object.__setattr__(self, "G", Dense(np.ascontiguousarray(self.G.array, dtype=float)))
         if not self.known and (undefined := self.gap != self.gap).any():  # NaN alone differs from itself
             raise NotFinite(f"the gap of {self.describe(int(undefined.argmax()))} is NaN")
         if not self.known or getattr(self.length, "ndim", 0) == 0:

@@ -31,7 +31,7 @@ from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.balls import Balls
-from jostle.sets.base import ConstraintSet, margins, parts
+from jostle.sets.base import ConstraintSet, keeps_apart, margins, parts
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.neighbours import MAX_ALL_PAIRS
 from jostle.sets.walls import Box
@@ -342,7 +342,7 @@ def _check_volume(Q: ConstraintSet, t: float, w: Array) -> None:
     Copies of the box fill space, so equal balls fill no more of it than the densest packing of space does.
     """
     n, d = w.shape
-    if not Q.bodies.apart:
+    if not any(map(keeps_apart, parts(Q))):
         return
     radii, presence = np.broadcast_to(Q.bodies.radii_at(t), (n,)), getattr(Q, "presence", None)
     radii = radii if presence is None else np.where(presence.here, radii, 0.0)

@@ -162,10 +162,13 @@ class Walls(ConstraintSet):
         length = self.own_length
         if 0.0 < smallest < np.inf:
             length = smallest if length is None else min(length, smallest)
-        return x, self._kept.get(type(x)) or self._now(t, x), radii, length
+        return x, self._now(t, x), radii, length
 
     def _now(self, t: float, x: Array) -> Surfaces:
         """The walls at time t, for points x; those at rest are kept."""
+        kept: Surfaces | None = self._kept.get(type(x))
+        if kept is not None:
+            return kept
         walls = moved_to(self._surfaces(t), x)
         if self._at_rest:
             self._kept[type(x)] = walls
