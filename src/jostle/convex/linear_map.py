@@ -7,7 +7,7 @@ are `contacts` of bodies, for which they have fused loops, and treat the `others
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -401,14 +401,20 @@ class Pairs(LinearMap):
     bodies: int
     places: Array | None = None
     known: InitVar[bool] = False
+    _rows: ContactRows = field(init=False, repr=False)
 
     def __post_init__(self, known: bool) -> None:
         on_host, places = known and isinstance(self.normal, np.ndarray), self.places
         if places is not None and not (on_host and places.flags.c_contiguous):
             object.__setattr__(self, "places", contiguous(places))
-        if on_host and self.i.flags.c_contiguous and self.j.flags.c_contiguous and self.normal.flags.c_contiguous:
-            return
-        for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
+        if not (on_host and self.i.flags.c_contiguous and self.j.flags.c_contiguous and self.normal.flags.c_contiguous):
+            self._check(known)
+        rows: ContactRows = tuple.__new__(ContactRows, (self.i, self.j, self.normal))  # ContactRows(...) is slower
+        object.__setattr__(self, "_rows", rows)
+
+    def _check(self, known: bool) -> None:
+        """The arrays as the kernels declare them; and one row per contact, between bodies that exist."""
+        for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):
             object.__setattr__(self, name, contiguous(getattr(self, name), kind))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
@@ -433,10 +439,6 @@ class Pairs(LinearMap):
     @property
     def others(self) -> Integers:
         return NO_ROWS
-
-    @property
-    def _rows(self) -> ContactRows:
-        return ContactRows(self.i, self.j, self.normal)
 
     def _by_body(self, u: Array) -> Array:
         by_body: Array = u.reshape(self.bodies, self.normal.shape[1])

@@ -457,7 +457,7 @@ def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[
 
 def _telling(bodies: Bodies) -> tuple[bool, int, float]:
     """How much radii say: those that swell say most, then lists, then large ones. Functions of time are not called."""
-    return bodies.swell, np.size(bodies.radii), 0.0 if bodies.swell else bodies.largest
+    return (True, 0, 0.0) if bodies.swell else (False, bodies.radii_at(0.0).size, bodies.largest)
 
 
 def keeps_apart(Q: ConstraintSet) -> bool:
