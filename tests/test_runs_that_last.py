@@ -550,6 +550,15 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, cap
     assert np.isfinite(sol.q[:]).all()
 
 
+def test_a_run_that_is_resumed_at_its_end_keeps_its_last_frame(tmp_path):
+    """The end is saved although it is no multiple of `every`."""
+    output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "a.checkpoint")
+    first = jo.solve(bouncing(), jo.Paoli(), t=1.0, h=0.1, every=3, output=output)
+    again = jo.solve(bouncing(), jo.Paoli(), t=1.0, h=0.1, every=3, output=replace(output, resume=True))
+    assert again.t[:].tolist() == first.t[:].tolist()
+    assert again.t[-1] == 1.0
+
+
 def test_a_run_that_has_ended_is_not_gone_on_with(tmp_path):
     """`until` was true: to resume it changes nothing; to ask for more does."""
     ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=jo.HalfSpace([0, 1]))

@@ -236,6 +236,12 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
 
 
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_balls_that_touch_are_a_pair(kernels):
+    i, j = kernels.pair_list(np.array([[0.0], [2.0]]), np.ones(2), np.array([np.inf]), 1)
+    assert (i.tolist(), j.tolist()) == ([0], [1])
+
+
 def test_more_pairs_than_there_is_room_for_are_all_found():
     q = np.random.default_rng(0).uniform(0.0, 1.0, (60, 2))
     i, j = cpu.pair_list(q, np.full(60, 1.0), np.full(2, np.inf), 2)
