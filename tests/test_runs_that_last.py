@@ -370,6 +370,18 @@ def test_a_random_force_goes_on_with_the_same_numbers(tmp_path):
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
+def test_nobody_draws_from_the_generator_of_a_run_to_examine_a_stiff_force(tmp_path):
+    def run(checkpoint, t, resume=False):
+        random = np.random.default_rng(5)
+        spring = jo.Motion(q0=[1.0], force=lambda t, q: -5e4 * q * random.uniform(0.9, 1.1, 1))
+        keep = jo.io.Output(checkpoint=checkpoint, random=random, resume=resume)
+        return jo.solve(spring, jo.Maury(), t=t, h=H, output=keep)
+
+    run(tmp_path / "c", t=2 * H)
+    rest, whole = run(tmp_path / "c", t=0.3, resume=True), run(tmp_path / "whole", t=0.3)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
 def test_checkpoints_of_other_runs_are_refused(tmp_path):
     file = tmp_path / "c"
     jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
