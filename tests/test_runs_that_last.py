@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
-from jostle.io.checkpoint import read_whole
+from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import parallel as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
@@ -391,6 +391,14 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
         jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
     with pytest.raises(InvalidValue, match="scheme was Maury"):
         jo.solve(pile(), jo.Maury(solver=jo.ActiveSet()), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
+
+
+def test_a_checkpoint_with_a_negative_number_of_steps_is_damaged(tmp_path):
+    file = tmp_path / "c"
+    jo.solve(swing(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
+    write_whole(file, read_whole(file) | {"step": -1})
+    with pytest.raises(BrokenFile, match=r"step.* not negative"):
+        jo.solve(swing(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
 
 
 def test_what_cannot_be_resumed_says_so(tmp_path):
