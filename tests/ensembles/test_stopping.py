@@ -105,3 +105,9 @@ def test_nine_of_ten_curves_are_in_the_band():
     assert (inside >= 0.9).all()
     assert (found.mean_low <= found.mean).all()
     assert (found.low <= found.middle).all()
+
+
+def test_the_interval_around_a_mean_curve_is_students():
+    """Mean 2, standard deviation 2, and the quantile 4.302653 of two degrees of freedom."""
+    found, half = band([[0.0], [2.0], [4.0]], confidence=0.95), 4.302653 * 2.0 / np.sqrt(3.0)
+    assert [*found.mean_low, *found.mean_high] == pytest.approx([2.0 - half, 2.0 + half], rel=1e-6)
