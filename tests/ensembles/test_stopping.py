@@ -50,6 +50,12 @@ def test_a_precise_mean_is_one_whose_interval_is_narrow():
     assert not PreciseMean("x", width=9.0, least=20).holds(runs[:19])
 
 
+@pytest.mark.parametrize("confidence", [0.0, 1.0, np.nan])
+def test_a_mean_is_never_certain(confidence):
+    with pytest.raises(jo.InvalidValue, match=f"confidence must be between 0 and 1, not {confidence}"):
+        PreciseMean("x", width=0.5, confidence=confidence)
+
+
 def test_curves_are_compared_by_size_difference_and_shape():
     """By hand: m = (1, 2, 4) and E = (2, 3, 5), the mean of m and (3, 4, 6)."""
     found = curve_changes([[1.0, 2.0, 4.0], [3.0, 4.0, 6.0]])
