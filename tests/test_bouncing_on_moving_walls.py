@@ -73,6 +73,13 @@ def test_the_impacts_on_a_table_are_those_of_the_event_driven_solution():
     np.testing.assert_allclose(found.after, -0.8 * found.before, atol=1e-2)  # gravity acts for one more step
 
 
+def test_after_an_impact_in_the_last_step_the_velocity_is_relative_to_the_wall_at_the_end():
+    ball = jo.Motion(q0=[0.05], within=jo.HalfSpace([1.0], offset=lambda t: t * t), law=jo.Restitution(0.5))
+    first = jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.1).impacts().t[0]
+    sol = jo.solve(ball, jo.MoreauJean(), t=first, h=0.1)
+    np.testing.assert_allclose(sol.impacts().after, sol.u[-1] - 2.0 * first, atol=1e-12)
+
+
 def test_a_ball_that_rests_on_a_table_follows_it_without_chatter():
     """The table never accelerates downwards faster than the ball falls, so that the ball stays on it."""
     slow = jo.HalfSpace([1.0], offset=lambda t: 0.1 * np.sin(5.0 * t + 0.5 * np.pi))

@@ -16,7 +16,7 @@ from jostle.solvers import SOLVERS
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "extensions"
 MOST_LINES = 40
-LISTS = (KINDS, SCHEMES, SOLVERS, jo.io.EXPORTS, jo.viz.QUANTITIES)
+LISTS = (KINDS, SCHEMES, SOLVERS, jo.crowds.BEHAVIOURS, jo.io.EXPORTS, jo.viz.QUANTITIES)
 
 
 @pytest.fixture

@@ -142,6 +142,15 @@ def test_conditions_forces_and_changes_may_remember_something(where, tmp_path):
     assert forgetful.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_after_a_run_the_memory_is_that_of_its_last_step(checkpoint, tmp_path):
+    """The checkpoint of a run that was stopped is that of the step before."""
+    stop, output = Counting(lambda calls, state: calls >= 4), jo.io.Output(checkpoint=tmp_path / "c")
+    ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    jo.solve(ball, jo.Maury(), t=1.0, h=H, until=stop, output=output if checkpoint else None)
+    assert stop.memory == Count(5)
+
+
 def test_what_is_called_in_one_run_does_not_change_which_run_it_is(tmp_path):
     """The same objects are given again: their memory is no part of what identifies the run."""
     counting = Counting(lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
-from jostle.io.checkpoint import read_whole
+from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import parallel as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
@@ -370,6 +370,18 @@ def test_a_random_force_goes_on_with_the_same_numbers(tmp_path):
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
+def test_nobody_draws_from_the_generator_of_a_run_to_examine_a_stiff_force(tmp_path):
+    def run(checkpoint, t, resume=False):
+        random = np.random.default_rng(5)
+        spring = jo.Motion(q0=[1.0], force=lambda t, q: -5e4 * q * random.uniform(0.9, 1.1, 1))
+        keep = jo.io.Output(checkpoint=checkpoint, random=random, resume=resume)
+        return jo.solve(spring, jo.Maury(), t=t, h=H, output=keep)
+
+    run(tmp_path / "c", t=2 * H)
+    rest, whole = run(tmp_path / "c", t=0.3, resume=True), run(tmp_path / "whole", t=0.3)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
 def test_checkpoints_of_other_runs_are_refused(tmp_path):
     file = tmp_path / "c"
     jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
@@ -379,6 +391,14 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
         jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
     with pytest.raises(InvalidValue, match="scheme was Maury"):
         jo.solve(pile(), jo.Maury(solver=jo.ActiveSet()), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
+
+
+def test_a_checkpoint_with_a_negative_number_of_steps_is_damaged(tmp_path):
+    file = tmp_path / "c"
+    jo.solve(swing(), jo.Maury(), t=0.1, h=H, output=jo.io.Output(checkpoint=file))
+    write_whole(file, read_whole(file) | {"step": -1})
+    with pytest.raises(BrokenFile, match=r"step.* not negative"):
+        jo.solve(swing(), jo.Maury(), t=0.2, h=H, output=jo.io.Output(checkpoint=file, resume=True))
 
 
 def test_what_cannot_be_resumed_says_so(tmp_path):
@@ -548,6 +568,15 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, cap
     assert failed.value.solution.t.tolist() == sol.t.tolist()
     assert len(sol.t) > 10
     assert np.isfinite(sol.q[:]).all()
+
+
+def test_a_run_that_is_resumed_at_its_end_keeps_its_last_frame(tmp_path):
+    """The end is saved although it is no multiple of `every`."""
+    output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "a.checkpoint")
+    first = jo.solve(bouncing(), jo.Paoli(), t=1.0, h=0.1, every=3, output=output)
+    again = jo.solve(bouncing(), jo.Paoli(), t=1.0, h=0.1, every=3, output=replace(output, resume=True))
+    assert again.t[:].tolist() == first.t[:].tolist()
+    assert again.t[-1] == 1.0
 
 
 def test_a_run_that_has_ended_is_not_gone_on_with(tmp_path):

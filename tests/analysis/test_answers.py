@@ -141,6 +141,14 @@ def test_people_who_wait_on_purpose_are_not_blocked():
     assert not jo.crowds.crowd_summary(sol).blocked
 
 
+def test_the_first_and_the_last_frame_show_a_standstill():
+    plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"east": ((5, 1), (5, 3))})
+    two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q)
+    sol = jo.solve(two, jo.Venel(), t=STANDSTILL + 2.0, h=0.1, every=1000)
+    assert len(sol.t) == 2
+    assert jo.crowds.blockade(sol) is not None
+
+
 def test_a_short_stop_is_no_blockade(arch):
     short = solved([[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q, t=STANDSTILL - 1.0)
     assert jo.crowds.blockade(short) is None

@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Plan, Room, densest_packing, density
+from jostle.crowds.continuum import _led_out
 
 BOX = [(0, 0), (5, 0), (5, 4), (0, 4)]
 TURN = np.array([[np.cos(0.4), np.sin(0.4)], [-np.sin(0.4), np.cos(0.4)]])
@@ -236,6 +237,14 @@ def test_people_and_density_come_down_the_same_stairs():
     for part in (0.75, 0.5, 0.25):
         micro, macro = (s.t[np.argmax(left < part * left[0])] for s, left in ((people, inside), (sol, sol.mass)))
         assert macro == pytest.approx(micro, abs=0.6)
+
+
+@pytest.mark.parametrize(("speed", "led"), [(1.0, True), (-1.0, False)])
+def test_a_passage_leads_out_only_those_who_walk_into_it(speed, led):
+    grid = jo.macro.Grid([0, 0], [3, 1], h=1.0, closed=True)
+    stairs = jo.macro.Passage([[2, 0]], [[0, 0]], outward=[1, 0])
+    people = jo.macro.Crowd(grid=grid, density=0.0, velocity=grid.velocity(speed, 0.0), passages=[stairs])
+    assert _led_out(people.domain, (np.full((4, 1), speed), np.zeros((3, 2))), 1e-9).tolist() == [[led]] * 3
 
 
 def test_passages_that_do_not_fit_the_grid_are_refused():

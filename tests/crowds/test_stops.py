@@ -66,6 +66,11 @@ def test_nobody_leaves_a_waiting_area_before_its_time_and_each_has_a_place():
     assert sol.t[-1] > 22.0
 
 
+def test_the_places_of_a_queue_follow_its_bends_and_go_on_after_its_end():
+    queue = Queue([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)], service=1.0, spacing=0.75)
+    np.testing.assert_allclose(queue.places([0, 1, 2, 3]), [[0.0, 0.0], [0.75, 0.0], [1.0, 0.5], [1.0, 1.25]])
+
+
 def test_a_queue_serves_in_the_order_of_arrival():
     q = [[4.0, 2.5], [1.0, 2.5], [2.5, 2.5]]
     queue = Queue([(8.0, 2.5), (5.0, 2.5)], service=4.0, spacing=0.7)

@@ -50,6 +50,12 @@ def test_a_precise_mean_is_one_whose_interval_is_narrow():
     assert not PreciseMean("x", width=9.0, least=20).holds(runs[:19])
 
 
+@pytest.mark.parametrize("confidence", [0.0, 1.0, np.nan])
+def test_a_mean_is_never_certain(confidence):
+    with pytest.raises(jo.InvalidValue, match=f"confidence must be between 0 and 1, not {confidence}"):
+        PreciseMean("x", width=0.5, confidence=confidence)
+
+
 def test_curves_are_compared_by_size_difference_and_shape():
     """By hand: m = (1, 2, 4) and E = (2, 3, 5), the mean of m and (3, 4, 6)."""
     found = curve_changes([[1.0, 2.0, 4.0], [3.0, 4.0, 6.0]])
@@ -105,3 +111,9 @@ def test_nine_of_ten_curves_are_in_the_band():
     assert (inside >= 0.9).all()
     assert (found.mean_low <= found.mean).all()
     assert (found.low <= found.middle).all()
+
+
+def test_the_interval_around_a_mean_curve_is_students():
+    """Mean 2, standard deviation 2, and the quantile 4.302653 of two degrees of freedom."""
+    found, half = band([[0.0], [2.0], [4.0]], confidence=0.95), 4.302653 * 2.0 / np.sqrt(3.0)
+    assert [*found.mean_low, *found.mean_high] == pytest.approx([2.0 - half, 2.0 + half], rel=1e-6)

@@ -46,9 +46,11 @@ def test_a_density_is_not_continued_in_the_file_of_another_grid(tmp_path):
 
 @pytest.mark.parametrize("run", [of_a_density, of_a_ball])
 def test_two_files_of_one_name_are_refused_before_the_run(run, tmp_path):
-    path = tmp_path / "run.vtkhdf"
-    with pytest.raises(jo.InvalidValue, match="output and checkpoint are both"):
-        run(0.5, path, 1.0, checkpoint=tmp_path / "." / "run.vtkhdf")
+    path, link = tmp_path / "run.vtkhdf", tmp_path / "link"
+    link.symlink_to(tmp_path)
+    for same in (tmp_path / "." / "run.vtkhdf", link / "run.vtkhdf"):
+        with pytest.raises(jo.InvalidValue, match="output and checkpoint are both"):
+            run(0.5, path, 1.0, checkpoint=same)
     assert not path.exists()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows_in_space import rows_in_space
 
-from jostle.kernels import ContactRows, space
+from jostle.kernels import Answer, ContactRows, space
 from jostle.kernels.cpu import arrangement
 from jostle.kernels.cpu.arrangement import ROW, GivenRows, arranged
 from jostle.kernels.memory import WorkingMemory
@@ -46,6 +46,16 @@ def test_products_with_contacts_are_those_of_the_dense_matrix(m, n, d):
     )
 
 
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_the_residual_of_a_contact_weighs_both_bodies(kernels):
+    """w = 0, masses 1 and 4, u_0 = (1, 0), u_1 = 0, p = -1, and no length."""
+    rows = ContactRows(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]))
+    w, mass, u = np.zeros((2, 2)), np.array([[1.0, 1.0], [4.0, 4.0]]), np.array([[1.0, 0.0], [0.0, 0.0]])
+    found = kernels.residual_pairs(rows, Answer(*np.zeros((3, 1)), w, mass, u, np.array([-1.0])), 1)
+    # |u - w|_M = 1; slack -1; |G| = sqrt(1 + 1/4) in the dual norm; M (u - w) - G^T p = ((0, 0), (1, 0)), of norm 1/2
+    assert found == pytest.approx((1.0 / np.sqrt(1.25), 0.5 + np.sqrt(1.25), 1.0), rel=AGREE)
+
+
 def whitened(i, j, normal, inverse):
     """The rows in coordinates where the metric is Euclidean, and their lengths."""
     A = reference.pairs_to_dense(ContactRows(i, j, normal), len(inverse)) * np.sqrt(inverse.ravel())
@@ -66,7 +76,7 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     s0, start = random.normal(size=m) - 0.2, random.uniform(size=m)
     A, unit = whitened(i, j, normal, inverse)
     (order, _), never = order_of(i, j, normal, n), np.full(m, -np.inf)
-    for iterations in (0, 1, 2, 25):
+    for iterations in (0, 1, 2, 25, 100):  # after more than 60, the objective rises and momentum is given up
         stop = Stop(never, 0.0, iterations, 20)
         _, p, count = accelerated_sweeps(A[order], s0[order], start[order], stop)
         rows = ContactRows(i, j, normal)
@@ -224,6 +234,12 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
     for mine, theirs in zip(cpu.all_pairs(q, radii, reach, period), (i, j, normal, gap), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
+
+
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_balls_that_touch_are_a_pair(kernels):
+    i, j = kernels.pair_list(np.array([[0.0], [2.0]]), np.ones(2), np.array([np.inf]), 1)
+    assert (i.tolist(), j.tolist()) == ([0], [1])
 
 
 def test_more_pairs_than_there_is_room_for_are_all_found():

@@ -132,6 +132,11 @@ def test_values_follow_their_pairs_where_most_are_in_order(walls):
                 assert found.tolist() == reference.by_pair(before, values, wanted, 9.0, 1).tolist()
 
 
+def test_values_follow_their_pairs_where_none_are_in_order():
+    pairs, values = np.array([(a, a + 1) for a in range(99, -1, -1)]), np.arange(1.0, 101.0)
+    assert cpu.by_pair(pairs, values, pairs, 0.0, 1).tolist() == values.tolist()
+
+
 def test_chunks_make_up_the_whole():
     for count in (0, 1, 5, 100):
         for chunks in (1, 2, 7):

@@ -457,6 +457,12 @@ def test_forces_and_walls_among_many_blocks():
 # --- what is refused ---
 
 
+def test_blocks_may_overlap_by_round_off_only():
+    assert jo.macro.StickyBlocks([0.0, 1.0 - 1e-13], 1.0, 0.0).at(1.0).tolist() == pytest.approx([0.0, 1.0])
+    with pytest.raises(jo.InvalidValue, match="blocks 0 and 1 overlap by 1e-09"):
+        jo.macro.StickyBlocks([0.0, 1.0 - 1e-9], 1.0, 0.0)
+
+
 def test_blocks_that_overlap_are_refused():
     with pytest.raises(jo.InvalidValue, match=r"blocks 0 and 1 overlap by 0\.5"):
         macro.StickyBlocks([0, 0.5], 1.0, 0.0)

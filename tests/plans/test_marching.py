@@ -89,6 +89,13 @@ def test_a_march_that_ends_at_the_wanted_nodes_is_its_definition_and_part_of_the
     assert (known | ~np.isfinite(whole))[wanted].all()
 
 
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_nodes_as_far_as_the_last_wanted_one_are_reached(kernels):
+    free, start, wanted = np.ones((1, 5), dtype=bool), np.full((1, 5), np.inf), np.zeros((1, 5), dtype=bool)
+    start[0, 2], wanted[0, 1] = 0.0, True
+    assert kernels.marched(free, start, 1.0, None, wanted).tolist() == [[np.inf, 1.0, 0.0, 1.0, np.inf]]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_descent_is_its_definition(seed):
     random = np.random.default_rng(seed)

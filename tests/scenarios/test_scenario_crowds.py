@@ -95,7 +95,8 @@ class Tired(jo.crowds.Behaviour):
         return np.exp2(-t / self.half_time) * self.wish.towards(t, q, goal)
 
 
-def test_a_file_names_a_behaviour_that_a_script_registered():
+def test_a_file_names_a_behaviour_that_a_script_registered(monkeypatch):
+    monkeypatch.setattr(jo.crowds.BEHAVIOURS, "_items", dict(jo.crowds.BEHAVIOURS._items))
     jo.crowds.BEHAVIOURS.register("tired", Tired)
     groups = '[[problem.groups]]\nplaces = [[4.0, 2.0], [4.7, 2.0]]\ngoal = "east"\n'
     theirs = hall(groups, 'behaviour = { kind = "tired", half_time = 4.0 }').build().problem

@@ -68,6 +68,12 @@ def test_balls_of_different_radii_leave_no_choice_to_a_wall():
     assert (jo.Balls(RADII) & jo.Balls(RADII.copy()) & jo.HalfSpace([0.0, 1.0])).gap(0.0, BODIES) == pytest.approx(0.8)
 
 
+def test_balls_that_swell_differently_leave_no_choice_to_a_wall_although_they_begin_alike():
+    two = jo.Balls(lambda t: (1.0 + t) * RADII) & jo.Balls(lambda t: (1.0 + 2.0 * t) * RADII)
+    with pytest.raises(jo.InvalidValue, match="HalfSpace stands beside balls of different radii; give it radii="):
+        two & jo.HalfSpace([0.0, 1.0])
+
+
 def test_a_heap_stands_on_its_floor_though_nobody_said_how_thick_its_balls_are_there():
     heap = jo.Motion(q0=[[0.0, 0.5], [0.3, 1.6]], force=[0.0, -9.81], within=jo.Balls([0.5, 0.5]) & jo.Box(
         [-0.6, 0.0], [0.8, np.inf]))  # fmt: skip

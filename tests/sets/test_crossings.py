@@ -29,6 +29,10 @@ CASES = {
     "a ball through a moving bottom": (
         pushed(jo.Vessel([(0, 0), (1, 0)], radii=0.1, base=lambda t: [0, 0, 20 * t - 1]), [0.3, 0.0, 0.0], 0.0),
         jo.Maury(), 0.03),
+    "a ball through a turning plate": (
+        pushed(jo.Vessel([(0, 0), (1, 0)], radii=0.05, axis=lambda t: [np.sin(9 * t), 0, np.cos(9 * t)]),
+               [0.8, 0.0, -0.3], 0.0),
+        jo.Maury(), 0.07),
     "a moving segment": (pushed(jo.Segments(shifted(BAR, 20.0), radii=0.1), [1.0, 0.0], 0.0), jo.Maury(), 0.03),
     "a turning segment": (
         pushed(jo.Segments(lambda t: [[[0, 0], [np.cos(9 * t), np.sin(9 * t)]]], radii=0.05), [0.8, 0.3], 0.0),

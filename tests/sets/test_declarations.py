@@ -171,6 +171,14 @@ def test_a_class_whose_gap_is_not_convex_or_whose_gradient_is_wrong_is_refused(c
         jo.solve(jo.Motion(**start, within=within), jo.Maury(), t=1.9, h=0.1)
 
 
+def test_a_gap_that_is_not_convex_is_found_in_the_last_step():
+    """Gaps are compared with their linearisations in steps 1, 2, 4, 8 and so on; step 3 is the last one here."""
+    drift = jo.Motion(q0=[-0.9, 0.0], v0=[0.0, 1.0], within=Round(-1.0))
+    with pytest.raises(jo.LeftTheSet, match="declares convex_gaps = True") as raised:
+        jo.solve(drift, jo.Maury(), t=0.45, h=0.15)
+    assert raised.value.step == 3
+
+
 def test_a_class_with_a_convex_gap_and_the_right_gradient_runs_as_before():
     sol = jo.solve(jo.Motion(q0=[-2.0, 0.1], v0=[1.0, 0.0], within=Round(1.0)), jo.Maury(), t=3.0, h=0.1)
     assert sol.status == "finished"

@@ -506,7 +506,7 @@ def test_a_problem_that_is_deleted_leaves_no_memory(kind):
         room.linearise(0.0, q0)
         jo.solve(problem, scheme, t=0.1, h=0.1)
 
-    run(1000)
+    run(20_000)  # which loads the kernels of many bodies
     tracemalloc.start()
     try:
         for n in range(20_000, 20_005):

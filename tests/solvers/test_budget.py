@@ -138,6 +138,12 @@ def test_a_run_that_a_condition_stops_still_says_budget(pile):
     assert sol.status == "budget"
 
 
+def test_a_run_that_is_blocked_says_so_although_its_budget_was_too_small(pile):
+    sol = run(pile, jo.GaussSeidel(max_iterations=20, budget=True), until=lambda state: "blocked")
+    assert not sol.stats["converged"].all()
+    assert sol.status == "blocked"
+
+
 def test_one_step_over_budget_is_remembered_to_the_end():
     """Discs fall on a crystal that rests without weight: only the steps after they hit are too much for the budget."""
     bed = crystal()

@@ -103,6 +103,14 @@ def test_a_periodic_space_is_shown_once():
     assert scene.view(frame).upper[0] == 3.0
 
 
+def test_bodies_that_extend_beyond_an_end_of_a_periodic_cell_are_also_shown_at_the_other():
+    q0, within = [[0.05, 0.5], [1.5, 0.5], [2.95, 2.5]], jo.Balls([0.1] * 3, period=[3.0, np.inf])
+    scene = Scene(jo.solve(jo.Motion(q0=q0, within=within), jo.Maury(), t=0.1, h=0.1))
+    rows, images = scene.images(scene.frame(0))
+    assert rows.tolist() == [0, 2]
+    np.testing.assert_allclose(images, [[3.05, 0.5], [-0.05, 2.5]])
+
+
 def test_a_cell_around_zero_stays_there():
     cloud = jo.Motion(q0=[[-1.4, 0.0], [1.4, 0.0]], within=jo.Balls([0.05, 0.05], period=[3.0, np.inf]))
     assert Scene(jo.solve(cloud, jo.Maury(), t=0.1, h=0.1)).frame(0).x[:, 0].tolist() == pytest.approx([-1.4, 1.4])

@@ -233,6 +233,8 @@ def test_an_answer_that_reaches_an_open_side_is_an_error():
     sides = ((False, True), (True, True))
     with pytest.raises(jo.InvalidValue, match="reaches the left side of the grid, which is open"):
         wasserstein_projection(box(closed=sides), density)
+    with pytest.raises(jo.InvalidValue, match="reaches the left side of the grid, which is open"):
+        wasserstein_projection(box(closed=sides), np.roll(density, 1, axis=0))  # from one cell beside it
     assert wasserstein_projection(box(closed=True), density).density.sum() == pytest.approx(16)
     inside = np.zeros(SHAPE)
     inside[4:6, 3:5] = 2.0
