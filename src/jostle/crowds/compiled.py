@@ -35,7 +35,7 @@ ROW_STRIDE = 0x9E3779B1
 def turned(
     q: Floats2, radii: Floats, direction: Floats2, strength: float, decay: float, sight: float, chunks: int
 ) -> Floats2:
-    """The directions that others have turned: see `reference.turned`."""
+    """The directions that others have turned: see `kernels.turned`."""
     out = np.empty((len(q), 2))
     table = _table(q, radii, direction, sight)
     together(_turn, [(*table, sight, strength, decay, *part, out) for part in cut(len(q), chunks)])
@@ -44,7 +44,7 @@ def turned(
 
 @kernels.gaps_ahead.on("numpy")
 def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, chunks: int) -> Floats:
-    """The free distances to the next person ahead: see `reference.gaps_ahead`."""
+    """The free distances to the next person ahead: see `kernels.gaps_ahead`."""
     out = np.empty(len(q))
     table = _table(q, radii, direction, sight)
     together(_look_ahead, [(*table, sight, *part, out) for part in cut(len(q), chunks)])
@@ -184,7 +184,7 @@ def _look_ahead(
 
 @kernels.spread.on("numpy")
 def spread(amount: Floats2, east: Bools2, north: Bools2, part: float, passes: int) -> Floats2:
-    """An amount after some passes of exchange between neighbours: see `reference.spread`."""
+    """An amount after some passes of exchange between neighbours: see `kernels.spread`."""
     both = np.empty((2, *amount.shape))
     both[0] = amount
     free = np.zeros(amount.shape, dtype=bool)

@@ -1,9 +1,9 @@
 """Kernels: each has one definition, whose signature all its implementations share, and one implementation a device.
 
-`kernels.reference` defines the kernels of contacts and bodies in plain NumPy; those of crowds and densities are defined
-beside them. `kernels.cpu` computes them in compiled loops, for arrays of
-NumPy; `kernels.cuda` computes those that a step of many bodies needs, for arrays of CuPy. Implementations register
-themselves with `Kernel.on`; `PACKAGES` and `COMPILED` say where they are. Kernels use no classes or errors of jostle.
+`kernels.reference` defines the kernels of contacts and bodies in plain NumPy; those of plans, crowds and densities are
+defined in their packages, in `kernels.py`. `kernels.cpu` computes them in compiled loops, for arrays of NumPy;
+`kernels.cuda` computes those that a step of many bodies needs, for arrays of CuPy. Implementations register themselves
+with `Kernel.on`; `PACKAGES` and `COMPILED` say where they are. Kernels use no classes or errors of jostle.
 """
 
 from __future__ import annotations

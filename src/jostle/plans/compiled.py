@@ -27,8 +27,8 @@ from jostle.kernels.compiling import (
     OutFloats2,
     OutFloats3,
     OutShorts,
-    Singles3,
     jit,
+    renamed,
 )
 from jostle.kernels.parallel import cut, together
 from jostle.plans import kernels
@@ -52,7 +52,7 @@ def marched(
     wanted: Bools2 | None = None,
     slack: float = 0.0,
 ) -> Floats2:
-    """The distances on the free nodes, or on the wanted ones and those that are nearer: see `reference.marched`."""
+    """The distances on the free nodes, or on the wanted ones and those that are nearer: see `kernels.marched`."""
     rows, columns = free.shape
     framed = rows + 2 * FRAME, columns + 2 * FRAME
     d, state = np.full(framed, np.inf), np.full(framed, CLOSED, np.int32)
@@ -141,7 +141,7 @@ def _march(
 
 @jit(helper=True)
 def _updated(d: Floats, node: int, stride: int, step: float) -> float:
-    """The value of a node from the accepted values around it: see `reference.upwind`."""
+    """The value of a node from the accepted values around it: see `kernels.upwind`."""
     south, slope_south = _towards(d, node, -stride, step)
     north, slope_north = _towards(d, node, stride, step)
     west, slope_west = _towards(d, node, -1, step)
@@ -207,7 +207,7 @@ def _down(at: int, size: int, heap: OutShorts, keys: OutFloats, state: OutShorts
 
 @kernels.descent.on("numpy")
 def descent(d: Floats2, step: float, free: Bools2 | None = None, otherwise: Floats3 | None = None) -> Floats2:
-    """The unit vectors along which distances fall: see `reference.descent`."""
+    """The unit vectors along which distances fall: see `kernels.descent`."""
     if free is None or otherwise is None:
         out = np.zeros((*d.shape, 2))
         _descend(d, step, ANYWHERE, out)
@@ -282,7 +282,7 @@ def headings(
     outward: Floats2,
     chunks: int,
 ) -> Floats2:
-    """The directions of fields at the places of people: see `reference.headings`."""
+    """The directions of fields at the places of people: see `kernels.headings`."""
     out = np.zeros((len(q), 2))
     number = np.ascontiguousarray(field)
     people = np.bincount(number[number >= 0], minlength=len(fields))
@@ -300,8 +300,7 @@ def headings(
     return out
 
 
-@jit()
-def _head(
+def _heads(
     q: Floats2, field: Ints, number: int, first_row: int, first_column: int, direction: Floats3,
     lower: Floats, step: float, rows: int, columns: int, exits: Floats3, outward: Floats2,
     begin: int, end: int, out: OutFloats2,
@@ -312,16 +311,8 @@ def _head(
             _head_one(q, a, first_row, first_column, direction, lower, step, rows, columns, exits, outward, out)
 
 
-@jit()
-def _head_in_single(
-    q: Floats2, field: Ints, number: int, first_row: int, first_column: int, direction: Singles3,
-    lower: Floats, step: float, rows: int, columns: int, exits: Floats3, outward: Floats2,
-    begin: int, end: int, out: OutFloats2,
-) -> None:  # fmt: skip
-    """The same in a field of single precision."""
-    for a in range(begin, end):
-        if field[a] == number:
-            _head_one(q, a, first_row, first_column, direction, lower, step, rows, columns, exits, outward, out)
+_head = jit()(renamed(_heads, "_head"))
+_head_in_single = jit()(renamed(_heads, "_head_in_single", direction="Singles3"))
 
 
 @jit(helper=True)

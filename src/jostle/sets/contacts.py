@@ -204,23 +204,28 @@ class Contacts:
     known: bool = False
 
     def __post_init__(self) -> None:
-        if not self.known and not len(self.gap) == len(self.pairs) == self.G.shape[0]:
+        if not self.known:
+            self._check()
+        if not self.known or getattr(self.length, "ndim", 0) == 0:
+            object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
+        if self.equal is not None:
+            object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
+
+    def _check(self) -> None:
+        """Refuse what does not belong together, and keep the numbers as compiled kernels take them."""
+        if not len(self.gap) == len(self.pairs) == self.G.shape[0]:
             raise InvalidValue(
                 f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
                 f"of each for every constraint"
             )
-        if not self.known and isinstance(self.gap, np.ndarray):  # what compiled kernels take
+        if isinstance(self.gap, np.ndarray):
             object.__setattr__(self, "gap", np.ascontiguousarray(self.gap, dtype=float))
             if self.pairs.dtype.kind in "iu":
                 object.__setattr__(self, "pairs", np.ascontiguousarray(self.pairs, dtype=np.int64))
             if isinstance(self.G, Dense):
                 object.__setattr__(self, "G", Dense(np.ascontiguousarray(self.G.array, dtype=float)))
-        if not self.known and (undefined := self.gap != self.gap).any():  # NaN alone differs from itself
+        if (undefined := self.gap != self.gap).any():  # NaN alone differs from itself
             raise NotFinite(f"the gap of {self.describe(int(undefined.argmax()))} is NaN")
-        if not self.known or getattr(self.length, "ndim", 0) == 0:
-            object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
-        if self.equal is not None:
-            object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
 
     def __repr__(self) -> str:
         smallest = f", smallest gap {lowest(self.gap, np.inf):.3g}" if len(self.gap) else ""

@@ -162,7 +162,7 @@ class Walls(ConstraintSet):
         length = self.own_length
         if 0.0 < smallest < np.inf:
             length = smallest if length is None else min(length, smallest)
-        return x, self._kept.get(type(x)) or self._now(t, x), radii, length
+        return x, self._now(t, x), radii, length
 
     def _now(self, t: float, x: Array) -> Surfaces:
         """The walls at time t, for points x; those at rest are kept."""

@@ -36,7 +36,7 @@ closing_time = jit(helper=True)(kernels.closing_time)
 def collisions(
     y: Floats, v: Floats, a: Floats, mass: Floats, walls: Floats, e: float, until: float, scale: float, most: int
 ) -> tuple[Floats, OutInts, Floats, OutInts2, Floats, int]:
-    """The parabolas and mergers of n points up to a time: see `reference.collisions`."""
+    """The parabolas and mergers of n points up to a time: see `kernels.collisions`."""
     n = len(y)
     state = np.zeros((n + 2, 8))
     state[1:-1, :4] = np.stack([y, v, a, mass], axis=1)

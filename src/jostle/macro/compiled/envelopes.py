@@ -13,7 +13,7 @@ from jostle.macro import kernels
 
 @kernels.envelopes.on("numpy")
 def envelopes(p: Floats2) -> Floats2:
-    """The least (i - y)^2 / 2 + p(y) along each row: see `reference.envelopes`."""
+    """The least (i - y)^2 / 2 + p(y) along each row: see `kernels.envelopes`."""
     m, n = p.shape
     out = np.empty((m, n))
     _envelopes(np.ascontiguousarray(p), np.empty(n, np.int64), np.empty(n + 1), np.ones(n), out)

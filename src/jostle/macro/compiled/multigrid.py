@@ -40,7 +40,7 @@ def obstacle(
     most: int,
     cycles: int,
 ) -> tuple[Floats2, int, int]:
-    """See `reference.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
+    """See `kernels.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
 
     Linear systems are solved to |r| <= precision |b| as long as cells change sides, and to tol |b| in the end. A
     pressure below the fraction `zero` of the largest, or a rate below this fraction of the largest |b|, has no sign.

@@ -10,7 +10,7 @@ from jostle.macro import kernels
 
 @kernels.isotonic.on("numpy")
 def isotonic(y: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools) -> Floats:
-    """The projection of y, run by run: see `reference.isotonic`. mass of length 0: all one."""
+    """The projection of y, run by run: see `kernels.isotonic`. mass of length 0: all one."""
     n = len(order)
     out = np.empty(n)
     _pool(y, mass, order, starts, low, high, np.empty(n), np.empty(n), np.empty(n, np.int64), out)
@@ -56,7 +56,7 @@ def _pool(
 
 @kernels.pressures.on("numpy")
 def pressures(lost: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools) -> Floats:
-    """The pressures at the edges of all runs, never negative, for lost = y - u: see `reference.isotonic`."""
+    """The pressures at the edges of all runs, never negative, for lost = y - u: see `kernels.isotonic`."""
     out = np.empty(len(order) + len(low))
     _add_up(lost, mass, order, starts, low, high, out)
     return out
