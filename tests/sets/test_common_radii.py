@@ -80,3 +80,9 @@ def test_a_heap_stands_on_its_floor_though_nobody_said_how_thick_its_balls_are_t
     sol = jo.solve(heap, jo.Maury(), t=2.0, h=0.01)
     assert sol.q[-1, :, 1].min() == pytest.approx(0.5, abs=1e-8)
     assert np.abs(sol.q[:, :, 0] - 0.1).max() <= 0.2 + 1e-8
+
+
+def test_a_line_of_balls_keeps_its_number_of_radii():
+    balls = jo.Line(lambda t: [0.1, 0.2] if t == 0.0 else [0.1])
+    with pytest.raises(jo.InvalidValue, match=r"there are 1 radii at t = 1, and 2 balls"):
+        balls.gap(1.0, [0.0, 1.0])
