@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array
+from jostle._tools.rotations import product
 from jostle.errors import EnergyDrift, InvalidValue, warn
 from jostle.problems import Motion
 from jostle.result.facts import Facts
@@ -119,8 +120,10 @@ class EnergyBalance:
         return "\n".join(lines)
 
 
-def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array) -> Array:
-    """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or of a file."""
+def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array, turn: Any = None, spin: Any = None) -> Array:
+    """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or a file; with spins."""
+    if spin is not None:
+        return kinetic_of(problem, facts, q, u) + _of_spins(problem, turn, spin)
     if isinstance(problem, Motion):
         metrics = (problem.metric(place) for place in q)
         pairs = zip(metrics, u, strict=True)
@@ -142,6 +145,19 @@ def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
     if facts.force is None:
         return None
     return -(np.nan_to_num(np.asarray(q)).reshape(len(q), -1) @ facts.force.ravel())
+
+
+def _of_spins(problem: Any, turn: Any, spin: Any) -> Array:
+    """(k,) the kinetic energy of spins."""
+    if not isinstance(problem, Motion) or problem.bodies.inertia is None:
+        raise InvalidValue("the moments of inertia are not in the file: give the problem, jo.io.read(path, problem)")
+    bodies, found = problem.bodies, []
+    for one, spins in zip(turn, spin, strict=True):
+        axes = one if bodies.clumped is None else product(np.asarray(one), bodies.clumped.axes)
+        d = 2 if spins.ndim == 1 else 3
+        joined = bodies.joined(np.zeros((len(spins), d)), axes, np.asarray(spins))
+        found.append(0.5 * float((problem.bodies.inertia * joined[:, d:] ** 2).sum()))
+    return np.array(found)
 
 
 def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -> EnergyBalance:
