@@ -85,12 +85,15 @@ class Clumped(NamedTuple):
         How the principal axes are turned against those in which the arms were given.
     inertia : array, shape (n, 1) or (n, 3)
         Moments of inertia of a body of mass 1 about these axes.
+    length : float
+        What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump.
     """
 
     owner: Integers
     arms: Array
     axes: Array
     inertia: Array
+    length: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +175,8 @@ class Bodies:
         radii : array, shape (n,), or None
             The radii, an array of the same type as x; None if the bodies are points.
         smallest : float
-            The smallest radius; 0 if the bodies are points, infinite if there are none.
+            The smallest radius, which overlaps are compared with; 0 if the bodies are points, infinite if there are
+            none; `Clumped.length` of clumps.
         """
         these = len(x), type(x)
         known = self._kept.get(these)
@@ -181,7 +185,8 @@ class Bodies:
         radii = self.radii_at(t)
         if radii.ndim or radii:
             each = contiguous(body_radii(radii, len(x), t, allow_zero=True))
-            found: Sizes = moved_to(each, x), float(each.min(initial=np.inf))
+            smallest = float(each.min(initial=np.inf)) if self.clumped is None else self.clumped.length
+            found: Sizes = moved_to(each, x), smallest
         else:
             found = None, 0.0
         if not callable(self.radii):

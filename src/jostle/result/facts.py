@@ -258,7 +258,8 @@ class Facts:
         if crowd is not None:
             _check_units(units)
         within, d = problem.within, dimension_of(problem)
-        walls, names = walls_of(within, t, problem.q0 if q is None else q)
+        places = problem.bodies.places(problem.q0 if q is None else q, getattr(problem, "turning", None))
+        walls, names = walls_of(within, t, places)
         return cls(
             order=2 if isinstance(problem, Motion) else 1,
             dimension=d,

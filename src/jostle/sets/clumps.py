@@ -68,11 +68,11 @@ class Clumps(Balls):
         radii = np.concatenate([radii for _, radii in given])
         super().__init__(radii)
         owner = np.repeat(np.arange(len(given)), [len(arms) for arms, _ in given])
-        clumped = Clumped(owner, *(np.concatenate([each[k] for each in made]) for k in range(3)))
-        self.bodies = replace(self.bodies, clumped=clumped)
         extent = [float((np.linalg.norm(arms, axis=1) + radii).max()) for arms, radii in given]
         positive = radii[radii > 0.0]
-        self._length = float(positive.min()) if len(positive) else min(extent)
+        length = float(positive.min()) if len(positive) else min(extent)
+        clumped = Clumped(owner, *(np.concatenate([each[k] for each in made]) for k in range(3)), length)
+        self.bodies = replace(self.bodies, clumped=clumped)
         self.off_centre = np.array([_off_centre(*shape) for shape in given])
         """(n,) how far the centre of mass of the balls is from the origin of the arms, over the size of the clump."""
 
@@ -97,10 +97,11 @@ class Clumps(Balls):
         return float(gaps.min(initial=np.inf))
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
+        assert self.bodies.clumped is not None
         radii = self.bodies.radii_at(t)
         if q.ndim != 2 or len(q) != len(radii):
             raise InvalidValue(f"there are {len(radii)} balls in clumps; their places have shape {q.shape}")
-        return q, radii, self._length
+        return q, radii, self.bodies.clumped.length
 
 
 def _shape(k: int, shape: Any) -> tuple[Array, Array]:
