@@ -20,6 +20,15 @@ from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import Answer, ContactRows, one_row
 from jostle.kernels.parallel import chunks_of, concatenated
+from jostle.kernels.reference.cones import (
+    divided,
+    laws_of_blocks,
+    metrics_of_blocks,
+    nearest_in_cones,
+    parts,
+    sizes_of_blocks,
+)
+from jostle.kernels.reference.cones import lengths as vector_lengths
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.reference.residuals import ratios
 
@@ -123,6 +132,11 @@ class LinearMap:
         """Numbers of the rows that are not contacts of bodies."""
         return np.arange(self.shape[0])
 
+    @property
+    def grips(self) -> Grips | None:
+        """The map itself if its rows are blocks of contacts of balls with spin; None if they are not."""
+        return None
+
     def toarray(self) -> Array:
         """G as a dense array.
 
@@ -210,7 +224,34 @@ class LinearMap:
         by = np.where(unit > 0.0, unit, 1.0)
         return unit, slack / by, (rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(w))) / by
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+    def local_matrices(self, blocks: int, height: int, M: Metric) -> Array:
+        """How the slack of each block of rows changes with the multipliers of the same block, G_k M^-1 G_k^T.
+
+        Parameters
+        ----------
+        blocks : int
+            Number of blocks, which are the first rows.
+        height : int
+            Number of rows of a block.
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        array, shape (blocks, height, height)
+            The matrices.
+        """
+        from scipy.sparse import csr_array
+
+        A = self.tocsr()[: blocks * height]
+        A = csr_array(A.multiply(M.root)) if M.diagonal else csr_array(M.whiten(A.toarray()))
+        local, each = np.zeros((blocks, height, height)), [A[k::height] for k in range(height)]
+        for one in range(height):
+            for other in range(one, height):
+                local[:, one, other] = local[:, other, one] = each[one].multiply(each[other]).sum(axis=1)
+        return local
+
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
         """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
 
         Parameters
@@ -229,8 +270,10 @@ class LinearMap:
         Returns
         -------
         tuple of float
-            The primal, dual and complementarity residuals.
+            The primal, dual and complementarity residuals; with friction cones also the natural map.
         """
+        if rows.cones is not None:
+            return _residuals_of_cones(self, rows, M, w, u, p)
         if not np.isfinite(u).all() or not np.isfinite(p).all():
             return np.inf, np.inf, np.inf
         slack = rows.c + (self @ u)
@@ -308,8 +351,8 @@ class Dense(LinearMap):
     def norms(self, M: Metric) -> Array:
         return _dual_norms(self.array, M)
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
-        if not M.diagonal or rows.equal is not None:
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
+        if not M.diagonal or rows.equal is not None or rows.cones is not None:
             return super().residuals(rows, M, w, u, p)
         G = self.array
         residual = one_row.residual_dense if len(G) == 1 and one_row.serves(G) else kernels.residual_dense
@@ -343,6 +386,69 @@ class Sparse(LinearMap):
 
     def rows(self, selection: Booleans | Integers) -> Sparse:
         return Sparse(self.matrix[selection])
+
+
+def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
+    """The primal, dual and complementarity residuals and the natural map where rows are in friction cones.
+
+    A part of a slack (normal, tangential, spin) below its round-off counts as zero. The natural map is the distance of
+    p from the law of each block at the slack of p, in the metric of the local matrices.
+    """
+    cones = rows.cones
+    assert cones is not None
+    if not np.isfinite(u).all() or not np.isfinite(p).all():
+        return np.inf, np.inf, np.inf, np.inf
+    b, d, first, resistance = len(cones.mu), cones.axis.shape[1], cones.rows, cones.resistance
+    slack = rows.c + (G @ u)
+    noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + G.magnitude(np.abs(u) + np.abs(w)))
+    moved = u - w
+    distance, unit = M.norm(moved), G.norms(M)[first:]
+
+    s, q, fuzz = (cones.blocks_of(values) for values in (slack, p, noise))
+    near, aside, spin = parts(s, cones.axis)
+    small, small_spin = vector_lengths(fuzz[:, :d]), vector_lengths(fuzz[:, d:])
+    near = np.where(np.abs(near) <= small, 0.0, near)
+    aside = np.where(vector_lengths(aside)[:, None] <= small[:, None], 0.0, aside)
+    spin = np.where(vector_lengths(spin)[:, None] <= small_spin[:, None], 0.0, spin)
+    s = np.concatenate([near[:, None] * cones.axis + aside, spin], axis=1)
+    slip = cones.mu * vector_lengths(aside) + resistance * vector_lengths(spin)
+    margin, product = laws_of_blocks(s, q, cones.axis, cones.mu, resistance, cones.coulomb)
+    margin = np.where(np.abs(margin) <= small, 0.0, margin)
+    scale = metrics_of_blocks(G.local_matrices(b, cones.height, M), cones.axis)
+    outside = q - nearest_in_cones(q, cones.axis, cones.mu, resistance, scale)
+    shifted = s.copy()
+    if cones.coulomb:
+        shifted[:, :d] += slip[:, None] * cones.axis
+    wanted = q - divided(shifted, cones.axis, scale)
+    natural = sizes_of_blocks(q - nearest_in_cones(wanted, cones.axis, cones.mu, resistance, scale), cones.axis, scale)
+
+    others, pushed = np.where(np.abs(slack) <= noise, 0.0, slack)[first:], p[first:]
+    free = np.zeros(len(others), dtype=bool) if rows.equal is None else rows.equal[first:]
+    violation = np.append(np.maximum(-margin, 0.0), np.where(free, np.abs(others), np.maximum(-others, 0.0)))
+    length = np.append(rows.length[: first : cones.height], rows.length[first:])
+    units = np.append(np.sqrt(scale[:, 0]), unit)
+    known = length > 0.0
+    relative = (violation[known] / length[known]).max(initial=0.0)
+    moved_by = (violation[~known] / np.maximum(units[~known], TINY)).max(initial=0.0)
+
+    gap = M.times(moved) - G.adjoint(p)
+    stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
+    rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ G.norms(M)))
+    if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
+        sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(G.toarray())
+        rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
+    size = sizes_of_blocks(q, cones.axis, scale)
+    away = sizes_of_blocks(outside, cones.axis, scale)
+    away = np.where(away <= ROUND_OFF * size, 0.0, away)
+    negative = max(float(away.max(initial=0.0)), float((np.where(free, 0.0, -pushed) * unit).max(initial=0.0)))
+    complementarity = float(product.sum() + np.abs(pushed) @ np.abs(others))
+    total = np.square(natural).sum()
+    step = np.where(free, others, pushed * unit**2 - np.maximum(pushed * unit**2 - others, 0.0)) / np.maximum(
+        unit, TINY
+    )
+    total = float(np.sqrt(total + np.square(step).sum()))
+    found = ratios(relative, moved_by, stationarity - rounding, negative, complementarity, distance)
+    return *found, total / distance if distance > 0.0 else (0.0 if total == 0.0 else np.inf)
 
 
 def _dual_norms(array: Array, M: Metric) -> Array:
@@ -492,7 +598,7 @@ class Pairs(LinearMap):
     def opposite(self) -> Pairs:
         return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
         if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
@@ -536,6 +642,130 @@ class Links(Pairs):
         ends = np.zeros(len(self.i) + 1, dtype=np.int32)
         np.cumsum(d * bodies.sum(axis=1), out=ends[1:])
         return csr_array((entries.ravel(), columns.astype(np.int32).ravel(), ends), shape=self.shape)
+
+
+# G of contacts of balls with spin: blocks of rows, the relative velocity of the two bodies where they touch.
+
+
+@dataclass(frozen=True, eq=False)
+class Grips(LinearMap):
+    """Contacts of balls with spin: a block of d rows for each, the velocity of body j relative to i where they touch.
+
+    The coordinates of a body are its velocity v (d numbers) and then its spin w (one in the plane, three in space).
+    The block of a contact with the normal n is (v_j - w_j x r_j n) - (v_i + w_i x r_i n), without the terms of j for a
+    wall. Arrays are not copied: do not change them afterwards.
+
+    Parameters
+    ----------
+    i : array of int, shape (m,)
+        Number of the first body of each contact.
+    j : array of int, shape (m,)
+        Number of the second body; negative for a wall.
+    normal : array, shape (m, d)
+        Unit vector from the first body to the second, or into the wall.
+    arms : array, shape (m, 2)
+        Distances r_i and r_j from the centres of the bodies to the point of contact; zero for a wall.
+    bodies : int
+        Number of bodies.
+    places : array, shape (bodies, d), optional
+        Positions of the bodies; solvers use them to divide space. None: not known.
+    rolling : bool, default False
+        Whether the relative spin w_j - w_i follows in the block of each contact, for rolling resistance.
+
+    Examples
+    --------
+    >>> G = Grips(np.array([0]), np.array([-1]), np.array([[0.0, -1.0]]), np.array([[0.5, 0.0]]), bodies=1)
+    >>> (G @ np.array([1.0, 0.0, -2.0])).tolist()          # a disc that rolls on a floor
+    [0.0, 0.0]
+    """
+
+    i: Integers
+    j: Integers
+    normal: Array
+    arms: Array
+    bodies: int
+    places: Array | None = None
+    rolling: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float), ("arms", float)):
+            object.__setattr__(self, name, contiguous(getattr(self, name), kind))
+        if self.places is not None:
+            object.__setattr__(self, "places", contiguous(self.places))
+        m, n = len(self.i), self.bodies
+        if len(self.j) != m or self.normal.ndim != 2 or len(self.normal) != m or self.arms.shape != (m, 2):
+            raise InvalidValue(
+                f"i has {m} entries, j {len(self.j)}, normal has shape {self.normal.shape}, arms has shape "
+                f"{self.arms.shape}: give one row per contact"
+            )
+        if self.normal.shape[1] not in (2, 3):
+            raise InvalidValue(f"bodies with spin live in two or three dimensions, not {self.normal.shape[1]}")
+        if m and (int(self.i.min()) < 0 or int(self.i.max()) >= n or int(self.j.max()) >= n):
+            raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of space."""
+        return int(self.normal.shape[1])
+
+    @property
+    def spins(self) -> int:
+        """Number of coordinates of a spin: one in the plane, three in space."""
+        return 1 if self.dimension == 2 else 3
+
+    @property
+    def height(self) -> int:
+        """Number of rows of a block."""
+        return self.dimension + (self.spins if self.rolling else 0)
+
+    @property
+    def grips(self) -> Grips:
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.i) * self.height, self.bodies * (self.dimension + self.spins)
+
+    @cached_property
+    def _matrix(self) -> Any:
+        from scipy.sparse import csr_array
+
+        i, j, n, arms = to_host(self.i), to_host(self.j), to_host(self.normal), to_host(self.arms)
+        m, d, s, e = len(i), self.dimension, self.spins, self.height
+        turn = np.zeros((m, d, s))  # -w x n = turn w
+        if d == 2:
+            turn[:, 0, 0], turn[:, 1, 0] = n[:, 1], -n[:, 0]
+        else:
+            for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+                turn[:, a, b], turn[:, b, a] = -n[:, c], n[:, c]
+        blocks, there = np.zeros((m, e, 2, d + s)), np.ones((m, e, 2, d + s), dtype=bool)
+        blocks[:, :d, 0, :d], blocks[:, :d, 1, :d] = -np.eye(d), np.eye(d)
+        blocks[:, :d, :, d:] = turn[:, :, None] * arms[:, None, :, None]
+        if self.rolling:
+            blocks[:, d:, 0, d:], blocks[:, d:, 1, d:] = -np.eye(s), np.eye(s)
+        there &= (blocks != 0.0).any(axis=0)
+        there[:, :, 1] &= (j >= 0)[:, None, None]
+        columns = np.stack([i, j], axis=1)[:, None, :, None] * (d + s) + np.arange(d + s)
+        columns = np.broadcast_to(columns, there.shape)[there]
+        ends = np.append(0, there.sum(axis=(2, 3)).ravel().cumsum())
+        return csr_array((blocks[there], columns.astype(np.int32), ends.astype(np.int32)), shape=self.shape)
+
+    def __matmul__(self, u: Array) -> Array:
+        return np.asarray(self._matrix @ u)
+
+    def adjoint(self, p: Array) -> Array:
+        return np.asarray(self._matrix.T @ p)
+
+    def tocsr(self) -> Any:
+        return self._matrix
+
+    def rows(self, selection: Booleans | Integers) -> LinearMap:
+        rows = np.arange(self.shape[0])[selection]
+        contacts = rows[:: self.height] // self.height
+        if not np.array_equal(rows, (contacts[:, None] * self.height + np.arange(self.height)).ravel()):
+            return Sparse(self._matrix[rows])
+        i, j, normal, arms = self.i[contacts], self.j[contacts], self.normal[contacts], self.arms[contacts]
+        return Grips(i, j, normal, arms, self.bodies, self.places, self.rolling)
 
 
 # G with many contacts of bodies and a few general rows: a constraint of the user beside 10^4 discs, a joint.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Truths, check_arguments
 from jostle._tools.arrays import contiguous, floats, place_of
 from jostle.convex.linear_map import LinearMap, as_map
-from jostle.convex.rows import Rows, kinds, lengths
+from jostle.convex.rows import Cones, Rows, checked_cones, kinds, lengths
 from jostle.errors import InvalidValue
 
 
@@ -47,6 +47,8 @@ class Polyhedron(Rows):
         c itself tells.
     equal : array_like of bool, shape (m,), optional
         Which rows are equalities, c_i + G_i u = 0. None: all are inequalities.
+    cones : Cones, optional
+        Friction cones of the first rows, which are blocks of d rows each. None: no row is part of a cone.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Polyhedron(Rows):
         describe: Callable[[int], str] = "row {}".format,
         noise: ArrayLike = 0.0,
         equal: Truths | None = None,
+        cones: Cones | None = None,
     ):
         if not isinstance(G, LinearMap):
             _check(G, c, length, describe, noise, equal)
@@ -78,7 +81,9 @@ class Polyhedron(Rows):
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
         each = contiguous(lengths(length, len(offset), offset))
         round_off = contiguous(place_of(offset).zeros(len(offset)) + floats(noise))
-        super().__init__(rows, offset, each, round_off, kinds(equal, len(offset)), describe)
+        which = kinds(equal, len(offset))
+        blocks = None if cones is None else checked_cones(cones, len(offset), which)
+        super().__init__(rows, offset, each, round_off, which, describe, blocks)
 
 
 class Cone(Polyhedron):

@@ -10,7 +10,10 @@ made u and p:
     dual             |M (u - w) - G^T p| over |M (u - w)|, and p < 0 in the same unit
     complementarity  sum |p| |s| over |u - w|_M^2
 
-For an equality, s_i = 0, the violation is |s_i|, and p_i may have any sign.
+For an equality, s_i = 0, the violation is |s_i|, and p_i may have any sign. For a block in a friction cone the
+violation is -s_n by Coulomb's law and mu |s_T| - s_n by the convex one. The dual residual has the distance of p from
+the cone, and the complementarity is the sum of p_n times the violation or the slack and of mu p_n |s_T| + p_T . s_T.
+The natural map |p - P_K(p - rho (s + mu |s_T| n))| is a fourth residual, for information.
 
 The sum has |s|, not s: in p . s violated and slack rows cancel. eta = sqrt(2 sum p |s|) / |u - w|_M
 estimates the relative error of u: 1/2 |u - u*|_M^2 <= p.s + p*.(-s)_+ with p in the place of p*.
@@ -45,8 +48,11 @@ class Residual:
         Sum of |p| |s| over all rows, as a fraction of |u - w|_M^2.
     eta : float
         Estimate of the relative error of u, |u - u*|_M / |u - w|_M.
+    natural : float
+        With friction cones, the distance of the multipliers from p = P_K(p - rho (s + mu |s_T| n)), as a fraction of
+        |u - w|_M; by the convex law without mu |s_T| n. Otherwise 0.
     worst : float
-        The largest of the three residuals.
+        The largest of the first three residuals.
 
     Examples
     --------
@@ -58,6 +64,7 @@ class Residual:
     primal: float
     dual: float
     complementarity: float
+    natural: float = 0.0
 
     @property
     def eta(self) -> float:
@@ -66,7 +73,7 @@ class Residual:
 
     @property
     def worst(self) -> float:
-        """The largest of the three residuals."""
+        """The largest of primal, dual and complementarity."""
         return max(self.primal, self.dual, self.complementarity)
 
     def within(self, tol: float) -> bool:

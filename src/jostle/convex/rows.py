@@ -10,14 +10,97 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths
-from jostle._tools.arrays import Array, Booleans, Integers, floats, place_of
-from jostle.convex.linear_map import LinearMap
+from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, place_of, to_host
+from jostle.convex.linear_map import LinearMap, Sparse
 from jostle.errors import InvalidValue
+from jostle.kernels.reference.cones import lengths as lengths_of
+from jostle.kernels.reference.cones import parts
+
+
+class Cones(NamedTuple):
+    """Friction cones of blocks of rows, the first rows of a set: c + G u is the slip of each contact in space.
+
+    A block has d rows, the relative velocity s of a contact in d dimensions. With its axis n, s_n = s . n and
+    s_T = s - s_n n, the multiplier p of a block lies in K = {|p_T| <= mu p_n}.
+
+    Parameters
+    ----------
+    axis : array, shape (b, d)
+        Unit vectors: the normals of the contacts.
+    mu : array, shape (b,)
+        Friction coefficients.
+    coulomb : bool, default True
+        True for Coulomb's law: s_n >= 0, p_n s_n = 0, and p_T = -mu p_n s_T / |s_T| where s_T is not zero. False for
+        the convex law s_n >= mu |s_T|, whose answer is the projection on a convex set; a sliding contact opens by
+        mu |s_T|.
+    rolling : array, shape (b,), optional
+        Rolling resistance: blocks then have d + 1 rows (d = 2) or d + 3 rows (d = 3). After the slip comes the relative
+        spin s_R, and |p_R| <= rolling p_n.
+
+    Attributes
+    ----------
+    height : int
+        Number of rows of a block.
+    rows : int
+        Number of rows of all blocks.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> floor = jo.convex.Cones(axis=[[0.0, 1.0]], mu=[0.5])
+    >>> K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], cones=floor)
+    >>> jo.project([3.0, -1.0], K).point.round(9).tolist()            # it slides on, slower
+    [2.5, 0.0]
+    >>> jo.project([0.4, -1.0], K).point.round(9).tolist()            # it sticks
+    [0.0, 0.0]
+    """
+
+    axis: Array
+    mu: Array
+    coulomb: bool = True
+    rolling: Array | None = None
+
+    @property
+    def height(self) -> int:
+        """Number of rows of a block."""
+        d = int(self.axis.shape[1])
+        return d if self.rolling is None else d + (1 if d == 2 else 3)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all blocks."""
+        return len(self.mu) * self.height
+
+    @property
+    def resistance(self) -> Array:
+        """(b,) the coefficients of rolling resistance, zeros if there is none."""
+        return place_of(self.mu).zeros(len(self.mu)) if self.rolling is None else self.rolling
+
+    def blocks_of(self, rows: Array) -> Array:
+        """(b, height) the entries of the blocks, of an array with one entry for each row of a set."""
+        return rows[: self.rows].reshape(len(self.mu), self.height)
+
+    def margin(self, slack: Array) -> Array:
+        """(b,) s_n by Coulomb's law, s_n - mu |s_T| - rolling |s_R| by the convex one."""
+        normal, tangent, spin = parts(self.blocks_of(slack), self.axis)
+        if self.coulomb:
+            return normal
+        return normal - self.mu * lengths_of(tangent) - self.resistance * lengths_of(spin)
+
+    def only(self, rows: Integers) -> Cones:
+        """The cones of some rows of a set, of which a block must have all or none, in their order."""
+        chosen = rows[rows < self.rows]
+        blocks = chosen[:: self.height] // self.height
+        if not np.array_equal(chosen, (blocks[:, None] * self.height + np.arange(self.height)).ravel()):
+            raise InvalidValue("a block of rows in a cone is chosen as a whole, before all other rows")
+        rolling = None if self.rolling is None else self.rolling[blocks]
+        return Cones(self.axis[blocks], self.mu[blocks], self.coulomb, rolling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +123,8 @@ class Rows:
         Which rows are equalities; None: all are inequalities.
     describe : callable (int) -> str, default "row {}".format
         What a row is, in words, for error messages.
+    cones : Cones or None, default None
+        The friction cones of the first rows; None: no row is part of a cone.
 
     Examples
     --------
@@ -55,6 +140,7 @@ class Rows:
     noise: Array
     equal: Booleans | None
     describe: Callable[[int], str] = "row {}".format
+    cones: Cones | None = None
 
     def dense(self) -> Rows:
         """The same rows with G in dense form.
@@ -65,7 +151,9 @@ class Rows:
             These rows themselves if G is dense already.
         """
         G = self.G.dense()
-        return self if G is self.G else Rows(G, self.c, self.length, self.noise, self.equal, self.describe)
+        if G is self.G:
+            return self
+        return Rows(G, self.c, self.length, self.noise, self.equal, self.describe, self.cones)
 
     def only(self, rows: Integers) -> Rows:
         """Some of the rows.
@@ -87,7 +175,46 @@ class Rows:
             self.noise[rows],
             some_kinds(self.equal, rows),
             lambda row: self.describe(int(rows[row])),
+            None if self.cones is None else self.cones.only(rows),
         )
+
+    def normals(self) -> Rows:
+        """The normal row of each block, and all rows that are in no cone: what the set demands at least.
+
+        Returns
+        -------
+        Rows
+            These rows, without cones.
+        """
+        cones = self.cones
+        if cones is None:
+            return self
+        from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+        b, d, e = *cones.axis.shape, cones.height
+        places = (np.arange(b)[:, None] * e + np.arange(d)).ravel()
+        ends = np.arange(0, b * d + 1, d)
+        axes = csr_array((to_host(cones.axis).ravel(), places, ends), shape=(b, b * e))
+        others = len(self.c) - b * e
+        turn = csr_array(
+            vstack([hstack([axes, csr_array((b, others))]), hstack([csr_array((others, b * e)), eye_array(others)])])
+        )
+        first = np.append(np.arange(b) * e, np.arange(b * e, len(self.c)))
+        return Rows(
+            Sparse(csr_array(turn @ self.G.tocsr())),
+            turn @ to_host(self.c),
+            to_host(self.length)[first],
+            abs(turn) @ to_host(self.noise),
+            some_kinds(self.equal, first),
+            lambda row: self.describe(int(first[row])),
+        )
+
+    def normal_parts(self, values: Array) -> Array:
+        """Values (m,) of the rows as those of `normals`: the normal part of each block, then all others."""
+        cones = self.cones
+        if cones is None:
+            return values
+        return np.append(parts(cones.blocks_of(values), cones.axis)[0], values[cones.rows :])
 
     def slack(self, u: ArrayLike) -> Array:
         """How far inside each half-space a point is, c + G u.
@@ -115,7 +242,8 @@ class Rows:
         Returns
         -------
         array, shape (m,)
-            The slack of an inequality, -|s_i| of an equality: negative where the row is violated.
+            The slack of an inequality, -|s_i| of an equality: negative where the row is violated. All rows of a block
+            have the number of the block: s_n by Coulomb's law, s_n - mu |s_T| by the convex one.
 
         Examples
         --------
@@ -124,7 +252,10 @@ class Rows:
         >>> K.margin(K.slack([3.0])).tolist()
         [3.0, -3.0]
         """
-        return slack if self.equal is None else margins(slack, self.equal)
+        if self.cones is None:
+            return slack if self.equal is None else margins(slack, self.equal)
+        of_blocks = self.cones.margin(slack).repeat(self.cones.height)
+        return np.append(of_blocks, margins(slack, self.equal)[self.cones.rows :])
 
 
 def kinds(equal: Truths | None, rows: int) -> Booleans | None:
@@ -142,6 +273,42 @@ def kinds(equal: Truths | None, rows: int) -> Booleans | None:
             f"{given.dtype}"
         )
     return given if given.any() else None
+
+
+UNIT = 1e-9
+"""How far the length of an axis may be from one."""
+
+
+def checked_cones(cones: Cones, rows: int, equal: Booleans | None) -> Cones:
+    """Cones with arrays of numbers that fit each other and the rows."""
+    if not isinstance(cones, Cones):
+        raise InvalidValue(f"cones must be a jo.convex.Cones, not {cones!r}")
+    axis, mu = finite(cones.axis, "axis"), finite(cones.mu, "mu")
+    rolling = None if cones.rolling is None else finite(cones.rolling, "rolling")
+    if axis.ndim != 2 or not 1 <= axis.shape[1] <= 3 or mu.shape != axis.shape[:1]:
+        raise InvalidValue(
+            f"cones need one axis of at most three coordinates and one mu for each block; axis has shape {axis.shape}, "
+            f"mu has shape {mu.shape}"
+        )
+    if rolling is not None and (rolling.shape != mu.shape or axis.shape[1] == 1):
+        raise InvalidValue(
+            f"rolling must be one number for each of the {len(mu)} blocks in two or three dimensions; it has shape "
+            f"{rolling.shape}, and the blocks have {axis.shape[1]} dimensions"
+        )
+    for name, values in (("mu", mu), ("rolling", rolling)):
+        if values is not None and (values < 0.0).any():
+            block = int(np.argmin(values))
+            raise InvalidValue(f"{name} must not be negative; that of block {block} is {values[block]:g}")
+    off = np.abs(lengths_of(axis) - 1.0)
+    if (off > UNIT).any():
+        block = int(np.argmax(off))
+        raise InvalidValue(f"the axes of cones must have length one; that of block {block} is {axis[block].tolist()}")
+    found = Cones(axis, mu, bool(cones.coulomb), rolling)
+    if found.rows > rows:
+        raise InvalidValue(f"{len(mu)} cones of {found.height} rows each need {found.rows} rows; there are {rows}")
+    if equal is not None and equal[: found.rows].any():
+        raise InvalidValue(f"row {int(np.argmax(equal))} is part of a cone; it cannot be an equality")
+    return found
 
 
 def some_kinds(equal: Booleans | None, rows: Integers) -> Booleans | None:

@@ -2,6 +2,7 @@
 
 from jostle.kernels import reference
 from jostle.kernels.interface import Kernel, offers
+from jostle.kernels.reference.cones import Blocks
 from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.residuals import Answer
 from jostle.kernels.reference.sweeps import Stop
@@ -26,7 +27,8 @@ residual_dense = Kernel(reference.residuals.residual_dense)
 residual_pairs = Kernel(reference.residuals.residual_pairs)
 speeds = Kernel(reference.bodies.speeds)
 stayed = Kernel(reference.bodies.stayed)
+sweep_cones = Kernel(reference.cones.sweep_cones)
 sweep_rows = Kernel(reference.sweeps.sweep_rows)
 whitened = Kernel(reference.contacts.whitened)
 
-__all__ = ["Answer", "ContactRows", "Kernel", "Stop", "offers", "reference"]
+__all__ = ["Answer", "Blocks", "ContactRows", "Kernel", "Stop", "offers", "reference"]

@@ -77,6 +77,7 @@ class Automatic(Solver):
     """
 
     kernels: ClassVar[frozenset[str]] = GaussSeidel.kernels
+    takes_cones: ClassVar[bool] = True
 
     tol: float = 1e-8
     max_iterations: int = 200_000
@@ -84,6 +85,9 @@ class Automatic(Solver):
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         if not offers(K.c, OTHER_KERNELS):
             yield from self._first_order()
+            return
+        if K.cones is not None:
+            yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
         if rows <= MAX_EXACT_ROWS:

@@ -72,6 +72,8 @@ class Solver:
         True if an answer that misses the tolerance is an error in a strict run.
     accepts_start : bool
         True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
+    takes_cones : bool
+        True if the solver projects on sets with friction cones (`jostle.convex.Cones`); otherwise it refuses them.
     kernels : frozenset of str
         Names of the kernels that the solver needs (see `jostle.kernels.interface`). Where they do not all exist for the
         arrays of a run, such as on a GPU, `solve` refuses the solver. By default it needs all of them.
@@ -87,6 +89,7 @@ class Solver:
     """
 
     accepts_start: ClassVar[bool] = True
+    takes_cones: ClassVar[bool] = False
 
     kernels: ClassVar[frozenset[str]] = frozenset(KERNELS)
 
@@ -154,7 +157,7 @@ class Solver:
             K = K.dense()
         _check(flat, K, coordinates, M, guess)
         slack = K.c + (K.G @ flat)
-        margin = slack if K.equal is None else K.margin(slack)
+        margin = slack if K.equal is None and K.cones is None else K.margin(slack)
         least = lowest(margin, 0.0)
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
@@ -166,6 +169,10 @@ class Solver:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
         used, looked, remarks = 0, False, []
+        if K.cones is not None and not self.takes_cones:
+            raise InvalidValue(
+                f"{self.name} solves no projections with friction cones; use jo.GaussSeidel or jo.Automatic"
+            )
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
@@ -194,7 +201,7 @@ class Solver:
                 remarks += self._raise_if_empty(K, M, used)
                 looked = True
             solver = _next(plan, tried[-1])
-        outside = bool(tried) and self._is_outside(w, K, slack)
+        outside = bool(tried) and K.cones is None and self._is_outside(w, K, slack)
         answers = tried if outside else [*tried, self._start(target, w, K, M, slack)]
         best = answers[-1] if answers[-1].converged else min(tried, key=_worst, default=answers[-1])
         if not best.converged and self.promises and not looked:
@@ -254,12 +261,15 @@ class Solver:
 
     def _raise_if_proven(self, p: Array, slack: Array, K: Rows, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
+        if K.cones is not None:  # a contradiction of the normal rows is one of the cones
+            p, slack, K = K.normal_parts(p), K.normal_parts(slack), K.normals()
         y = proven_by(p, slack, K, M, self.tol)
         if y is not None:
             raise empty_set(K, y, used)
 
     def _raise_if_empty(self, K: Rows, M: Metric, used: int) -> list[str]:
         """Raise `EmptySet` if K is empty, after that many iterations; remark if that could not be decided."""
+        K = K.normals()
         try:
             y = contradiction(K, M, self.tol)
         except Undecided as reason:

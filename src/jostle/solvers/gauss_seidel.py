@@ -19,8 +19,9 @@ from jostle.convex.linear_map import LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
-from jostle.kernels import ContactRows, Stop
+from jostle.kernels import Blocks, ContactRows, Stop
 from jostle.kernels.parallel import by_rows, threads
+from jostle.kernels.reference.cones import metrics_of_blocks, nearest_in_cones
 from jostle.solvers.base import Solver, unit_rows
 
 TEST_INTERVAL = 20
@@ -73,6 +74,7 @@ class GaussSeidel(Solver):
     """
 
     kernels: ClassVar[frozenset[str]] = frozenset({"gauss_seidel"})
+    takes_cones: ClassVar[bool] = True
 
     tol: float = 1e-6
     max_iterations: int = 200_000
@@ -93,6 +95,8 @@ class GaussSeidel(Solver):
         return not self.budget
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+        if K.cones is not None:
+            return self._on_cones(w, K, M, slack, guess)
         if K.equal is not None:
             return self._as_inequalities(w, K, M, slack, guess)
         unit, s0, noise = self._whitened(w, K, M, slack)
@@ -110,6 +114,30 @@ class GaussSeidel(Solver):
             row = K.describe(int(np.argmin(K.length > 0.0)))
             raise InvalidValue(f"overlap is a fraction of the smallest radius, and {row} has none; leave overlap out")
         return np.maximum(self.overlap * K.length / unit, noise), np.inf
+
+    def _on_cones(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+        """The same where the first rows are blocks in friction cones, each divided by the length of its normal row."""
+        cones = K.cones
+        assert cones is not None
+        b, first = len(cones.mu), cones.rows
+        local = K.G.local_matrices(b, cones.height, M)
+        scale = metrics_of_blocks(local, cones.axis)
+        norms, _, noise = K.G.whitened(K, M, w, slack)
+        unit = np.append(np.sqrt(scale[:, 0]).repeat(cones.height), np.where(norms[first:] > 0.0, norms[first:], 1.0))
+        noise[:first] *= np.where(norms[:first] > 0.0, norms[:first], 1.0) / unit[:first]
+        s0 = slack / unit
+        start = np.zeros(len(s0)) if guess is None else guess * unit
+        free = np.zeros(len(s0) - first, dtype=bool) if K.equal is None else K.equal[first:]
+        square = scale[:, :1]
+        blocks = Blocks(
+            cones.axis, cones.mu, cones.resistance, local / square[:, None], scale / square, cones.coulomb, free
+        )
+        start[:first] = nearest_in_cones(cones.blocks_of(start), *blocks[:3], blocks.scale).ravel()
+        start[first:] = np.where(free, start[first:], np.maximum(start[first:], 0.0))
+        stop = Stop(*self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL)
+        A = unit_rows(K.G, M, unit)
+        x, p, iterations = kernels.sweep_cones(A.data, A.indices, A.indptr, A.shape[1], s0, start, blocks, stop)
+        return w + M.unwhiten(x), p / unit, iterations
 
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None

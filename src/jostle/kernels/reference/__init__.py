@@ -3,6 +3,7 @@
 from jostle.kernels.reference import (
     bodies,
     cells,
+    cones,
     contacts,
     copies,
     dense,
@@ -13,6 +14,7 @@ from jostle.kernels.reference import (
 __all__ = [
     "bodies",
     "cells",
+    "cones",
     "contacts",
     "copies",
     "dense",

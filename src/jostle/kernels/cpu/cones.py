@@ -1,0 +1,194 @@
+"""`reference.sweep_cones`, on rows in CSR form: blocks in friction cones, and other rows after them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle import kernels
+from jostle._tools.arrays import Array
+from jostle.kernels.compiling import Bools, Floats, Floats2, Floats3, OutFloats2, OutInts, Shorts, jit
+from jostle.kernels.cpu.fused import following_test
+from jostle.kernels.cpu.sparse import BEFORE, EXACT, P, V, X, Y, _row
+from jostle.kernels.reference.cones import INNER, SETTLED, Blocks
+from jostle.kernels.reference.sweeps import FAR, RISE, Stop
+
+
+@kernels.sweep_cones.on("numpy")
+def sweep_cones(
+    data: Array, indices: Shorts, indptr: Shorts, n: int, s0: Array, start: Array, blocks: Blocks, stop: Stop
+) -> tuple[Array, Array, int]:
+    m, (b, e) = len(s0), blocks.local.shape[:2]
+    row, column, block = np.empty((3, m)), np.zeros((3, n)), np.empty((4, max(e, 1)))
+    row[P] = row[Y] = start
+    row[BEFORE] = -np.inf
+    kept = np.empty(b + m - b * e, np.int64)
+    indices, indptr = np.asarray(indices, np.int32), np.asarray(indptr, np.int32)
+    iterations = _iterate(data, indices, indptr, s0, *blocks, *stop, row, column, block, kept)
+    return column[X].copy(), row[P].copy(), iterations
+
+
+S, Q, WANTED, MOVED = 0, 1, 2, 3
+"""Entries of `block`: the slack of a block, its new multiplier, the one wanted, and the local matrix times its way."""
+
+
+@jit(helper=True)
+def _lengths(vector: OutFloats2, entry: int, axis: Floats2, k: int) -> tuple[float, float, float]:
+    """The normal part of a vector of block k, and the lengths of its tangential part and of its part of spin."""
+    d = axis.shape[1]
+    normal, tangent, spin = 0.0, 0.0, 0.0
+    for a in range(d):
+        normal += vector[entry, a] * axis[k, a]
+    for a in range(d):
+        tangent += (vector[entry, a] - normal * axis[k, a]) ** 2
+    for a in range(d, vector.shape[1]):
+        spin += vector[entry, a] ** 2
+    return normal, np.sqrt(tangent), np.sqrt(spin)
+
+
+@jit(helper=True)
+def _solve_block(
+    row: OutFloats2, source: int, first: int, block: OutFloats2, k: int,
+    axis: Floats2, mu: Floats, rolling: Floats, local: Floats3, scale: Floats2, coulomb: bool,
+) -> None:  # fmt: skip
+    """block[Q] solves the law of block k alone, whose slack is block[S] for the multiplier row[source]."""
+    d, e = axis.shape[1], block.shape[1]
+    for a in range(e):
+        block[Q, a] = row[source, first + a]
+        block[MOVED, a] = block[S, a]
+    for inner in range(INNER):
+        if inner > 0:
+            for a in range(e):
+                total = block[S, a]
+                for c in range(e):
+                    total += local[k, a, c] * (block[Q, c] - row[source, first + c])
+                block[MOVED, a] = total
+        normal = 0.0
+        for a in range(d):
+            normal += block[MOVED, a] * axis[k, a]
+        for a in range(d):
+            along = normal * axis[k, a]
+            block[WANTED, a] = block[Q, a] - (along / scale[k, 0] + (block[MOVED, a] - along) / scale[k, 1])
+        for a in range(d, e):
+            block[WANTED, a] = block[Q, a] - block[MOVED, a] / scale[k, 2]
+        normal, tangent, spin = _lengths(block, WANTED, axis, k)
+        found = normal
+        if not coulomb:
+            for _ in range(3):
+                above, below = scale[k, 0] * normal, scale[k, 0]
+                if tangent > mu[k] * found:
+                    above += scale[k, 1] * mu[k] * tangent
+                    below += scale[k, 1] * mu[k] * mu[k]
+                if spin > rolling[k] * found:
+                    above += scale[k, 2] * rolling[k] * spin
+                    below += scale[k, 2] * rolling[k] * rolling[k]
+                found = above / below
+        found = max(found, 0.0)
+        of_tangent = 1.0 if tangent <= mu[k] * found else mu[k] * found / tangent
+        of_spin = 1.0 if spin <= rolling[k] * found else rolling[k] * found / spin
+        change, size = 0.0, 0.0
+        for a in range(e):
+            if a < d:
+                along = normal * axis[k, a]
+                q = found * axis[k, a] + of_tangent * (block[WANTED, a] - along)
+            else:
+                q = of_spin * block[WANTED, a]
+            change += abs(q - block[Q, a])
+            size += abs(q)
+            block[Q, a] = q
+        if change <= SETTLED * size:
+            break
+
+
+@jit()
+def _iterate(
+    data: Floats, indices: Shorts, indptr: Shorts, s0: Floats,
+    axis: Floats2, mu: Floats, rolling: Floats, local: Floats3, scale: Floats2, coulomb: bool, free: Bools,
+    violation: Floats, tol: float, max_iterations: int, every: int,
+    row: OutFloats2, column: OutFloats2, block: OutFloats2, kept: OutInts,
+) -> int:  # fmt: skip
+    """The iteration; returns how many there were. `column` is zero."""
+    m, n, b, d, e = len(s0), column.shape[1], local.shape[0], axis.shape[1], local.shape[1]
+    theta, lowest, restart, tested, count, iteration = 1.0, np.inf, False, 0, 0, 0
+    while True:
+        if iteration == min(tested, max_iterations):
+            tested = following_test(iteration, every)
+            for k in range(n):
+                column[EXACT, k] = 0.0
+            for c in range(m):
+                p = row[P, c]
+                if p != 0.0:
+                    for at in range(indptr[c], indptr[c + 1]):
+                        column[EXACT, indices[at]] += data[at] * p
+            size = 0.0
+            for k in range(n):  # the sweeps move x and v by increments: take out what round-off left of that
+                exact = column[EXACT, k]
+                column[V, k] += exact - column[X, k]
+                column[X, k] = exact
+                size += exact * exact
+            product, violated, count = 0.0, False, 0
+            for k in range(b + m - b * e):
+                if k < b:
+                    first, loaded, p_n, dissipated = k * e, False, 0.0, 0.0
+                    for a in range(e):
+                        c = first + a
+                        block[S, a] = s0[c] + _row(data, indices, indptr[c], indptr[c + 1], column, X)
+                        loaded = loaded or row[P, c] != 0.0 or row[Y, c] != 0.0
+                    normal, tangent, spin = _lengths(block, S, axis, k)
+                    for a in range(d):
+                        p_n += row[P, first + a] * axis[k, a]
+                        dissipated += row[P, first + a] * (block[S, a] - normal * axis[k, a])
+                    for a in range(d, e):
+                        dissipated += row[P, first + a] * block[S, a]
+                    slip = mu[k] * tangent + rolling[k] * spin
+                    margin = normal if coulomb else normal - slip
+                    product += abs(p_n * margin) + abs(p_n * slip + dissipated)
+                else:
+                    first = b * e + k - b
+                    s = s0[first] + _row(data, indices, indptr[first], indptr[first + 1], column, X)
+                    product += abs(row[P, first] * s)
+                    margin = -abs(s) if free[k - b] else s
+                    loaded = row[P, first] != 0.0 or row[Y, first] != 0.0 or free[k - b]
+                violated = violated or not margin >= -violation[first]
+                if loaded or margin <= FAR * abs(margin - row[BEFORE, first]):
+                    kept[count] = k
+                    count += 1
+                row[BEFORE, first] = margin
+            if iteration == max_iterations or (not violated and (tol == np.inf or product <= tol * size)):
+                return iteration
+        if restart:
+            theta = 1.0
+            for k in range(n):
+                column[V, k] = column[X, k]
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart or coulomb else theta * (1.0 - theta) / (theta * theta + after)
+        against, linear, size = 0.0, 0.0, 0.0
+        source = P if restart else Y
+        for r in range(count):
+            k = kept[r]
+            first = k * e if k < b else b * e + k - b
+            rows = e if k < b else 1
+            for a in range(rows):
+                c = first + a
+                block[S, a] = s0[c] + _row(data, indices, indptr[c], indptr[c + 1], column, V)
+            if k < b:
+                _solve_block(row, source, first, block, k, axis, mu, rolling, local, scale, coulomb)
+            else:
+                q = row[source, first] - block[S, 0]
+                block[Q, 0] = q if free[k - b] else max(0.0, q)
+            for a in range(rows):
+                c, q = first + a, block[Q, a]
+                step, way = q - row[source, c], q - row[P, c]
+                for at in range(indptr[c], indptr[c + 1]):
+                    column[V, indices[at]] += step * data[at]
+                against -= step * way
+                linear += s0[c] * q
+                row[P, c], row[Y, c] = q, q + beta * way
+        for k in range(n):
+            now = column[V, k]
+            size += now * now
+            column[V, k] = now + beta * (now - column[X, k])
+            column[X, k] = now
+        objective = linear + 0.5 * size
+        restart = against > 0.0 or objective > lowest + RISE * abs(lowest)
+        lowest, theta = objective, after
+        iteration += 1

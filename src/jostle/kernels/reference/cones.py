@@ -1,0 +1,211 @@
+"""Rows in blocks whose multipliers lie in a friction cone: sweeps over them, and how far an answer is from the law.
+
+A block has d rows, the relative velocity s of a contact in space, and with rolling resistance the relative spin s_R
+after them. With the axis n, s_n = s . n and s_T = s - s_n n:
+
+    K = {|p_T| <= mu p_n, |p_R| <= rolling p_n},     K* = {s_n >= mu |s_T| + rolling |s_R|}
+
+    convex law     s in K*,                                     p in K,   p . s = 0
+    Coulomb's law  s + (mu |s_T| + rolling |s_R|) n in K*,      p in K,   p . s + (mu |s_T| + rolling |s_R|) p_n = 0
+
+The local matrix of a block is the change of its s with its p. Where it has the form W_n n n^T + W_t (1 - n n^T) + W_r
+(contacts of balls), one formula solves the law of one block; otherwise a matrix of that form which majorises the local
+one gives a convergent iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Booleans, Shorts
+from jostle.kernels.reference.dense import TINY
+from jostle.kernels.reference.sweeps import FAR, RISE, Stop, complementary, next_test
+
+INNER = 12
+"""Largest number of local iterations of a block whose local matrix has no closed formula."""
+COUPLED = 1e-13
+"""What couples two parts of a block counts if it exceeds this fraction of their own size."""
+SETTLED = 1e-12
+"""Local iterations end when p changes by less than this fraction of itself."""
+
+
+class Blocks(NamedTuple):
+    """The kinds of the rows: blocks in cones come first, rows of length one with s >= 0 or s = 0 after them."""
+
+    axis: Array
+    """(b, d) the normals."""
+    mu: Array
+    rolling: Array
+    """(b,) zeros where a block has d rows only."""
+    local: Array
+    """(b, e, e) the local matrices."""
+    scale: Array
+    """(b, 3) W_n, W_t, W_r of the matrices that majorise them, or equal them."""
+    coulomb: bool
+    free: Booleans
+    """Which of the rows after the blocks are equalities."""
+
+
+def parts(vectors: Array, axis: Array) -> tuple[Array, Array, Array]:
+    """The normal parts (b,) of vectors (b, e) of blocks, their tangential parts (b, d), and their parts of spin."""
+    d = axis.shape[1]
+    normal = np.einsum("bd,bd->b", vectors[:, :d], axis)
+    return normal, vectors[:, :d] - normal[:, None] * axis, vectors[:, d:]
+
+
+def lengths(vectors: Array) -> Array:
+    """(b,) the lengths of vectors (b, d)."""
+    return np.asarray(np.sqrt(np.einsum("bd,bd->b", vectors, vectors)))
+
+
+def _put_together(normal: Array, tangent: Array, spin: Array, axis: Array, mu: Array, rolling: Array) -> Array:
+    """(b, e) the vectors of K with these normal parts, whose other parts are shortened where they are too long."""
+    tangent_factor = np.minimum(1.0, mu * normal / np.maximum(lengths(tangent), TINY))
+    spin_factor = np.minimum(1.0, rolling * normal / np.maximum(lengths(spin), TINY))
+    tangent, spin = tangent_factor[:, None] * tangent, spin_factor[:, None] * spin
+    return np.concatenate([normal[:, None] * axis + tangent, spin], axis=1)
+
+
+def nearest_in_cones(wanted: Array, axis: Array, mu: Array, rolling: Array, scale: Array) -> Array:
+    """(b, e) the nearest vectors in K, in the metric W_n n n^T + W_t (1 - n n^T) + W_r."""
+    normal, tangent, spin = parts(wanted, axis)
+    t, r, found, (W_n, W_t, W_r) = lengths(tangent), lengths(spin), normal, scale.T
+    for _ in range(3):  # an increasing, concave, piecewise linear function: Newton's method ends at its zero
+        slip, roll = t > mu * found, r > rolling * found
+        above = W_n * normal + slip * W_t * mu * t + roll * W_r * rolling * r
+        found = above / (W_n + slip * W_t * mu**2 + roll * W_r * rolling**2)
+    return _put_together(np.maximum(found, 0.0), tangent, spin, axis, mu, rolling)
+
+
+def coulomb_step(wanted: Array, axis: Array, mu: Array, rolling: Array) -> Array:
+    """Multipliers by Coulomb's law: the normal part is not negative, and bounds the others, which do not move it."""
+    normal, tangent, spin = parts(wanted, axis)
+    return _put_together(np.maximum(normal, 0.0), tangent, spin, axis, mu, rolling)
+
+
+def divided(s: Array, axis: Array, scale: Array) -> Array:
+    """(b, e) slacks divided by the matrices W_n n n^T + W_t (1 - n n^T) + W_r."""
+    (normal, tangent, spin), (W_n, W_t, W_r) = parts(s, axis), scale.T
+    return np.concatenate([(normal / W_n)[:, None] * axis + tangent / W_t[:, None], spin / W_r[:, None]], axis=1)
+
+
+def metrics_of_blocks(local: Array, axis: Array) -> Array:
+    """(b, 3) the smallest W_n, W_t, W_r whose matrix W_n n n^T + W_t (1 - n n^T) + W_r majorises each local matrix.
+
+    The three parts of a block are made independent by |b| <= (b + b) / 2 for what couples two of them. A part that
+    nothing moves has the number of the normal part, or one.
+    """
+    d = axis.shape[1]
+    n = np.concatenate([axis, np.zeros((len(axis), local.shape[1] - d))], axis=1)
+    along = np.einsum("bij,bj->bi", local, n)
+    W_n = np.einsum("bi,bi->b", along, n)
+    aside, spin = (along - W_n[:, None] * n)[:, :d], along[:, d:]
+    flat = np.eye(d) - axis[:, :, None] * axis[:, None, :]
+    W_t = _largest(flat @ local[:, :d, :d] @ flat)
+    W_r = _largest(local[:, d:, d:])
+    with_t, with_r = lengths(aside), lengths(spin)
+    between = np.sqrt(np.square(flat @ local[:, :d, d:]).sum(axis=(1, 2)))
+    found = np.stack([W_n, W_t, W_r], axis=1)
+    for one, other, coupling in ((0, 1, with_t), (0, 2, with_r), (1, 2, between)):
+        ratio = np.sqrt(np.maximum(found[:, one], TINY) / np.maximum(found[:, other], TINY))
+        coupled = coupling > COUPLED * np.sqrt(found[:, one] * found[:, other])
+        found[:, one] += np.where(coupled, coupling * ratio, 0.0)
+        found[:, other] += np.where(coupled, coupling / ratio, 0.0)
+    W_n = np.where(found[:, 0] > 0.0, found[:, 0], 1.0)
+    return np.stack([W_n, *(np.where(COUPLED * W_n < W, W, W_n) for W in found[:, 1:].T)], axis=1)
+
+
+def _largest(matrices: Array) -> Array:
+    """(b,) the largest eigenvalue of each symmetric matrix, zero where there is nothing."""
+    if matrices.shape[1] == 0:
+        return np.zeros(len(matrices))
+    return np.asarray(np.linalg.eigvalsh(matrices)[:, -1])
+
+
+def sizes_of_blocks(vectors: Array, axis: Array, scale: Array) -> Array:
+    """(b,) the lengths of vectors (b, e) in the metric W_n n n^T + W_t (1 - n n^T) + W_r."""
+    normal, tangent, spin = parts(vectors, axis)
+    return np.asarray(
+        np.sqrt(scale[:, 0] * normal**2 + scale[:, 1] * lengths(tangent) ** 2 + scale[:, 2] * lengths(spin) ** 2)
+    )
+
+
+def block_step(y: Array, s: Array, blocks: Blocks, k: int) -> Array:
+    """The multiplier that solves the law of block k alone, whose slack is s for the multiplier y."""
+    axis, mu, rolling, local, scale = (array[k : k + 1] for array in blocks[:5])
+    q = y
+    for _ in range(INNER):
+        before, wanted = q, (q - divided((s + local[0] @ (q - y))[None], axis, scale)[0])[None]
+        law = coulomb_step(wanted, axis, mu, rolling)
+        q = (law if blocks.coulomb else nearest_in_cones(wanted, axis, mu, rolling, scale))[0]
+        if np.abs(q - before).sum() <= SETTLED * np.abs(q).sum():
+            break
+    return q
+
+
+def laws_of_blocks(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, coulomb: bool) -> tuple[Array, Array]:
+    """(b,) how far s (b, e) is from violating the law of its block, and the lack of complementarity with p (b, e)."""
+    (s_n, s_T, s_R), (p_n, p_T, p_R) = parts(s, axis), parts(p, axis)
+    slip = mu * lengths(s_T) + rolling * lengths(s_R)
+    margin = s_n if coulomb else s_n - slip
+    dissipated = (p_T * s_T).sum(axis=1) + (p_R * s_R).sum(axis=1)
+    return margin, np.abs(p_n * margin) + np.abs(p_n * slip + dissipated)
+
+
+def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tuple[Array, Array, int]:
+    """`accelerated_sweeps` over blocks and the rows after them; plain sweeps, without momentum, for Coulomb's law.
+
+    The rows of A are in coordinates where the metric is Euclidean. The allowed violation of a block is that of its
+    first row.
+    """
+    violation, tol, max_iterations, every = stop
+    b, e = blocks.local.shape[:2]
+    rows = [slice(k * e, (k + 1) * e) for k in range(b)]
+    least = np.append(violation[: b * e : e], violation[b * e :])
+    p, y, x = p.copy(), p.copy(), A.T @ p
+    v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
+    before, kept = np.full(len(least), -np.inf), np.ones(len(least), dtype=bool)
+    for iteration in range(max_iterations):
+        if iteration == tested:
+            tested = next_test(iteration, every)
+            s = s0 + A @ x
+            on_blocks = s[: b * e].reshape(b, e), p[: b * e].reshape(b, e)
+            margin, product = laws_of_blocks(*on_blocks, *blocks[:3], blocks.coulomb)
+            others, q = s[b * e :], p[b * e :]
+            margin = np.append(margin, np.where(blocks.free, -np.abs(others), others))
+            if (margin >= -least).all() and complementary(product.sum() + np.abs(q) @ np.abs(others), tol, x @ x):
+                return x, p, iteration
+            loaded = np.append((on_blocks[1] != 0.0).any(axis=1), (q != 0.0) | blocks.free)
+            loaded |= np.append((y[: b * e].reshape(b, e) != 0.0).any(axis=1), y[b * e :] != 0.0)
+            kept, before = loaded | (margin <= FAR * np.abs(margin - before)), margin
+        if restart:
+            theta, y, v = 1.0, p.copy(), x.copy()
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart or blocks.coulomb else theta * (1.0 - theta) / (theta * theta + after)
+        p_before, x_before, against = p.copy(), x, 0.0
+        for k in np.flatnonzero(kept).tolist():
+            at = rows[k] if k < b else slice(b * e + k - b, b * e + k - b + 1)
+            s = s0[at] + A[at] @ v
+            if k < b:
+                q = block_step(y[at], s, blocks, k)
+            else:
+                q = y[at] - s if blocks.free[k - b] else np.maximum(0.0, y[at] - s)
+            v = v + A[at].T @ (q - y[at])
+            against -= float((q - y[at]) @ (q - p[at]))
+            p[at] = q
+        x, objective = v, s0 @ p + 0.5 * v @ v
+        y, v, theta = p + beta * (p - p_before), x + beta * (x - x_before), after
+        restart = bool(against > 0.0 or objective > lowest + RISE * abs(lowest))
+        lowest = objective
+    return A.T @ p, p, max_iterations
+
+
+def sweep_cones(
+    data: Array, indices: Shorts, indptr: Shorts, n: int, s0: Array, start: Array, blocks: Blocks, stop: Stop
+) -> tuple[Array, Array, int]:
+    """`cone_sweeps` over rows in CSR form with n columns, from the multipliers `start`."""
+    A = np.zeros((len(s0), n))
+    np.add.at(A, (np.repeat(np.arange(len(s0)), np.diff(indptr)), indices), data)
+    return cone_sweeps(A, s0, start, blocks, stop)
