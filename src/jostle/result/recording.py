@@ -37,7 +37,10 @@ def constant_acceleration(problem: Motion) -> Array | None:
     """M^-1 f where force and mass are constant; None where they are functions."""
     if problem.constant_force is None or not isinstance(problem.mass, Metric):
         return None
-    return problem.mass.solve(problem.constant_force.ravel())
+    acceleration = problem.mass.solve(problem.constant_force.ravel())
+    if problem.bodies.clumped is None:
+        return acceleration
+    return acceleration.reshape(len(problem.q0), -1)[problem.bodies.clumped.owner].ravel()  # but for the spins
 
 
 class ImpactTimes:
