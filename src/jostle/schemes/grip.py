@@ -15,14 +15,14 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, place_of
 from jostle._tools.rotations import AXES, matrices
 from jostle.bodies import Bodies, Turning
-from jostle.convex.linear_map import Grips, LinearMap, Sparse
+from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Cones, Rows
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.solvers.base import Solver
+from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
 
 
 class Pushed(NamedTuple):
@@ -171,11 +171,21 @@ class _Levers(NamedTuple):
         n = len(turn)
         if bodies.clumped is None and not rolls:
             return Grips(self.i, self.j, normal, self.radii, n)
-        return Sparse(self._matrix(normal, bodies, turn, rolls))
-
-    def _matrix(self, normal: Array, bodies: Bodies, turn: Array, rolls: bool) -> Any:
+        rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
+        if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
+            G = np.zeros(shape)
+            np.add.at(G, (rows, columns), entries)
+            return Dense(G)
         from scipy.sparse import csr_array
 
+        matrix = csr_array((entries, (rows, columns)), shape=shape)
+        matrix.sum_duplicates()
+        return Sparse(matrix)
+
+    def _entries(
+        self, normal: Array, bodies: Bodies, turn: Array, rolls: bool
+    ) -> tuple[Integers, Integers, Array, tuple[int, int]]:
+        """The entries of the map: rows, columns, values, and its shape."""
         (m, d), n = normal.shape, len(turn)
         spins, size = AXES[d], d + (AXES[d] if rolls else 0)
         R = matrices(turn) if bodies.own_axes else None
@@ -190,10 +200,8 @@ class _Levers(NamedTuple):
             at = (d + spins) * body[there][:, None, None] + np.arange(d + spins)
             columns.append(np.broadcast_to(at, block.shape).ravel())
             entries.append(sign * block.ravel())
-        places = np.concatenate(rows), np.concatenate(columns)
-        matrix = csr_array((np.concatenate(entries), places), shape=(m * size, n * (d + spins)))
-        matrix.sum_duplicates()
-        return matrix
+        shape = m * size, n * (d + spins)
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), shape
 
 
 def _at_lever(lever: Array, R: Array | None) -> Array:
