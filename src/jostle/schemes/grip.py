@@ -19,6 +19,7 @@ from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Cones, Rows
+from jostle.errors import ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
@@ -84,6 +85,8 @@ def push(
     P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
     p = P.multipliers[: m * size].reshape(m, size)
     along = (p[:, :d] * normal).sum(axis=1)
+    if not law.exact:
+        _warn_if_thrown(blocks, P, normal, along, size)
     multipliers = place.zeros(len(contacts.gap))
     multipliers[own] = along
     if len(others):
@@ -100,6 +103,22 @@ def push(
     return Pushed(P, u, multipliers, after)
 
 
+def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
+    """Warn if the convex law opens a closed contact because it slides."""
+    (m, d), flat = normal.shape, P.point.ravel()
+    before, after = (rows[: m * size].reshape(m, size)[:, :d] for rows in (K.c, K.slack(flat)))
+    gap, rate = (before * normal).sum(axis=1), ((after - before) * normal).sum(axis=1)
+    thrown = (pushed > 0.0) & (rate > NOTABLE * np.linalg.norm(after, axis=1)) & (gap <= rate)
+    if thrown.any():
+        warn(
+            "the convex law of friction threw a body up that slides, at mu |s_T| / (1 + mu^2) and for every h: take "
+            "jo.Coulomb, which does not",
+            ThrownUp,
+        )
+
+
+NOTABLE = 1e-3
+"""A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
 FRICTIONLESS = Coulomb(0.0)
 """The law of clumps without friction: their balls push along normals alone."""
 
