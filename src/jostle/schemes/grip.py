@@ -144,7 +144,7 @@ class _Levers(NamedTuple):
     first: Array
     second: Array
     radii: Array
-    """(m, 2) the radii of the two balls, 0 for a wall."""
+    """(m, 2) from the centres of the two balls to the point of contact, half-way in the gap between them; 0 for walls."""
     balls: Integers
     """(m,) the first ball."""
 
@@ -157,6 +157,7 @@ class _Levers(NamedTuple):
         radii = place.zeros((len(i), 2))
         if sizes is not None:
             radii[:, 0], radii[:, 1] = sizes[i], np.where(wall, 0.0, sizes[np.maximum(j, 0)])
+        radii[~wall] += contacts.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
         first = radii[:, :1] * normal + bodies.levers(turn, i)
         second = bodies.levers(turn, np.maximum(j, 0)) - radii[:, 1:] * normal
         other = np.where(wall, -1, bodies.owners(np.maximum(j, 0)))
