@@ -170,7 +170,7 @@ class _Levers(NamedTuple):
     def grips(self, normal: Array, bodies: Bodies, turn: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
         n = len(turn)
-        if bodies.clumped is None and not rolls:
+        if bodies.clumped is None and not rolls and not bodies.own_axes:
             return Grips(self.i, self.j, normal, self.radii, n)
         return Sparse(self._matrix(normal, bodies, turn, rolls))
 
