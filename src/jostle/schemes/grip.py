@@ -18,7 +18,8 @@ from jostle.bodies import Bodies, Turning
 from jostle.convex.linear_map import Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.convex.rows import Cones, Rows
+from jostle.convex.rows import UNIT, Cones, Rows
+from jostle.errors import InvalidValue
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
@@ -53,6 +54,8 @@ def push(
     normal, (m, d) = chosen.normals, (len(chosen.gap), w.shape[-1])
     if normal.shape != (m, d):
         normal = normal.reshape(m, d)
+    if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
+        raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
     spins, size = AXES[d], d
     lever = _Levers.of(bodies, chosen, normal, turning.turn, state.t)
     law = problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
@@ -144,7 +147,7 @@ class _Levers(NamedTuple):
     first: Array
     second: Array
     radii: Array
-    """(m, 2) from the centres of the two balls to the point of contact, half-way in the gap between them; 0 for walls."""
+    """(m, 2) from the centres of the two balls to the point of contact, half-way in their gap; 0 for a wall."""
     balls: Integers
     """(m,) the first ball."""
 
