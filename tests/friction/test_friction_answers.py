@@ -139,10 +139,10 @@ def test_a_puck_across_a_slope_ends_with_half_its_speed_straight_down(scheme):
     def error(h):
         u = solved(pucks, scheme, 1.0, h).u[:, 0]
         assert abs(u[-1, 0]) < 1e-2
-        assert abs(-u[-1, 1] - 0.5) < 3.0 * h
+        assert abs(-u[-1, 1] - 0.5) < 2.0 * h
         return np.abs(np.linalg.norm(u, axis=1) - u[:, 1] - 1.0).max()
 
-    p, errors = order(error, (0.04, 0.02, 0.01))
+    p, errors = order(error, (0.08, 0.04, 0.02))
     assert 0.85 < p < 1.15, errors
 
 
@@ -174,7 +174,7 @@ def test_dry_friction_oscillator_stops_at_its_last_turning_point(scheme):
         return np.array([0.0, -m * G]) - k * q * [1.0, 0.0]
 
     body = jo.Motion(q0=[[x0, 0.0]], mass=m, force=spring, within=floor(2), law=jo.Coulomb(mu))
-    for h in (0.02, 0.01):
+    for h in (0.03, 0.015):
         sol = solved(body, scheme, 2.2 * half, h)
         x, u = sol.q[:, 0, 0], sol.u[:, 0, 0]
         assert abs(u[-1]) < 1e-12
@@ -263,7 +263,7 @@ def test_a_disc_dropped_on_a_slope(scheme, d):
             assert sol.turn[-1] == pytest.approx(turn, abs=3.0 * h)
         return np.abs(sol.q[-1] @ e + [0.0, 9.0] - x).max()
 
-    for h in (0.2, 0.1):
+    for h in (0.4, 0.2):
         assert error(h) < 3.0 * h
 
 
@@ -302,8 +302,9 @@ def test_a_billiard_ball_with_any_spin(scheme):
     close(sol.spin[:, 0, 2], np.full(len(sol.t), w[2]), 1e-15)
 
 
-@pytest.mark.parametrize(("d", "k"), [(2, None), (2, 0.5), (3, 0.4), (2, 1.0)])
-@BOTH
+@pytest.mark.parametrize(
+    ("scheme", "d", "k"), [(MAURY, 2, None), (MAURY, 2, 1.0), (MAURY, 3, 0.4), (MOREAU_JEAN, 2, 0.5)]
+)
 def test_a_ball_leaves_a_fixed_one_that_it_rolls_down(scheme, d, k):
     """F18: at cos theta = 2 / (3 + k), 2/3 without friction; it starts at theta = 0.4 with the speed from the top."""
     R, r, start = 1.0, 0.25, 0.4
@@ -324,7 +325,7 @@ def test_a_ball_leaves_a_fixed_one_that_it_rolls_down(scheme, d, k):
         last = max(frame for frame, p in enumerate(sol.multipliers) if p.any())
         return abs(sol.q[last, 0] @ up / np.linalg.norm(sol.q[last, 0]) - exact)
 
-    for h in (0.008, 0.004):  # MoreauJean hops before it leaves, with and without friction
+    for h in (0.016, 0.008):  # MoreauJean hops before it leaves, with and without friction
         assert error(h) < (6.0 * h if scheme is MAURY else np.sqrt(h))
 
 

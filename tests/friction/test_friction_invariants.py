@@ -75,7 +75,7 @@ class Swarm:
 @given(seed=SEEDS)
 def test_momentum_angular_momentum_and_energy(scheme, d, clumps, seed):
     swarm = Swarm(seed, d, clumps, e=0.0 if scheme is MAURY else [0.0, 0.5, 1.0][seed % 3])
-    sol = jo.solve(swarm.problem, scheme, t=1.2, h=0.05)
+    sol = jo.solve(swarm.problem, scheme, t=1.2, h=0.08)
     start, end = (swarm.totals(sol, k) for k in (0, -1))
     assert end[0] == pytest.approx(start[0], abs=1e-12)
     assert end[1] == pytest.approx(start[1], abs=1e-12)
@@ -181,7 +181,7 @@ def fallen(scheme, d, R=None, shift=0.0, e=0.0, **made):
     drag = {f"wall {k}": shift for k in range(2)} if np.any(shift) else {}
     within = jo.Balls([0.5, 0.45, 0.5, 0.55]) & walls[0] & walls[1]
     falling = jo.Motion(within=within, law=jo.Coulomb(mu, e, drag=drag), **moved, **made)
-    return jo.solve(falling, scheme, t=0.4, h=0.02)
+    return jo.solve(falling, scheme, t=0.36, h=0.03)
 
 
 @BOTH
@@ -221,7 +221,7 @@ def test_balls_without_friction_are_those_of_restitution(scheme):
     spun = fallen(scheme, 2, e=e, **made)
     within = jo.Balls([0.5, 0.45, 0.5, 0.55]) & jo.HalfSpace([1.0, 0.0]) & jo.HalfSpace([0.0, 1.0])
     plain = jo.Motion(q0=made["q0"], v0=made["v0"], force=made["force"], within=within, law=jo.Restitution(e))
-    assert np.abs(jo.solve(plain, scheme, t=0.4, h=0.02).q - spun.q).max() < 1e-7
+    assert np.abs(jo.solve(plain, scheme, t=0.36, h=0.03).q - spun.q).max() < 1e-7
     assert np.abs(spun.spin - spun.spin[0]).max() < 1e-12
 
 
