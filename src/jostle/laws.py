@@ -290,7 +290,10 @@ class Coulomb(ImpactLaw):
 
     In each contact, with the normal impulse p_n, the tangential one p_T and the velocity s_T with which the surfaces
     slide on each other after the step: |p_T| <= mu p_n, and where they slide p_T = -mu p_n s_T / |s_T|. `Maury` and
-    `MoreauJean` solve this exactly in each step, all contacts together.
+    `MoreauJean` solve this exactly in each step, all contacts together. Energy never grows if e = 0; with e > 0 it may
+    grow where contacts are not in line with centres of mass, in clumps and in several contacts at once (Kane & Levinson
+    1985). There is friction between balls, and between balls and walls; rods and @constraints have none. A wall that
+    moves along itself drags only as `drag` says.
 
     Parameters
     ----------
@@ -338,6 +341,11 @@ class Coulomb(ImpactLaw):
             for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
                 if not (number(value) and 0.0 <= value < np.inf):
                     raise InvalidValue(f"{name} must be a number that is finite and not negative, not {value!r}")
+        for name in ("groups", "drag"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
+        if self.otherwise != 0.0 and not isinstance(self.mu, Mapping):
+            raise InvalidValue("otherwise belongs to a table, jo.Coulomb({(side, side): mu, ...})")
 
     def __hash__(self) -> int:
         return hash((type(self), self.e, str(self.mu), str(self.rolling)))
@@ -597,6 +605,11 @@ def impact(
     """
     law, solver = law or Restitution(), solver or Automatic()
     check_law(law)
+    if isinstance(law, Coulomb):
+        raise InvalidValue(
+            f"the rows of a cone have no tangents for {law!r}: give it to jo.Motion(law=...), or friction cones to "
+            f"jo.project"
+        )
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
     rate_before = cone.slack(before)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from jostle._tools.arrays import Array
 from jostle._tools.rotations import product
 from jostle.errors import EnergyDrift, InvalidValue, warn
+from jostle.laws import Coulomb
 from jostle.problems import Motion
 from jostle.result.facts import Facts
 from jostle.sets.differences import CERTAIN_ERROR, Differences
@@ -174,7 +175,7 @@ def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -
     found = EnergyBalance(
         t, energy.kinetic, _work_of_forces(problem, states, energy.potential), *(each - each[0] for each in sums)
     )
-    if isinstance(problem, Motion) and problem.law.uniform == 1.0:
+    if isinstance(problem, Motion) and problem.law.uniform == 1.0 and not isinstance(problem.law, Coulomb):
         _warn_of_drift(found)
     return found
 

@@ -18,8 +18,8 @@ from jostle.bodies import Bodies, Turning
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.convex.rows import Cones, Rows
-from jostle.errors import ThrownUp, warn
+from jostle.convex.rows import UNIT, Cones, Rows
+from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
@@ -54,6 +54,8 @@ def push(
     normal, (m, d) = chosen.normals, (len(chosen.gap), w.shape[-1])
     if normal.shape != (m, d):
         normal = normal.reshape(m, d)
+    if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
+        raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
     spins, size = AXES[d], d
     lever = _Levers.of(bodies, chosen, normal, turning.turn, state.t)
     law = problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
@@ -166,7 +168,7 @@ class _Levers(NamedTuple):
     first: Array
     second: Array
     radii: Array
-    """(m, 2) the radii of the two balls, 0 for a wall."""
+    """(m, 2) from the centres of the two balls to the point of contact, half-way in their gap; 0 for a wall."""
     balls: Integers
     """(m,) the first ball."""
 
@@ -179,6 +181,7 @@ class _Levers(NamedTuple):
         radii = place.zeros((len(i), 2))
         if sizes is not None:
             radii[:, 0], radii[:, 1] = sizes[i], np.where(wall, 0.0, sizes[np.maximum(j, 0)])
+        radii[~wall] += contacts.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
         first = radii[:, :1] * normal + bodies.levers(turn, i)
         second = bodies.levers(turn, np.maximum(j, 0)) - radii[:, 1:] * normal
         other = np.where(wall, -1, bodies.owners(np.maximum(j, 0)))
@@ -191,7 +194,7 @@ class _Levers(NamedTuple):
     def grips(self, normal: Array, bodies: Bodies, turn: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
         n = len(turn)
-        if bodies.clumped is None and not rolls:
+        if bodies.clumped is None and not rolls and not bodies.own_axes:
             return Grips(self.i, self.j, normal, self.radii, n)
         rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
         if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:

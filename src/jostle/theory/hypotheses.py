@@ -20,7 +20,7 @@ from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.theory import assumptions, conditions
 from jostle.theory.assumptions import Numbers
-from jostle.theory.places import Place, Slopes, place, places, restitution, slopes
+from jostle.theory.places import Place, Slopes, check_spinless, place, places, restitution, slopes
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 # The largest time step h for which each scheme is well defined at a place.
@@ -149,6 +149,7 @@ def hypotheses(
     >>> report["(A6')"].verdict, round(report["(A6')"].values["gamma"], 6)               # 1 / cos 30
     ('holds', 1.154701)
     """
+    check_spinless(problem)
     if isinstance(problem, Solution):
         return _along(problem)
     if not isinstance(problem, Motion | Sweeping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,6 +129,16 @@ def restitution(problem: Motion | Sweeping) -> float | None:
     """The number e of the impact law; None if contacts have coefficients of their own."""
     e = getattr(getattr(problem, "law", None), "e", None)
     return float(e) if isinstance(e, int | float | np.floating) else None
+
+
+def check_spinless(problem: Any) -> None:
+    """Refuse problems, and solutions, of bodies that turn."""
+    found = getattr(problem, "problem", problem)
+    if getattr(found, "turning", None) is not None or getattr(problem, "spin", None) is not None:
+        raise InvalidValue(
+            "the theorems are for bodies without spin and friction: check a problem with jo.Restitution instead of "
+            "jo.Coulomb, and jo.Balls instead of jo.Clumps"
+        )
 
 
 def problem_of(sol: Solution) -> Motion | Sweeping:

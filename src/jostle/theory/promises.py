@@ -31,7 +31,7 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
-from jostle.theory.places import one_sided, place, position, restitution
+from jostle.theory.places import check_spinless, one_sided, place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section
 
 # The steps of a solution, one by one: what the checks of the inclusion look at.
@@ -316,6 +316,7 @@ def promises(solution: Solution, problem: Motion | Sweeping | None = None) -> Re
     """
     if problem is not None:
         solution = _with(solution, problem)
+    check_spinless(solution)
     missing = why_not(solution)
     steps = [] if missing else _steps(solution)
     second = solution.order != 1
