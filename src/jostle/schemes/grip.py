@@ -65,10 +65,7 @@ def push(
     drag = law.dragged(chosen, state.t, lever.points(bodies.places(state.q, turning).reshape(-1, d), normal))
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
-    known = K.c if rows is None else K.c[rows]
-    if problem.law is law:  # see below
-        known = np.where(np.abs(known) <= solver.tol * (K.length if rows is None else K.length[rows]), 0.0, known)
-    c[:, :d] = known[:, None] * normal + sliding
+    c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
     G: LinearMap = lever.grips(normal, bodies, turning.turn, rolling is not None)
     own = np.arange(len(contacts.gap)) if rows is None else rows
     others = np.flatnonzero(~touching)
@@ -106,6 +103,13 @@ def push(
     work = float((pushed[:, d:] * (0.5 * (whole + P.point)[:, d:])).sum())
     after = Turning(turning.turn, spin, impulses[0], moments, impulses[1], pushed[:, :d], work)
     return Pushed(P, u, multipliers, after)
+
+
+def _without_noise(K: Rows, tol: float) -> Array:
+    """(m,) c, zero where the gap is no more than the last steps may have left of it, tol times its length."""
+    # Contacts that stick and depend on each other cannot all close such gaps. The least contradiction makes the exact
+    # impulses move far, until one of them slides; and in a wedge with much friction there are none.
+    return np.where(np.abs(K.c) <= tol * K.length, 0.0, K.c)
 
 
 def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
