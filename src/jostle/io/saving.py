@@ -369,7 +369,15 @@ class TrajectorySaver(FileSaver):
         if self.facts.walls_move:
             self.walls = drawable(self.problem.within, state.t, self.facts.dimension)
         frame = (shown(state), state.u, radii, *contacts_of(state))
-        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls)
+        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls, **self._turned(state))
+
+    def _turned(self, state: State) -> dict[str, Any]:
+        """How bodies are turned and turn, and the friction between them; empty if they do not turn."""
+        turning = state.turning
+        if turning is None:
+            return {}
+        turn = self.problem.bodies.given_turn(turning.turn)
+        return {"turn": turn, "spin": turning.spin, "tangential": turning.tangential, "rolling": turning.rolling}
 
     def record(self, before: State, after: State, h: float) -> tuple[Any, ...]:
         return record_of(self.problem, self.scheme.linearises, before, after, h)
