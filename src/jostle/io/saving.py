@@ -354,7 +354,10 @@ class TrajectorySaver(FileSaver):
         groups = None if output.groups is None else Groups.of(output.groups, len(start.q))
         self.facts = Facts.of(problem, t=start.t, q=shown(start), units=output.units, groups=groups)
         self.walls = drawable(problem.within, start.t, self.facts.dimension)
-        super().__init__(output, start, resumed, changed or {}, {"scheme": repr(scheme), "problem": repr(problem)})
+        about = {"scheme": repr(scheme), "problem": repr(problem)}
+        if start.turning is not None:
+            about["law"] = repr(problem.law)
+        super().__init__(output, start, resumed, changed or {}, about)
 
     def create(self, path: Path, output: Output, start: State, about: Mapping[str, str]) -> Writer:
         places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
