@@ -351,7 +351,12 @@ class Coulomb(ImpactLaw):
         return hash((type(self), self.e, str(self.mu), str(self.rolling)))
 
     def __repr__(self) -> str:
-        more = "".join(f", {name}={getattr(self, name)!r}" for name in ("rolling", "drag") if getattr(self, name))
+        more = f", rolling={self.rolling!r}" if self.rolling else ""
+        if isinstance(self.mu, Mapping):
+            more += f", otherwise={self.otherwise!r}"
+        if self.drag:  # without the addresses of functions, which differ from run to run
+            given = {name: "a function of t and x" if callable(v) else v for name, v in self.drag.items()}
+            more += f", drag={given!r}"
         assert isinstance(self.e, Restitution)
         return f"{type(self).__name__}(mu={self.mu!r}, e={self.e.e!r}{more})"
 
