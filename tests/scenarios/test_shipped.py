@@ -241,13 +241,16 @@ def test_every_key_of_the_schema_has_a_description():
     assert ">>>" not in found["description"]  # it is for editors, not a docstring
 
 
+@pytest.fixture(scope="module")
+def validator():
+    return pytest.importorskip("jsonschema").Draft202012Validator(schema())
+
+
 @pytest.mark.parametrize("name", names())
-def test_every_shipped_scenario_matches_the_schema(name):
-    jsonschema = pytest.importorskip("jsonschema")
+def test_every_shipped_scenario_matches_the_schema(name, validator):
     import tomllib
 
     data = tomllib.loads(load(name).text)
-    validator = jsonschema.Draft202012Validator(schema())
     assert list(validator.iter_errors(data)) == []
     data["problem"]["nonsense"] = 1
     assert list(validator.iter_errors(data))

@@ -47,6 +47,12 @@ def place(picture):
     return dark.nonzero()[1].mean() / dark.shape[1]
 
 
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Small pictures are drawn and encoded faster."""
+    monkeypatch.setattr("jostle.viz.movie.DPI", 50)
+
+
 @pytest.fixture(scope="module")
 def walk():
     """A disc that walks evenly, saved at uneven times, and one that stands far away."""
