@@ -493,7 +493,7 @@ def test_the_orbit_of_the_oscillator_doubles_its_period_where_an_eigenvalue_is_m
     assert np.sort(speeds) == pytest.approx([0.451024, 0.451024, 0.459833, 0.459833], abs=1e-5)
 
 
-@pytest.mark.parametrize(("omega", "short", "long"), [(2.63, 1.0, 1.0), (2.68, 0.88069, 1.11931)])
+@pytest.mark.parametrize(("omega", "short", "long"), [whole((2.63, 1.0, 1.0)), (2.68, 0.88069, 1.11931)])
 def test_the_scheme_doubles_the_period_of_the_oscillator(omega, short, long):
     """P28: started on the orbit of period one, the run keeps it at 2.63 and leaves it for period two at 2.68."""
     period = TURN / omega
