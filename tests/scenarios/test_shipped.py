@@ -208,6 +208,7 @@ def test_the_layer_leaves_the_floor_only_if_it_is_shaken_harder_than_gravity_pul
     assert flies or above[late].max() < 1e-4
 
 
+@pytest.mark.whole
 def test_waves_on_the_layer_come_back_after_two_shakes():
     """Where there is a peak there is a valley one shake later, and a peak again after two."""
     narrow = ["problem.n=130", "problem.start.upper=[0.2, inf]", "problem.walls.0.upper=[0.2, inf]"]
