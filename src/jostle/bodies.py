@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, finite, frozen, moved_to, place_of
+from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, finite, frozen, moved_to
 from jostle._tools.rotations import AXES, crossed, free_rotation, matrices, product
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
@@ -247,7 +247,7 @@ class Bodies:
         if self.clumped is None or turning is None:
             return q
         owner, arms = self.clumped.owner, self.clumped.arms
-        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, turning.turn)  # type: ignore[no-any-return]
+        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, turning.turn)
 
     def balls(self, q: Array, turn: Array) -> Array:
         """The centres of the balls, by the turns of the axes in which the bodies were given.
@@ -267,7 +267,7 @@ class Bodies:
         if self.clumped is None:
             return q
         owner, arms = self.clumped.owner, self.clumped.arms
-        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, product(turn, self.clumped.axes))  # type: ignore[no-any-return]
+        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, product(turn, self.clumped.axes))
 
     def velocities(self, u: Array, turning: Turning | None) -> Array:
         """The velocities of the centres of the balls.
@@ -288,19 +288,21 @@ class Bodies:
             return u
         owner, arms = self.clumped.owner, self.clumped.arms
         turns = crossed(turning.spin[owner], self._turned(arms, turning.turn))
-        return u.reshape(-1, arms.shape[1])[owner] + turns  # type: ignore[no-any-return]
+        return u.reshape(-1, arms.shape[1])[owner] + turns
 
     def _turned(self, arms: Array, turn: Array) -> Array:
         """(b, d) the arms of all balls, along fixed axes."""
         assert self.clumped is not None
-        return np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner], arms)
+        turned: Array = np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner], arms)
+        return turned
 
     def levers(self, turn: Array, balls: Integers) -> Array | float:
         """(m, d) from the centre of mass of a body to the centre of each of these balls; 0 where bodies are balls."""
         if self.clumped is None:
             return 0.0
         owner, arms = self.clumped.owner[balls], self.clumped.arms[balls]
-        return np.einsum("bij,bj->bi", matrices(turn)[owner], arms)
+        levers: Array = np.einsum("bij,bj->bi", matrices(turn)[owner], arms)
+        return levers
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""
@@ -331,7 +333,7 @@ class Bodies:
         if self.own_axes:
             spin = np.einsum("nji,nj->ni", matrices(turn), spin)
         n = len(turn)
-        return place_of(u).concatenate([u.reshape(n, -1), spin.reshape(n, -1)], axis=1)  # type: ignore[no-any-return]
+        return np.concatenate([u.reshape(n, -1), spin.reshape(n, -1)], axis=1)
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Velocities in a shape, and spins: the opposite of `joined`.
@@ -411,7 +413,7 @@ class Bodies:
         J, d = self.inertia, shape[-1]
         assert J is not None
         if M.diagonal:
-            both = place_of(J).concatenate([M.mass.reshape(-1, d), J], axis=1).ravel()
+            both = np.concatenate([M.mass.reshape(-1, d), J], axis=1).ravel()
             return Metric(both, 1.0 / np.sqrt(both))
         n, s = J.shape
         place = np.arange(n * (d + s)).reshape(n, d + s)

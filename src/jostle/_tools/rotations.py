@@ -20,12 +20,12 @@ ROUND_OFF = 16 * float(np.finfo(float).eps)
 def crossed(spin: Array, arm: Array) -> Array:
     """spin x arm, the velocity at the end of an arm (n, d) of a body that turns about its beginning.
 
-    >>> crossed(np.array([2.0]), np.array([[1.0, 0.0]])).tolist()
-    [[0.0, 2.0]]
+    >>> crossed(np.array([2.0]), np.array([[1.0, 1.0]])).tolist()
+    [[-2.0, 2.0]]
     """
     if arm.shape[1] == 2:
-        return place_of(arm).stack([-spin * arm[:, 1], spin * arm[:, 0]], axis=1)
-    return place_of(arm).cross(spin, arm)
+        return np.stack([-spin * arm[:, 1], spin * arm[:, 0]], axis=1)
+    return np.asanyarray(np.cross(spin, arm))
 
 
 def matrices(turn: Array) -> Array:
@@ -34,18 +34,18 @@ def matrices(turn: Array) -> Array:
     >>> matrices(np.array([np.pi / 2]))[0].round(12).tolist(), matrices(np.array([[1.0, 0, 0, 0]]))[0].tolist()
     ([[0.0, -1.0], [1.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     """
-    place = place_of(turn)
-    if turn.ndim == 1:
-        c, s = np.cos(turn), np.sin(turn)
-        rows = [[c, -s], [s, c]]
-    else:
-        w, x, y, z = turn.T
-        rows = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    return place.moveaxis(place.stack([place.stack(row) for row in rows]), 2, 0)  # type: ignore[no-any-return]
+    d = 2 if turn.ndim == 1 else 3
+    R: Array = place_of(turn).empty((len(turn), d, d))
+    if d == 2:
+        R[:, 0, 0] = R[:, 1, 1] = np.cos(turn)
+        R[:, 1, 0] = np.sin(turn)
+        R[:, 0, 1] = -R[:, 1, 0]
+        return R
+    w, x, y, z = turn.T
+    R[:, 0, 0], R[:, 0, 1], R[:, 0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    R[:, 1, 0], R[:, 1, 1], R[:, 1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    R[:, 2, 0], R[:, 2, 1], R[:, 2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+    return R
 
 
 def product(one: Array, two: Array) -> Array:
@@ -53,7 +53,7 @@ def product(one: Array, two: Array) -> Array:
     if one.ndim == 1:
         return one + two
     (a, b, c, d), (w, x, y, z) = one.T, two.T
-    return place_of(one).stack(  # type: ignore[no-any-return]
+    return np.stack(
         [
             a * w - b * x - c * y - d * z,
             a * x + b * w + c * z - d * y,
@@ -72,9 +72,10 @@ def turned(turn: Array, way: Array) -> Array:
     """
     if turn.ndim == 1:
         return turn + way
-    small = place_of(turn).concatenate([place_of(turn).ones((len(way), 1)), way / 2.0], axis=1)
-    after = product(small, turn)
-    return after / np.sqrt((after * after).sum(axis=1))[:, None]
+    small = np.concatenate([place_of(turn).ones((len(way), 1)), way / 2.0], axis=1)
+    after: Array = product(small, turn)
+    after /= np.sqrt((after * after).sum(axis=1))[:, None]
+    return after
 
 
 def free_rotation(turn: Array, spin: Array, inertia: Array, h: float) -> tuple[Array, Array]:

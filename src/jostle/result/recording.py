@@ -95,7 +95,7 @@ class ImpactLog:
 
     def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
         self.within, self.linearised = within, linearised
-        self.events: list[tuple[float, Integers, Array, Array, Array, Array]] = []
+        self.events: list[tuple[Any, ...]] = []
         self.times = ImpactTimes(None)
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
@@ -122,7 +122,8 @@ class ImpactLog:
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
             rate_after = chosen.G @ after.u.ravel() + drift[1]
             moments = self.times.find(before, chosen, rate)
-            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments))))
+            grip = () if after.turning is None else (after.turning.tangential[new],)
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))))
             self.fresh = chosen
         self.touching = pairs
 
@@ -130,8 +131,11 @@ class ImpactLog:
         """Continue the impact of the step before in this step."""
         chosen = self.fresh
         assert chosen is not None
-        _, _, _, rate_after, impulse, _ = self.events[-1]
+        rate_after, impulse = self.events[-1][3:5]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
+        if after.turning is not None and after.contacts is not None:
+            for grip, now in zip(self.events[-1][6].T, after.turning.tangential.T, strict=True):
+                grip += to_host(by_pair(after.contacts.pairs, now.copy(), chosen.pairs))
         rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
         self.fresh = None
 
@@ -140,7 +144,7 @@ class ImpactLog:
             nothing = np.zeros(0)
             return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 6)]
+        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
         return Impacts(t, *columns)
 
 

@@ -59,7 +59,7 @@ class FreeFlight:
     @staticmethod
     def of(problem: Any, scheme: Any, grid: Grid) -> FreeFlight | None:
         """The flights of a run, if it can have any."""
-        if type(scheme) not in (Paoli, MoreauJean) or not isinstance(problem, Motion):
+        if type(scheme) not in (Paoli, MoreauJean) or not isinstance(problem, Motion) or problem.turning is not None:
             return None
         within, solver = problem.within, scheme.solver
         acceleration = constant_acceleration(problem)

@@ -15,14 +15,15 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, place_of
 from jostle._tools.rotations import AXES, matrices
 from jostle.bodies import Bodies, Turning
-from jostle.convex.linear_map import Grips, LinearMap, Sparse
+from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Cones, Rows
+from jostle.errors import ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.solvers.base import Solver
+from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
 
 
 class Pushed(NamedTuple):
@@ -84,6 +85,8 @@ def push(
     P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
     p = P.multipliers[: m * size].reshape(m, size)
     along = (p[:, :d] * normal).sum(axis=1)
+    if not law.exact:
+        _warn_if_thrown(blocks, P, normal, along, size)
     multipliers = place.zeros(len(contacts.gap))
     multipliers[own] = along
     if len(others):
@@ -100,6 +103,22 @@ def push(
     return Pushed(P, u, multipliers, after)
 
 
+def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
+    """Warn if the convex law opens a closed contact because it slides."""
+    (m, d), flat = normal.shape, P.point.ravel()
+    before, after = (rows[: m * size].reshape(m, size)[:, :d] for rows in (K.c, K.slack(flat)))
+    gap, rate = (before * normal).sum(axis=1), ((after - before) * normal).sum(axis=1)
+    thrown = (pushed > 0.0) & (rate > NOTABLE * np.linalg.norm(after, axis=1)) & (gap <= rate)
+    if thrown.any():
+        warn(
+            "the convex law of friction threw a body up that slides, at mu |s_T| / (1 + mu^2) and for every h: take "
+            "jo.Coulomb, which does not",
+            ThrownUp,
+        )
+
+
+NOTABLE = 1e-3
+"""A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
 FRICTIONLESS = Coulomb(0.0)
 """The law of clumps without friction: their balls push along normals alone."""
 
@@ -171,11 +190,21 @@ class _Levers(NamedTuple):
         n = len(turn)
         if bodies.clumped is None and not rolls:
             return Grips(self.i, self.j, normal, self.radii, n)
-        return Sparse(self._matrix(normal, bodies, turn, rolls))
-
-    def _matrix(self, normal: Array, bodies: Bodies, turn: Array, rolls: bool) -> Any:
+        rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
+        if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
+            G = np.zeros(shape)
+            np.add.at(G, (rows, columns), entries)
+            return Dense(G)
         from scipy.sparse import csr_array
 
+        matrix = csr_array((entries, (rows, columns)), shape=shape)
+        matrix.sum_duplicates()
+        return Sparse(matrix)
+
+    def _entries(
+        self, normal: Array, bodies: Bodies, turn: Array, rolls: bool
+    ) -> tuple[Integers, Integers, Array, tuple[int, int]]:
+        """The entries of the map: rows, columns, values, and its shape."""
         (m, d), n = normal.shape, len(turn)
         spins, size = AXES[d], d + (AXES[d] if rolls else 0)
         R = matrices(turn) if bodies.own_axes else None
@@ -190,10 +219,8 @@ class _Levers(NamedTuple):
             at = (d + spins) * body[there][:, None, None] + np.arange(d + spins)
             columns.append(np.broadcast_to(at, block.shape).ravel())
             entries.append(sign * block.ravel())
-        places = np.concatenate(rows), np.concatenate(columns)
-        matrix = csr_array((np.concatenate(entries), places), shape=(m * size, n * (d + spins)))
-        matrix.sum_duplicates()
-        return matrix
+        shape = m * size, n * (d + spins)
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), shape
 
 
 def _at_lever(lever: Array, R: Array | None) -> Array:

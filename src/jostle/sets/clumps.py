@@ -71,7 +71,8 @@ class Clumps(Balls):
         extent = [float((np.linalg.norm(arms, axis=1) + radii).max()) for arms, radii in given]
         positive = radii[radii > 0.0]
         length = float(positive.min()) if len(positive) else min(extent)
-        clumped = Clumped(owner, *(np.concatenate([each[k] for each in made]) for k in range(3)), length)
+        arms, axes, inertia = (np.concatenate([each[k] for each in made]) for k in range(3))
+        clumped = Clumped(owner, arms, axes, inertia, length)
         self.bodies = replace(self.bodies, clumped=clumped)
         self.off_centre = np.array([_off_centre(*shape) for shape in given])
         """(n,) how far the centre of mass of the balls is from the origin of the arms, over the size of the clump."""
@@ -81,7 +82,7 @@ class Clumps(Balls):
         assert self.bodies.clumped is not None
         _, radii, _ = self._bodies(t, q)
         if not radii.any():
-            return Free().linearise(t, q, reach)
+            return Free().linearise(t, q)
         found, owner = super().linearise(t, q, reach), self.bodies.clumped.owner
         i, j = found.pairs.T
         two = owner[i] != owner[j]
