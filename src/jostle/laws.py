@@ -290,7 +290,7 @@ class Coulomb(ImpactLaw):
 
     In each contact, with the normal impulse p_n, the tangential one p_T and the velocity s_T with which the surfaces
     slide on each other after the step: |p_T| <= mu p_n, and where they slide p_T = -mu p_n s_T / |s_T|. `Maury` and
-    `MoreauJean` solve this exactly in each step, all contacts together.
+    `MoreauJean` solve this exactly in each step, all contacts together (Acary, Cadoux, Lemaréchal & Malick 2011).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What is known about a step with friction: it has a solution, which need not be unique.
 
 A step of Coulomb's law has a solution if some velocity opens every closed contact faster than mu times its sliding,
-G v in the interior of K* (Acary, Cadoux, Lemarechal & Malick 2011, section 3). The shortest v with s_n - 1 >= mu |s_T|
+G v in the interior of K* (Acary, Cadoux, Lemarechal & Malick 2011). The shortest v with s_n - 1 >= mu |s_T|
 is one convex projection. The convex law is a projection itself: its velocity exists if K is not empty, and is unique.
 """
 
