@@ -152,6 +152,8 @@ def calls(path):
         "wall_force": {"sol": run, "k": -1},
         "wall_labels": {"sol": run},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
+        "wall_torque": {"sol": run, "k": -1, "about": [0.0, 0.0]},
+        "mobilised": {"sol": at["rough"], "k": -1},
     }
     hit = {"before": [-1.0, -0.5], "cone": cone, "law": jo.Restitution(1.0), "mass": 1.0}
     impacts = {
@@ -197,9 +199,21 @@ def calls(path):
             "law": jo.Restitution(),
             "present": None,
             "potential": lambda q: 0.0,
+            "spin0": 0.0,
+            "turn0": None,
+            "inertia": None,
         },
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
         "Outlet": {"leaves": lambda q: q[:, 0] > 0},
+        "Clumps": {"shapes": [([[-1.0, 0.0], [1.0, 0.0]], 0.5)]},
+        "Coulomb": {
+            "mu": {0: 0.5},
+            "e": 0.5,
+            "rolling": 0.1,
+            "groups": {"a": [0]},
+            "otherwise": 0.2,
+            "drag": {"wall 0": [1.0, 0.0]},
+        },
         "Restitution": {"e": {0: 0.5}, "groups": {"a": [0]}, "otherwise": 0.5},
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
         "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},

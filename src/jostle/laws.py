@@ -451,6 +451,22 @@ class ConvexFriction(Coulomb):
     (Anitescu 2006), solved faster and always solvable. While a body slides, it keeps a gap of h mu |s_T|; and a body in
     contact that begins to slide at v is thrown up with mu v / (1 + mu^2), for every h. Solving warns (`ThrownUp`) where
     that happens.
+
+    Parameters
+    ----------
+    mu, e, rolling, groups, otherwise, drag
+        As in `Coulomb`.
+
+    Examples
+    --------
+    A point that is thrown along a floor leaves it:
+
+    >>> import jostle as jo
+    >>> floor = jo.HalfSpace([0.0, 1.0])
+    >>> point = jo.Motion(q0=[[0.0, 0.0]], v0=[1.0, 0.0], within=floor, law=jo.laws.ConvexFriction(0.5))
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     jo.solve(point, jo.Maury(), t=0.1, h=0.1).u[-1].round(9).tolist()
+    [[0.8, 0.4]]
     """
 
     exact: ClassVar[bool] = False
