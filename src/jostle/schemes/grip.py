@@ -63,7 +63,10 @@ def push(
     drag = law.dragged(chosen, state.t, lever.points(bodies.places(state.q, turning).reshape(-1, d), normal))
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
-    c[:, :d] = (K.c if rows is None else K.c[rows])[:, None] * normal + sliding
+    known = K.c if rows is None else K.c[rows]
+    if problem.law is law:  # see below
+        known = np.where(np.abs(known) <= solver.tol * (K.length if rows is None else K.length[rows]), 0.0, known)
+    c[:, :d] = known[:, None] * normal + sliding
     G: LinearMap = lever.grips(normal, bodies, turning.turn, rolling is not None)
     own = np.arange(len(contacts.gap)) if rows is None else rows
     others = np.flatnonzero(~touching)

@@ -15,6 +15,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.kernels import offers
+from jostle.solvers.augmented_newton import AugmentedNewton
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.gauss_seidel import GaussSeidel
@@ -34,6 +35,8 @@ MAX_GUESS_RESIDUAL = 3000.0
 TRIAL_RESIDUAL = 30.0
 """The next trial needs a residual below this many tolerances, and below half the one before; otherwise second order is
 cheaper."""
+SWEEPS_OF_FRICTION = 400
+"""Sweeps with friction before Newton's method; they suffice at rest, and for few contacts."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
 PROOF_ITERATIONS = 10_000
@@ -59,7 +62,8 @@ class Automatic(Solver):
     Up to 128 rows are solved by `ActiveSet`. Larger problems of spheres are solved by `GaussSeidel`, those of discs by
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
     equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
-    128 rows there is only one); ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
+    128 rows there is only one); ``Projection.iterations`` is their sum. Friction is swept, and solved by Newton's
+    method where 400 sweeps are not enough. On a GPU, which has no kernels for the others,
     `GaussSeidel` solves everything.
 
     Parameters
@@ -87,6 +91,8 @@ class Automatic(Solver):
             yield from self._first_order()
             return
         if K.cones is not None:
+            yield self._trial(SWEEPS_OF_FRICTION)
+            yield AugmentedNewton(tol=self.tol)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
