@@ -80,6 +80,8 @@ def things():
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
+    slope = jo.Motion(q0=[[0.0, 0.0]], force=[1.0, -4.0], within=found["floor"], law=jo.Coulomb(0.5))
+    found["rough"] = jo.solve(slope, jo.Maury(), t=0.2, h=0.1)
     found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
     found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
     people = jo.crowds.crowd(2, radius=0.25, room=found["room"])

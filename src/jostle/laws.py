@@ -333,6 +333,9 @@ class Coulomb(ImpactLaw):
     def __post_init__(self) -> None:
         if not isinstance(self.e, Restitution):
             object.__setattr__(self, "e", Restitution(self.e))
+        for name in ("groups", "drag"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
         for name in ("mu", "rolling", "otherwise"):
             given = getattr(self, name)
             for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
@@ -454,13 +457,14 @@ class ConvexFriction(Coulomb):
 
     Parameters
     ----------
-    mu, e, rolling, groups, otherwise, drag
+    mu, e, rolling, groups, otherwise, drag : object
         As in `Coulomb`.
 
     Examples
     --------
     A point that is thrown along a floor leaves it:
 
+    >>> import warnings
     >>> import jostle as jo
     >>> floor = jo.HalfSpace([0.0, 1.0])
     >>> point = jo.Motion(q0=[[0.0, 0.0]], v0=[1.0, 0.0], within=floor, law=jo.laws.ConvexFriction(0.5))
