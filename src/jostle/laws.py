@@ -290,10 +290,10 @@ class Coulomb(ImpactLaw):
 
     In each contact, with the normal impulse p_n, the tangential one p_T and the velocity s_T with which the surfaces
     slide on each other after the step: |p_T| <= mu p_n, and where they slide p_T = -mu p_n s_T / |s_T|. `Maury` and
-    `MoreauJean` solve this exactly in each step, all contacts together. Energy never grows if e = 0; with e > 0 it may
-    grow where contacts are not in line with centres of mass, in clumps and in several contacts at once (Kane & Levinson
-    1985). There is friction between balls, and between balls and walls; rods and @constraints have none. A wall that
-    moves along itself drags only as `drag` says.
+    `MoreauJean` solve this exactly in each step, all contacts together (Acary, Cadoux, Lemaréchal & Malick 2011).
+    Energy never grows if e = 0; with e > 0 it may grow where contacts are not in line with centres of mass, in clumps
+    and in several contacts at once (Kane & Levinson 1985). There is friction between balls, and between balls and
+    walls; rods and @constraints have none.
 
     Parameters
     ----------
@@ -336,6 +336,9 @@ class Coulomb(ImpactLaw):
     def __post_init__(self) -> None:
         if not isinstance(self.e, Restitution):
             object.__setattr__(self, "e", Restitution(self.e))
+        for name in ("groups", "drag"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
         for name in ("mu", "rolling", "otherwise"):
             given = getattr(self, name)
             for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
@@ -464,6 +467,23 @@ class ConvexFriction(Coulomb):
     (Anitescu 2006), solved faster and always solvable. While a body slides, it keeps a gap of h mu |s_T|; and a body in
     contact that begins to slide at v is thrown up with mu v / (1 + mu^2), for every h. Solving warns (`ThrownUp`) where
     that happens.
+
+    Parameters
+    ----------
+    mu, e, rolling, groups, otherwise, drag : object
+        As in `Coulomb`.
+
+    Examples
+    --------
+    A point that is thrown along a floor leaves it:
+
+    >>> import warnings
+    >>> import jostle as jo
+    >>> floor = jo.HalfSpace([0.0, 1.0])
+    >>> point = jo.Motion(q0=[[0.0, 0.0]], v0=[1.0, 0.0], within=floor, law=jo.laws.ConvexFriction(0.5))
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     jo.solve(point, jo.Maury(), t=0.1, h=0.1).u[-1].round(9).tolist()
+    [[0.8, 0.4]]
     """
 
     exact: ClassVar[bool] = False

@@ -262,3 +262,11 @@ def _on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> Any:
     columns = np.broadcast_to((width * owner)[:, None, None] + np.arange(width), block.shape)
     shape = (d * len(balls), width * len(turn))
     return G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+
+
+def grip(problem: Any, contacts: Contacts, turning: Turning, t: float) -> tuple[LinearMap, Cones]:
+    """The relative velocities of surfaces in contacts of balls as a map on velocities and spins, and their cones."""
+    normal, law = np.asarray(contacts.normals), problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
+    lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
+    G = lever.grips(normal, problem.bodies, turning.turn, False)
+    return G, Cones(normal, law.friction(contacts), law.exact)
