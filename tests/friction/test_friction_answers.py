@@ -185,6 +185,7 @@ def test_dry_friction_oscillator_stops_at_its_last_turning_point(scheme):
 # The convex law
 
 
+@pytest.mark.filterwarnings("ignore::jostle.errors.ThrownUp")
 @PLANE_AND_SPACE
 def test_the_convex_law_throws_up_a_body_that_begins_to_slide(d):
     """F11: with mu v / (1 + mu^2), whatever h; mu = 0.5 and v = 1 give a hop of 0.08 under g = 1."""
@@ -199,6 +200,14 @@ def test_the_convex_law_throws_up_a_body_that_begins_to_slide(d):
         assert solved(with_weight, MAURY, 0.5, 10 * h).q[:, 0, -1].max() == pytest.approx(0.08, abs=5 * h)
 
 
+def test_the_convex_law_warns_where_it_throws_a_body_up_and_coulombs_law_does_not():
+    sliding = {"q0": np.zeros((1, 2)), "v0": [1.0, 0.0], "within": floor(2)}
+    with pytest.warns(jo.errors.ThrownUp, match=r"jo\.Coulomb"):
+        jo.solve(jo.Motion(**sliding, law=jo.laws.ConvexFriction(0.5)), MAURY, t=0.02, h=0.01)
+    jo.solve(jo.Motion(**sliding, law=jo.Coulomb(0.5)), MAURY, t=0.02, h=0.01)  # warnings are errors here
+
+
+@pytest.mark.filterwarnings("ignore::jostle.errors.ThrownUp")
 @PLANE_AND_SPACE
 def test_the_convex_law_leaves_a_gap_while_a_body_slides(d):
     """F10: mu h |s|; the friction itself is that of Coulomb's law as long as the gap hardly changes."""
@@ -426,7 +435,7 @@ def test_a_block_on_a_slope_tips_or_slides(scheme, tips, slides):
     if tips:
         assert turns > 1e-4
     else:
-        assert abs(turns) < 1e-7
+        assert abs(turns) < 2e-6  # gaps within the tolerance are not closed: 1e-8 of the block, in a step of 0.02
         close(moves, 0.2 * G * (np.sin(a) - mu * np.cos(a)) if slides else 0.0, 1e-8)
 
 

@@ -361,9 +361,6 @@ def test_others_refuse_bodies_that_turn_and_name_who_can(problem):
             jo.solve(problem(), scheme, t=0.1, h=0.01)
     with pytest.raises(jo.errors.SchemeRefuses, match=r"has no spin.*use Maury or MoreauJean"):
         jo.solve_by_events(problem(), t=0.1)
-    for function in (jo.theory.hypotheses, lambda p: jo.theory.promises(jo.solve(p, MAURY, t=0.02, h=0.01))):
-        with pytest.raises(jo.InvalidValue, match="without spin and friction"):
-            function(problem())
 
 
 def test_maury_names_moreau_jean_for_restitution():

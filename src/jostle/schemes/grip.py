@@ -62,11 +62,12 @@ def push(
     rolling = law.resistance(chosen) if law.rolls else None
     if rolling is not None:
         size = d + spins
-    drag = law.dragged(chosen, state.t, lever.points(bodies.places(state.q, turning).reshape(-1, d), normal))
+    places = bodies.places(state.q, turning).reshape(-1, d)
+    drag = law.dragged(chosen, state.t, lever.points(places, normal))
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
     c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
-    G: LinearMap = lever.grips(normal, bodies, turning.turn, rolling is not None)
+    G: LinearMap = lever.grips(normal, bodies, turning.turn, places, rolling is not None)
     own = np.arange(len(contacts.gap)) if rows is None else rows
     others = np.flatnonzero(~touching)
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
@@ -195,11 +196,11 @@ class _Levers(NamedTuple):
         """(m, d) where bodies touch."""
         return places[self.balls] + self.radii[:, :1] * normal
 
-    def grips(self, normal: Array, bodies: Bodies, turn: Array, rolls: bool) -> LinearMap:
+    def grips(self, normal: Array, bodies: Bodies, turn: Array, places: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
         n = len(turn)
-        if bodies.clumped is None and not rolls and not bodies.own_axes:
-            return Grips(self.i, self.j, normal, self.radii, n)
+        if bodies.clumped is None and not bodies.own_axes:
+            return Grips(self.i, self.j, normal, self.radii, n, places, rolls)
         rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
         if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
             G = np.zeros(shape)
