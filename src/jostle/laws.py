@@ -25,9 +25,10 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import walls_of
+from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
@@ -381,6 +382,7 @@ class Coulomb(ImpactLaw):
         }
         object.__setattr__(known, "e", self.e.bound_to(Q, q0))
         object.__setattr__(known, "found", found)
+        _check_dragged(Q, q0, found.get("drag"))
         return known
 
     def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
@@ -457,6 +459,25 @@ class Coulomb(ImpactLaw):
                     f"{len(rows)} points"
                 ) from None
         return velocities
+
+
+def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
+    """Refuse walls that may move along themselves, if nobody says how fast: their gaps do not."""
+    first = 0
+    for part in parts(Q):
+        count = walls_of(part, 0.0, q0)[0]
+        walls = range(first, first + count)
+        first += count
+        straight = isinstance(part, Box) or (isinstance(part, HalfSpace) and not callable(part.normal))
+        if part.moving is False or count == 0 or straight or part.bodies.swell:
+            continue
+        said = set() if drag is None else {w for (left, _), _ in drag.entries for w in np.flatnonzero(left)}
+        missing = [w for w in walls if (0 if drag is None else drag.bodies) + w not in said]
+        if missing:
+            raise InvalidValue(
+                f"wall {missing[0]} ({part!r}) may move along itself, and with friction it drags bodies along: say how "
+                f"fast with drag={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros if it does not"
+            )
 
 
 @dataclass(frozen=True, repr=False)

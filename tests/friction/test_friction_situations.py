@@ -410,3 +410,24 @@ def test_a_set_whose_gaps_are_no_distances_is_refused():
     puck = jo.Motion(q0=[[0.0, 0.0]], v0=[1.0, 0.0], force=DOWN, law=jo.Coulomb(0.3), within=Doubled())
     with pytest.raises(jo.InvalidValue, match="gaps that are distances"):
         jo.solve(puck, MAURY, t=0.1, h=0.01)
+
+
+@pytest.mark.parametrize(
+    ("wall", "moves"),
+    [
+        (lambda: jo.Inside(lambda t: [np.sin(t), 0.0], 2.0), True),
+        (lambda: jo.HalfSpace(lambda t: [np.sin(t), np.cos(t)], offset=-2.0), True),
+        (lambda: jo.HalfSpace([0.0, 1.0], offset=lambda t: -2.0 + 0.1 * np.sin(t)), False),
+        (lambda: jo.Inside([0.0, 0.0], 2.0), False),
+    ],
+    ids=["round", "turning plane", "plane", "at rest"],
+)
+def test_walls_that_may_move_along_themselves_must_say_how_fast(wall, moves):
+    within = jo.Balls([0.1]) & wall()
+    if not moves:
+        jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5))
+        return
+    with pytest.raises(jo.InvalidValue, match=r"wall 0 .* may move along itself.*drag="):
+        jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5))
+    jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5, drag={"wall 0": [0.0, 0.0]}))
+    jo.Motion(q0=[[0.0, 0.0]], within=within)  # without friction nobody is dragged
