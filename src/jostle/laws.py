@@ -469,7 +469,7 @@ def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
         walls = range(first, first + count)
         first += count
         straight = isinstance(part, Box) or (isinstance(part, HalfSpace) and not callable(part.normal))
-        if part.moving is False or count == 0 or straight or part.bodies.swell:
+        if part.moving is not True or count == 0 or straight or part.bodies.swell:
             continue
         said = set() if drag is None else {w for (left, _), _ in drag.entries for w in np.flatnonzero(left)}
         missing = [w for w in walls if (0 if drag is None else drag.bodies) + w not in said]
