@@ -330,8 +330,8 @@ class Bodies:
         """
         if self.own_axes:
             spin = np.einsum("nji,nj->ni", matrices(turn), spin)
-        n = len(turn)
-        return place_of(u).concatenate([u.reshape(n, -1), spin.reshape(n, -1)], axis=1)  # type: ignore[no-any-return]
+        n, d = len(turn), u.shape[-1]
+        return place_of(u).concatenate([u.reshape(n, d), spin.reshape(n, AXES[d])], axis=1)  # type: ignore[no-any-return]
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Velocities in a shape, and spins: the opposite of `joined`.
