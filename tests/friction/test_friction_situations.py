@@ -95,7 +95,7 @@ def test_a_disc_that_spins_in_a_corner(scheme):
 
 @BOTH
 def test_a_disc_rolls_in_a_bowl(scheme):
-    """Small oscillations have the period 2 pi sqrt((1 + k) (R - r) / g); 3/2 of that without spin."""
+    """Small oscillations have the period 2 pi sqrt((1 + k) (R - r) / g)."""
     R, r, angle = 1.0, 0.25, 0.01
     period = 2.0 * np.pi * np.sqrt(1.5 * (R - r) / G)
     start = (R - r) * np.array([np.sin(angle), -np.cos(angle)])
