@@ -752,6 +752,8 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
             )
         each = J[:, None] if J.shape == (n,) else J
         return np.array(np.broadcast_to(each, (n, AXES[d])))
+    if n == 0:
+        return np.zeros((0, AXES[d]))
     M = bodies.mass
     mass = M.of_bodies(n) if isinstance(M, Metric) else None
     if mass is None or bodies.swell:

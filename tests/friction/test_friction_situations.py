@@ -95,7 +95,7 @@ def test_a_disc_that_spins_in_a_corner(scheme):
 
 @BOTH
 def test_a_disc_rolls_in_a_bowl(scheme):
-    """Small oscillations have the period 2 pi sqrt((1 + k) (R - r) / g); 3/2 of that without spin."""
+    """Small oscillations have the period 2 pi sqrt((1 + k) (R - r) / g)."""
     R, r, angle = 1.0, 0.25, 0.01
     period = 2.0 * np.pi * np.sqrt(1.5 * (R - r) / G)
     start = (R - r) * np.array([np.sin(angle), -np.cos(angle)])
@@ -139,6 +139,57 @@ def test_large_friction_and_none(scheme):
         sol = solved(disc, scheme, 0.1, 0.02)
         close(sol.u[-1, 0], [u, 0.0])
         close(sol.spin[-1], [spin])
+
+
+@BOTH
+def test_small_units(scheme):
+    """Micrometres and picograms; without warnings about numbers that overflow."""
+    L, m = 1e-6, 1e-12
+    disc = jo.Motion(
+        q0=[[0.0, L]], v0=[3.0 * L, 0.0], mass=m, force=[0.0, -G * m * L], law=jo.Coulomb(0.5),
+        within=jo.Balls([L]) & FLOOR,
+    )  # fmt: skip
+    sol = solved(disc, scheme, 0.4, 0.02)
+    close(sol.u[-1, 0] / L, [2.0, 0.0])
+    close(sol.spin[-1], [-2.0])
+
+
+def test_no_bodies():
+    nobody = jo.Motion(q0=np.zeros((0, 2)), law=jo.Coulomb(0.5), within=jo.Balls([]) & FLOOR)
+    assert solved(nobody, MAURY, 0.1, 0.05).spin.shape == (3, 0)
+
+
+@BOTH
+@pytest.mark.parametrize("side", [0.99, 1.01])
+def test_a_ladder_between_a_floor_and_a_wall(scheme, side):
+    """It slides if and only if its angle to the floor is below that with tan = (1 - mu^2) / (2 mu)."""
+    mu, half = 0.3, 1.0
+    angle = np.arctan((1.0 - mu**2) / (2.0 * mu) * side)
+    ladder = jo.Motion(
+        q0=[[half * np.cos(angle), half * np.sin(angle)]], turn0=np.pi - angle, force=DOWN, inertia=half**2 / 3.0,
+        law=jo.Coulomb(mu), within=jo.Clumps([([[-half, 0.0], [half, 0.0]], 0.0)]) & FLOOR & jo.HalfSpace([1.0, 0.0]),
+    )  # fmt: skip
+    spin = solved(ladder, scheme, 0.05, 0.01).spin[-1, 0]
+    assert spin > 1e-3 if side < 1.0 else abs(spin) < 1e-8
+
+
+@BOTH
+def test_a_column_of_discs_stands(scheme):
+    """Each contact carries the weight of all discs above it."""
+    column = jo.Motion(
+        q0=[[0.0, 0.5 + k] for k in range(4)], force=DOWN, law=jo.Coulomb(0.5), within=jo.Balls([0.5] * 4) & FLOOR
+    )
+    sol = solved(column, scheme, 0.1, 0.02)
+    assert np.abs(sol.u).max() < 1e-7
+    close(np.sort(sol.multipliers[-1]) / 0.02, [10.0, 20.0, 30.0, 40.0], 1e-6)
+
+
+def test_a_stiff_force_and_friction_in_one_step():
+    """Maury: (m + h^2 k) u = h (f + mu N) for a point that slides."""
+    k, h, mu = 100.0, 0.02, 0.5
+    spring = jo.StiffForce(lambda t, q: np.array(DOWN) - k * q * [1.0, 0.0], stiffness=[[k, 0.0]])
+    puck = jo.Motion(q0=[[0.3, 0.0]], force=spring, law=jo.Coulomb(mu), within=FLOOR)
+    close(solved(puck, MAURY, h, h).u[-1, 0], [h * (-0.3 * k + mu * G) / (1.0 + h**2 * k), 0.0])
 
 
 def test_bouncing_without_loss_on_a_rough_floor_keeps_sticking():

@@ -182,7 +182,8 @@ class _Levers(NamedTuple):
         """The levers of contacts between balls at the time t."""
         i, j = contacts.pairs.T
         place, wall = place_of(normal), j < 0
-        sizes, _ = bodies.sizes(t, place.empty(contacts.bodies))
+        balls = len(turn) if bodies.clumped is None else len(bodies.clumped.owner)
+        sizes, _ = bodies.sizes(t, place.empty(balls))
         radii = place.zeros((len(i), 2))
         if sizes is not None:
             radii[:, 0], radii[:, 1] = sizes[i], np.where(wall, 0.0, sizes[np.maximum(j, 0)])

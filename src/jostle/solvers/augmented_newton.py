@@ -22,12 +22,13 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Cones, Rows
+from jostle.errors import InvalidValue
 from jostle.kernels.reference.cones import laws_of_blocks, lengths, parts
 from jostle.kernels.reference.dense import TINY
 from jostle.solvers.base import Declined, Solver
 
-FIRST_RHO, LEAST_RHO, MOST_RHO = 10.0, 0.1, 1e9
-"""rho at the start, the smallest and the largest one, in units of the inverse of the local matrix of a contact."""
+LEAST_RHO, MOST_RHO = 0.1, 1e9
+"""The smallest and the largest rho, in units of the inverse of the local matrix of a contact."""
 MOST_ROUND = 12
 """Largest number of Newton iterations of a round."""
 WORSE = 2.0
@@ -54,6 +55,8 @@ class AugmentedNewton(Solver):
         Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
     max_iterations : int, default 300
         Largest number of Newton iterations of one projection.
+    rho : float, default 10.0
+        The first rho, in units of the inverse of the local matrix of a contact; positive.
 
     Examples
     --------
@@ -68,6 +71,12 @@ class AugmentedNewton(Solver):
     takes_cones: ClassVar[bool] = True
 
     max_iterations: int = 300
+    rho: float = 10.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not LEAST_RHO <= self.rho <= MOST_RHO:
+            raise InvalidValue(f"rho must lie between {LEAST_RHO:g} and {MOST_RHO:g}, not {self.rho}")
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         if K.cones is None or not K.cones.coulomb or not M.diagonal:
@@ -83,7 +92,7 @@ class AugmentedNewton(Solver):
 
     def _rounds(self, system: _System, K: Rows, p: Array) -> tuple[Array, int]:
         """The multipliers of the best round, and the number of Newton iterations."""
-        rho, used, x = FIRST_RHO, 0, system.A.T @ p
+        rho, used, x = self.rho, 0, system.A.T @ p
         best, least = p, system.quality(p, K, self.tol)
         last = least
         while used < self.max_iterations and least > 1.0:

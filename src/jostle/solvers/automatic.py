@@ -37,6 +37,8 @@ TRIAL_RESIDUAL = 30.0
 cheaper."""
 SWEEPS_OF_FRICTION = (100, 1000, 5000)
 """Sweeps with friction before each attempt of Newton's method; 100 suffice at rest, and for few contacts."""
+ANOTHER_RHO = 3.0
+"""The first rho of Newton's method when it begins afresh."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
 PROOF_ITERATIONS = 10_000
@@ -94,6 +96,7 @@ class Automatic(Solver):
             for sweeps in SWEEPS_OF_FRICTION:
                 yield self._trial(sweeps)
                 yield AugmentedNewton(tol=self.tol)
+                yield _Afresh(tol=self.tol, rho=ANOTHER_RHO)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
@@ -178,6 +181,16 @@ class _Guess(Solver):
         if guess is not None and K.equal is not None:
             p = np.where(K.equal, guess, p)
         return w + M.solve(K.G.adjoint(p)), p, 0
+
+
+class _Afresh(AugmentedNewton):
+    """Newton's method from the multipliers of the step before: sweeps may lead away from an answer."""
+
+    afresh: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return AugmentedNewton.__name__
 
 
 class _Trial(GaussSeidel):
