@@ -332,13 +332,8 @@ class Bodies:
         """
         if self.own_axes:
             spin = np.einsum("nji,nj->ni", matrices(turn), spin)
-<<<<<<< HEAD
-        n = len(turn)
-        return np.concatenate([u.reshape(n, -1), spin.reshape(n, -1)], axis=1)
-=======
         n, d = len(turn), u.shape[-1]
-        return place_of(u).concatenate([u.reshape(n, d), spin.reshape(n, AXES[d])], axis=1)  # type: ignore[no-any-return]
->>>>>>> 67d5ebfb78da0b4291419a353bbccc6751446f40
+        return np.concatenate([u.reshape(n, d), spin.reshape(n, AXES[d])], axis=1)
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Velocities in a shape, and spins: the opposite of `joined`.
