@@ -37,8 +37,8 @@ TRIAL_RESIDUAL = 30.0
 cheaper."""
 SWEEPS_OF_FRICTION = (100, 1000, 5000)
 """Sweeps with friction before each attempt of Newton's method; 100 suffice at rest, and for few contacts."""
-ANOTHER_RHO = 3.0
-"""The first rho of Newton's method when it begins afresh."""
+OTHER_RHOS = (3.0, 30.0, 0.5)
+"""The first rho of Newton's method each time that it begins afresh."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
 PROOF_ITERATIONS = 10_000
@@ -93,10 +93,10 @@ class Automatic(Solver):
             yield from self._first_order()
             return
         if K.cones is not None:
-            for sweeps in SWEEPS_OF_FRICTION:
+            for sweeps, rho in zip(SWEEPS_OF_FRICTION, OTHER_RHOS, strict=True):
                 yield self._trial(sweeps)
                 yield AugmentedNewton(tol=self.tol)
-                yield _Afresh(tol=self.tol, rho=ANOTHER_RHO)
+                yield _Afresh(tol=self.tol, rho=rho, max_iterations=1000)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
