@@ -220,6 +220,8 @@ PROBLEMS = [
     (DISCS, CLUMPS),
     *replaced(with_(DISCS, LAW), ("mu = 0.5", "mu = 0.4"), ("mu = 0.5", "mu = 0.5, e = 0.5"),
               ("mu = 0.5", "mu = 0.5, rolling = 0.01"), ("coulomb", "convex_friction")),
+    *replaced(with_(DISCS, LAW.replace("coulomb", "convex_friction")), ("mu = 0.5", "mu = 0.4"),
+              ("mu = 0.5", "mu = 0.5, e = 0.5"), ("mu = 0.5", "mu = 0.5, rolling = 0.01")),
     *[(with_(DISCS, LAW), with_(DISCS, LAW, more)) for more in ("spin = 2.0", "inertia = 3.0")],
     *replaced(CLUMPS, ("[-0.05, 0.0], [0.05", "[-0.06, 0.0], [0.06"), ("radii = 0.06", "radii = 0.07"),
               ("radii = 0.06", "radii = 0.06, share = 3.0")),

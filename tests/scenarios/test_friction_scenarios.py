@@ -27,6 +27,7 @@ h = 0.01
 """
 FLOOR = "normal = [0.0, 1.0]"
 START = "points = [[0.0, 0.5]]"
+BALL = "{ arms = [[0.0, 0.0]], radii = 0.2 }"
 
 
 def built(text, *settings):
@@ -52,7 +53,7 @@ def test_a_spin_at_the_start_makes_it_roll():
 def test_inertia_may_be_given():
     run = built(with_key(DISC, "inertia = 0.5"))
     assert run.problem.bodies.inertia.tolist() == [[0.5]]
-    assert built(DISC).problem.bodies.inertia.tolist() == pytest.approx([[0.5 * np.pi * 0.25 * 0.25]])
+    assert built(DISC).problem.bodies.inertia[0].tolist() == pytest.approx([0.5 * np.pi * 0.25 * 0.25])
 
 
 def test_the_law_is_that_of_the_file():
@@ -158,25 +159,25 @@ def test_clumps_in_space_start_on_a_lattice_of_their_sizes():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("mu = 0.5", "mu = -0.5", "problem.law.mu: must be a number that is 0 or more"),
-        ("mu = 0.5", "rolling = 0.1", "problem.law.mu: missing"),
-        ('"coulomb"', '"amontons"', "problem.law.kind: must be"),
-        ("density = 1.0", "e = 0.5", "problem.e: must be a key of the law"),
-        ("radii = 0.5", "", "problem.radii: missing; set the radii"),
-        ("density = 1.0", "spin = [1.0, 2.0]", "problem.spin: must be a list of three numbers in dimension 3, and one"),
-        ("density = 1.0", "inertia = 0.0", "problem.inertia: must be a positive number"),
-        ("density = 1.0", "inertia = [1.0, 2.0]", "problem.inertia: must have one entry for each of the 1 grains"),
-        (FLOOR, f"{FLOOR}, drag = [1.0]", "problem.walls"),
-        (FLOOR, f"{FLOOR}, drag = [1.0, 0.0, 0.0]", "problem.walls.0.drag: must have 2 numbers"),
-        ("density = 1.0", "clumps = [{ arms = [[0.0, 0.0]], radii = 0.2 }]", "problem.radii: must be left out if there"),
-        ("radii = 0.5", "clumps = [{ arms = [[0.0, 0.0]], radii = [0.2, 0.3] }]", "must have one entry for each of the 1"),
-        ("radii = 0.5", "period = [9.0, inf]\nclumps = [{ arms = [[0.0, 0.0]], radii = 0.2 }]", "problem.period: must"),
-        ("radii = 0.5", "clumps = [{ arms = [[0.3, 0.0]], radii = 0.2 }]", "centre of mass"),
-        ("[run]", '[scheme]\nkind = "paoli"\n[run]', 'problem.law: the scheme "paoli" cannot handle bodies that turn'),
+        ("mu = 0.5", "mu = -0.5", "problem.law.mu = -0.5: must be a number that is 0 or more"),
+        ("mu = 0.5", "rolling = 0.1", "missing key 'mu' in .problem.law.: Friction coefficient"),
+        ('"coulomb"', '"coulom"', 'must be one of "convex_friction", "coulomb"; did you mean "coulomb"'),
+        ("density = 1.0", "e = 0.5", "problem.e = 0.5: must be a key of the law"),
+        ("radii = 0.5", "", "missing key 'radii' in .problem.: Radius"),
+        ("density = 1.0", "spin = [1.0, 2.0]", "problem.spin .*: must be a list of three numbers in dimension 3"),
+        ("density = 1.0", "inertia = 0.0", "problem.inertia = 0.0: must be a positive number"),
+        ("density = 1.0", "inertia = [1.0, 2.0]", "problem.inertia .*: must have one entry for each of the 1 grains"),
+        (FLOOR, f"{FLOOR}, drag = [1.0]", "must have at least 2 entries"),
+        (FLOOR, f"{FLOOR}, drag = [1.0, 0.0, 0.0]", "drag .*: must have 2 numbers"),
+        ("density = 1.0", f"clumps = [{BALL}]", "problem.radii = 0.5: must be left out if there are clumps"),
+        ("radii = 0.5", f"clumps = [{BALL}]".replace("0.2 }", "[0.2, 0.3] }"), "must have one entry for each of the 1"),
+        ("radii = 0.5", f"period = [9.0, inf]\nclumps = [{BALL}]", "problem.period .*: must be left out"),
+        ("radii = 0.5", f"clumps = [{BALL}]".replace("[0.0,", "[0.3,"), "centre of mass"),
+        ("[run]", '[scheme]\nkind = "paoli"\n[run]', 'the scheme "paoli" cannot handle bodies that turn'),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_an_error(old, new, message):
-    with pytest.raises(ScenarioError, match="(?s).*" + message.replace("[", r"\[").replace("(", r"\(")):
+    with pytest.raises(ScenarioError, match=message):
         built(DISC.replace(old, new, 1))
 
 
@@ -193,9 +194,14 @@ def test_walls_need_a_law(line):
         parse(without.replace(FLOOR, f"{FLOOR}, {line}"))
 
 
+FOUNTAIN = """n = 3
+waiting = 3
+outlets = [{ above = 1.0, axis = "x" }]
+sources = [{ lower = [0.0, 2.0], upper = [0.5, 2.0], rate = 5.0, velocity = [2.0, 0.0] }]"""
+
+
 def test_grains_with_friction_come_and_go():
-    text = DISC.replace(f"start = {{ kind = \"points\", {START} }}", "n = 3\nwaiting = 3\noutlets = [{ above = 1.0, axis = \"x\" }]\n"
-                        "sources = [{ lower = [0.0, 2.0], upper = [0.5, 2.0], rate = 5.0, velocity = [2.0, 0.0] }]")  # fmt: skip
+    text = DISC.replace(f'start = {{ kind = "points", {START} }}', FOUNTAIN)
     sol = built(text, "problem.radii=0.2", "run.t=1.5").solve()
     here = np.isfinite(sol.q[:, :, 0])
     assert not here[0].any()
@@ -216,7 +222,7 @@ def test_the_drum_lifts_the_discs_on_the_side_where_it_goes_up():
 def test_the_command_line_runs_it_tells_the_law_and_draws_it(tmp_path):
     small = "--set problem.n=6 --set run.t=0.1"
     answers = run_commands(
-        "info drum", f"run drum {small} --save a.vtkhdf", "info a.vtkhdf --json", "plot a.vtkhdf --colour spin",
+        "info drum", f"run drum {small} --output a.vtkhdf", "info a.vtkhdf --json", "plot a.vtkhdf --colour spin",
         "view a.vtkhdf --save a.html", folder=tmp_path, cwd=tmp_path,
     )  # fmt: skip
     assert [code for code, _, _ in answers] == [0] * 5
