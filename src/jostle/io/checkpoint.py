@@ -185,7 +185,7 @@ class Contents:
     def _turning(self, problem: Any, rows: int) -> Turning | None:
         """How the bodies are turned and turn, if they do."""
         start = getattr(problem, "turning", None)
-        turning = self.remembered("turning", Turning, "bodies that turn")
+        turning: Turning | None = self.remembered("turning", Turning, "bodies that turn")
         if (start is None) != (turning is None):
             raise self._wrong("turning", "there if and only if the bodies of the problem turn")
         if turning is None or start is None:
