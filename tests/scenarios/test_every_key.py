@@ -120,6 +120,10 @@ WALLS = {
         {"profile": "[[0, 0], [4, 0], [4, 5]]", "base": "[0, 0, -0.5]", "axis": "[0, 0.1, 1]"},
     ),
 }  # fmt: skip
+LAW = 'law = { kind = "coulomb", mu = 0.5 }'
+CLUMPS = DISCS.replace("radii = 0.1", "clumps = [{ arms = [[-0.05, 0.0], [0.05, 0.0]], radii = 0.06 }, @]").replace(
+    "@", "{ arms = [[0.0, -0.05], [0.0, 0.05]], radii = [0.05, 0.05] }"
+)
 SHAKEN = {"amplitude": "0.1", "frequency": "1.0"}
 OTHER_SHAKEN = {"amplitude": "0.2", "frequency": "1.3", "direction": "[1, 1]", "phase": "0.2"}
 TURNING = {"frequency": "0.1", "centre": "[0.5, -1]"}
@@ -132,10 +136,27 @@ def table(values):
 
 def _restitutions(problem):
     """e of two bodies, and of a body at each of its walls."""
-    walls = problem.within.linearise(0.0, np.arange(float(problem.q0.size)).reshape(problem.q0.shape)).numbers
-    pairs = np.array([(0, 1), *((0, -1 - w) for w in range(walls))])
-    contacts = types.SimpleNamespace(pairs=pairs, only=lambda rows: None)
-    return problem.law.coefficients(contacts, np.ones(len(pairs)))
+    contacts = _contacts(problem)
+    return problem.law.coefficients(contacts, np.ones(len(contacts.pairs)))
+
+
+def _contacts(problem):
+    """Contacts of two bodies, and of a body at each of its walls."""
+    apart = problem.bodies.places(np.arange(float(problem.q0.size)).reshape(problem.q0.shape), problem.turning)
+    walls = problem.within.linearise(0.0, apart).numbers
+    pairs = np.array([(0, len(apart) - 1), *((0, -1 - w) for w in range(walls))])
+    return types.SimpleNamespace(pairs=pairs, gap=np.zeros(len(pairs)), only=lambda rows: None)
+
+
+def _turns(problem):
+    """How bodies are turned and turn, and the friction between them and on walls."""
+    contacts, turning = _contacts(problem), problem.turning
+    found = [turning.turn, turning.spin, problem.bodies.inertia]
+    if isinstance(problem.law, jo.Coulomb):
+        points = 0.1 + np.ones((len(contacts.pairs), problem.q0.shape[1]))
+        found += [problem.law.friction(contacts), problem.law.resistance(contacts)]
+        found += [problem.law.dragged(contacts, 0.3, points), [problem.law.exact]]
+    return found
 
 
 def wall_cases():
@@ -149,6 +170,9 @@ def wall_cases():
         shaken = table({**SHAKEN, "direction": "[0, 1, 1]" if problem is SPHERES else "[0, 1]"})
         yield walls(keys), walls({**keys, "shaken": shaken})
         yield walls(keys), walls({**keys, "e": "0.5"})
+        drag = "[1, 0, 0]" if problem is SPHERES else "[1, 0]"
+        for key, other in {"mu": "0.9", "rolling": "0.01", "drag": drag}.items():
+            yield with_(walls(keys), LAW), with_(walls({**keys, key: other}), LAW)
         if kind != "box":
             centre = TURNING if problem is DISCS else {**TURNING, "centre": "[0.5, -1, 0]", "axis": "[1, 0, 0]"}
             yield walls(keys), walls({**keys, "turning": table(centre)})
@@ -192,6 +216,15 @@ PROBLEMS = [
         "swelling = { rate = 0.1 }", "density = 2000.0", "masses = [1.0, 2.0, 3.0, 4.0]", "e = 0.5", "gravity = 5.0",
         "velocity = [1.0, 0.0]", "period = [2.0, inf]", 'walls = [{ kind = "plane", normal = [0, 1] }]',
         "outlets = [{ below = 1.05 }]")],
+    (DISCS, with_(DISCS, LAW)),
+    (DISCS, CLUMPS),
+    *replaced(with_(DISCS, LAW), ("mu = 0.5", "mu = 0.4"), ("mu = 0.5", "mu = 0.5, e = 0.5"),
+              ("mu = 0.5", "mu = 0.5, rolling = 0.01"), ("coulomb", "convex_friction")),
+    *replaced(with_(DISCS, LAW.replace("coulomb", "convex_friction")), ("mu = 0.5", "mu = 0.4"),
+              ("mu = 0.5", "mu = 0.5, e = 0.5"), ("mu = 0.5", "mu = 0.5, rolling = 0.01")),
+    *[(with_(DISCS, LAW), with_(DISCS, LAW, more)) for more in ("spin = 2.0", "inertia = 3.0")],
+    *replaced(CLUMPS, ("[-0.05, 0.0], [0.05", "[-0.06, 0.0], [0.06"), ("radii = 0.06", "radii = 0.07"),
+              ("radii = 0.06", "radii = 0.06, share = 3.0")),
     *replaced(with_(DISCS, "swelling = { rate = 0.1 }"), ("rate = 0.1", "rate = 0.2"),
               ("rate = 0.1", "rate = 0.1, most = 1.01")),
     *replaced(FOUNTAIN, ("waiting = 2", "waiting = 3"), ("below = 0.9", "below = 1.05"),
@@ -300,6 +333,7 @@ def signature(text):
     found = [problem.q0, getattr(problem, "v0", 0.0), [run.t, run.h, run.every, run.strict]]
     if isinstance(problem, jo.Motion):
         found += [problem.metric(problem.q0).mass, _restitutions(problem)]
+        found += [] if problem.turning is None else _turns(problem)
     for t in (0.0, 0.37, 0.43):
         q = start.q + 0.07 * random.normal(size=shape) * (t > 0.0)
         force = isinstance(problem, jo.Motion)
@@ -309,7 +343,8 @@ def signature(text):
             moved[..., 0] += right
             moved[..., -1] -= down
             state = start._replace(t=t, q=moved, u=u)
-            contacts = state.within(problem.within).linearise(t, start.q, np.inf)
+            places = problem.bodies.places(start.q, start.turning)
+            contacts = state.within(problem.within).linearise(t, places, np.inf)
             found += [np.sort(contacts.gap), contacts.pairs.astype(float)]
             found.append([-1.0 if run.until is None else float(run.until(state))])
             for change in run.change or ():

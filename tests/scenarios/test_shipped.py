@@ -13,7 +13,7 @@ from jostle.sets.presence import GONE, Presence
 DENSITIES = {"blocks"}
 """Scenarios about a density: test_scenario_densities."""
 BODIES = [name for name in names() if name not in DENSITIES]
-FEW = {"hourglass": 30, "silo": 30, "spheres": 30, "jamming": 30, "vibrated_layer": 30}
+FEW = {"hourglass": 30, "silo": 30, "spheres": 30, "jamming": 30, "vibrated_layer": 30, "drum": 12}
 
 
 def small(name, *settings):
@@ -35,7 +35,7 @@ def present(sol):
 def test_the_flagship_and_its_companions_are_shipped():
     wanted = {
         "hourglass", "silo", "cradle_touching", "cradle_apart", "spheres", "jamming", "evacuation", "labyrinth",
-        "vibrated_layer", "bottleneck", "classroom", "counterflow", "stand", "blocks",
+        "vibrated_layer", "bottleneck", "classroom", "counterflow", "stand", "blocks", "drum",
     }  # fmt: skip
     assert wanted <= set(names())
     assert names() == sorted(names())

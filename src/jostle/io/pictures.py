@@ -127,7 +127,7 @@ def points_of(shape: tuple[int, ...], dimension: int = 0) -> tuple[int, int]:
     return (shape[0], shape[1]) if len(shape) == 2 and 1 <= shape[1] <= 3 else (prod(shape), 1)
 
 
-def balls_of(everybody: Numbers, body: Any) -> Any:
+def balls_of(everybody: NDArray[Any], body: Any) -> Any:
     """The numbers of the balls of some bodies, by the body of each ball of all; all balls of a body are there or none.
 
     >>> balls_of(np.array([0, 0, 1, 2, 2]), np.array([0, 0, 2, 2])).tolist()

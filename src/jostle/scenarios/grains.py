@@ -528,20 +528,35 @@ MAX_SHAPES = 100
 MAX_WALLS = 1000
 """Largest number of walls, outlets or sources."""
 Several = Field(default=(), max_length=MAX_WALLS, strict=False)
-LAWS: dict[str, type[Coulomb]] = {"coulomb": Coulomb, "convex_friction": ConvexFriction}
-"""Laws of friction, by their names in scenario files."""
 
 
 class Law(Table):
     """Friction between grains, and of grains on walls. Grains then turn."""
 
-    kind: Literal["coulomb", "convex_friction"] = Field(
-        description='"coulomb" for Coulomb\'s law, "convex_friction" for its convex relative, in which a body that '
-        "slides lifts off a little."
-    )
+    makes: ClassVar[type[Coulomb]]
+    """The law that the table describes."""
     mu: NotNegative = Field(description="Friction coefficient.")
     e: Part = Field(0.0, description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss.")
     rolling: NotNegative = Field(0.0, description="Rolling resistance, over the normal force (m).")
+
+
+class CoulombTable(Law):
+    """Coulomb's law of friction."""
+
+    makes: ClassVar[type[Coulomb]] = Coulomb
+    kind: Literal["coulomb"] = Field(description="Coulomb's law of friction: grains stick, or slide.")
+
+
+class ConvexTable(Law):
+    """The convex relative of Coulomb's law."""
+
+    makes: ClassVar[type[Coulomb]] = ConvexFriction
+    kind: Literal["convex_friction"] = Field(
+        description="The convex relative of Coulomb's law, in which a grain that slides lifts off a little."
+    )
+
+
+AnyLaw = Annotated[CoulombTable | ConvexTable, Field(discriminator="kind")]
 
 
 class ClumpTable(Table):
@@ -597,9 +612,8 @@ class Grains(ProblemTable):
     dimension: Literal[2, 3] = Field(description="2 for discs in the plane, 3 for spheres in space.")
     n: Count | None = Field(None, description="Number of grains; not needed if points or radii are lists.")
     radii: Radii | None = Field(
-        None,
         description="Radius (m): one number, a list with one for each grain, { uniform = [smallest, largest] } or "
-        "{ mixture = [{ radius = ..., share = ... }, ...] }. Left out for clumps.",
+        "{ mixture = [{ radius = ..., share = ... }, ...] }."
     )
     clumps: Annotated[tuple[ClumpTable, ...], Field(max_length=MAX_SHAPES, strict=False)] = Field(
         (), description="Shapes of rigid clumps of balls, each with its share of the number of grains; they are turned "
@@ -617,7 +631,7 @@ class Grains(ProblemTable):
         description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss. A law of friction has "
         "its own.",
     )
-    law: Law | None = Field(None, description="Friction; none by default.")
+    law: AnyLaw | None = Field(None, description="Friction; none by default.")
     spin: Gravity | None = Field(
         None, description="Angular velocity of all grains at the start (rad/s): a number in 2-D, three in 3-D."
     )
@@ -639,6 +653,14 @@ class Grains(ProblemTable):
     outlets: Annotated[tuple[OutletTable, ...], Several] = Field((), description="Where grains are removed.")
     sources: Annotated[tuple[SourceTable, ...], Several] = Field((), description="Where waiting grains enter.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _radii_of_clumps(cls, data: Any) -> Any:
+        """The keys, without radii if there are clumps, which have radii of their own."""
+        if isinstance(data, dict) and data.get("clumps") and "radii" not in data:
+            return {**data, "radii": None}
+        return data
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         complain([*self.of_dimension(self.dimension), *self._numbers(), *self._waits(), *self._turns()])
@@ -646,8 +668,8 @@ class Grains(ProblemTable):
 
     def _turns(self) -> Iterator[Complaint]:
         """Errors about friction, spins and clumps."""
-        if (self.radii is None) != bool(self.clumps):
-            yield ("radii",), "must be left out if there are clumps" if self.clumps else "missing; set the radii"
+        if self.radii is not None and self.clumps:
+            yield ("radii",), "must be left out if there are clumps"
         for name in ("swelling", "period", "outlets", "sources") if self.clumps else ():
             if getattr(self, name):
                 yield (name,), "must be left out if there are clumps"
@@ -799,7 +821,7 @@ class Grains(ProblemTable):
         if rolling is not None:
             rolling = {("grains", "grains"): self.law.rolling, **rolling}
         velocities = {name: wall.dragging(self.dimension) for wall, own in names for name in own}
-        return LAWS[self.law.kind](
+        return self.law.makes(
             self.law.mu if mu is None else mu,
             restitution,
             self.law.rolling if rolling is None else rolling,

@@ -25,7 +25,7 @@ from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
@@ -256,17 +256,17 @@ class Picture:
             discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
             ax.add_collection(discs)
             if len(self.scene.clumps):
-                self._without_inner_outlines(ax, discs, np.isin(frame.number[who], self.scene.clumps))
+                clumped = np.isin(frame.number[who], self.scene.clumps)
+                self._without_inner_outlines(ax, x[clumped], across[clumped], values[who][clumped], alpha)
             self._spots(ax, frame, x, who, alpha)
 
-    def _without_inner_outlines(self, ax: Axes, discs: EllipseCollection, in_clumps: Booleans) -> None:
+    def _without_inner_outlines(self, ax: Axes, x: Array, across: Array, values: Array, alpha: float) -> None:
         """Cover the outlines of discs inside the discs of their clumps."""
-        across = discs.get_widths()[in_clumps]
         covers = EllipseCollection(
-            across, across, 0 * across, units="xy", offsets=discs.get_offsets()[in_clumps],
-            offset_transform=ax.transData, zorder=2.1, alpha=discs.get_alpha(), linewidth=0.0,
+            across, across, 0 * across, units="xy", offsets=x, offset_transform=ax.transData, zorder=2.1, alpha=alpha,
+            linewidth=0.0,
         )  # fmt: skip
-        covers.set(array=discs.get_array()[in_clumps], norm=self.key.norm, cmap=self.key.cmap)
+        covers.set(array=np.ma.masked_invalid(values), norm=self.key.norm, cmap=self.key.cmap)
         ax.add_collection(covers)
 
     def _spots(self, ax: Axes, frame: Frame, x: Array, who: Integers, alpha: float) -> None:

@@ -215,11 +215,11 @@ class Scene:
         row[here] = np.arange(len(here))
         bars, force = self._forces(k, x, shown, row)
         if len(self.clumps):
-            force = np.bincount(body, force, self.bodies)[body]
+            force = np.asarray(np.bincount(body, force, self.bodies)[body], dtype=float)
         facts, unknown, none = self.facts, np.full(self.bodies, np.nan), np.full(self.bodies, -1)
         mass = (unknown if facts.masses is None else facts.masses)[body]
         group = (none if facts.groups is None else facts.groups.number)[body]
-        sol, turned = self.sol, {}
+        sol, turned = self.sol, dict[str, Any]()
         if sol.turn is not None and sol.spin is not None:
             turned = {"axes": matrices(np.asarray(sol.turn[k]))[body], "spin": np.asarray(sol.spin[k])[body]}
         return Frame(k, float(sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars, body, **turned)
@@ -246,13 +246,14 @@ class Scene:
         """The same scene with only these frames, in memory."""
         sol, loaded = self.sol, copy(self)
         loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point, "_order": self._order}
-        turned = {name: getattr(sol, name) for name in ("turn", "spin", "tangential", "rolling")}
+        turned: dict[str, Any] = {name: getattr(sol, name) for name in ("turn", "spin", "tangential", "rolling")}
+        turned = {name: None if given is None else given[some] for name, given in turned.items()}
         loaded.sol = replace(
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
             normals=sol.normals[some], radii=sol.radii[some],
             durations=None if sol.durations is None else sol.durations[some],
             saved_shapes=None if sol.saved_shapes is None else sol.saved_shapes[some], saved_facts=self.facts,
-            **{name: None if given is None else given[some] for name, given in turned.items()},
+            **turned,
         )  # fmt: skip
         return loaded
 
