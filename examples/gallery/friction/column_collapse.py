@@ -20,7 +20,8 @@ import jostle as jo
 from jostle._tools.colours import BLUE, GREEN, VERMILION
 
 across, width = 7, 3.0
-scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
+sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=300, budget=True)
+scheme = jo.Maury(solver=sweeps)
 
 
 def gate(t):
