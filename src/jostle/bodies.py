@@ -310,8 +310,8 @@ class Bodies:
 
     @property
     def own_axes(self) -> bool:
-        """Whether angular velocities are taken about the axes of each body: those of clumps in space."""
-        return self.clumped is not None and self.clumped.arms.shape[1] == 3
+        """Whether angular velocities are taken about the axes of each body: in space, if its moments differ."""
+        return self.inertia is not None and not bool((self.inertia == self.inertia[:, :1]).all())
 
     def joined(self, u: Array, turn: Array, spin: Array) -> Array:
         """(n, d + s) velocities and spins, those of clumps in space about the axes of each body.

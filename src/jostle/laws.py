@@ -25,9 +25,10 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import walls_of
+from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
@@ -291,6 +292,9 @@ class Coulomb(ImpactLaw):
     In each contact, with the normal impulse p_n, the tangential one p_T and the velocity s_T with which the surfaces
     slide on each other after the step: |p_T| <= mu p_n, and where they slide p_T = -mu p_n s_T / |s_T|. `Maury` and
     `MoreauJean` solve this exactly in each step, all contacts together (Acary, Cadoux, Lemaréchal & Malick 2011).
+    Energy never grows if e = 0; with e > 0 it may grow where contacts are not in line with centres of mass, in clumps
+    and in several contacts at once (Kane & Levinson 1985). There is friction between balls, and between balls and
+    walls; rods and @constraints have none.
 
     Parameters
     ----------
@@ -341,12 +345,22 @@ class Coulomb(ImpactLaw):
             for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
                 if not (number(value) and 0.0 <= value < np.inf):
                     raise InvalidValue(f"{name} must be a number that is finite and not negative, not {value!r}")
+        for name in ("groups", "drag"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
+        if self.otherwise != 0.0 and not isinstance(self.mu, Mapping):
+            raise InvalidValue("otherwise belongs to a table, jo.Coulomb({(side, side): mu, ...})")
 
     def __hash__(self) -> int:
         return hash((type(self), self.e, str(self.mu), str(self.rolling)))
 
     def __repr__(self) -> str:
-        more = "".join(f", {name}={getattr(self, name)!r}" for name in ("rolling", "drag") if getattr(self, name))
+        more = f", rolling={self.rolling!r}" if self.rolling else ""
+        if isinstance(self.mu, Mapping):
+            more += f", otherwise={self.otherwise!r}"
+        if self.drag:  # without the addresses of functions, which differ from run to run
+            given = {name: "a function of t and x" if callable(v) else v for name, v in self.drag.items()}
+            more += f", drag={given!r}"
         assert isinstance(self.e, Restitution)
         return f"{type(self).__name__}(mu={self.mu!r}, e={self.e.e!r}{more})"
 
@@ -368,6 +382,7 @@ class Coulomb(ImpactLaw):
         }
         object.__setattr__(known, "e", self.e.bound_to(Q, q0))
         object.__setattr__(known, "found", found)
+        _check_dragged(Q, q0, found.get("drag"))
         return known
 
     def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
@@ -444,6 +459,25 @@ class Coulomb(ImpactLaw):
                     f"{len(rows)} points"
                 ) from None
         return velocities
+
+
+def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
+    """Refuse walls that may move along themselves, if nobody says how fast: their gaps do not."""
+    first = 0
+    for part in parts(Q):
+        count = walls_of(part, 0.0, q0)[0]
+        walls = range(first, first + count)
+        first += count
+        straight = isinstance(part, Box) or (isinstance(part, HalfSpace) and not callable(part.normal))
+        if part.moving is not True or count == 0 or straight or part.bodies.swell:
+            continue
+        said = set() if drag is None else {w for (left, _), _ in drag.entries for w in np.flatnonzero(left)}
+        missing = [w for w in walls if (0 if drag is None else drag.bodies) + w not in said]
+        if missing:
+            raise InvalidValue(
+                f"wall {missing[0]} ({part!r}) may move along itself, and with friction it drags bodies along: say how "
+                f"fast with drag={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros if it does not"
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -617,6 +651,11 @@ def impact(
     """
     law, solver = law or Restitution(), solver or Automatic()
     check_law(law)
+    if isinstance(law, Coulomb):
+        raise InvalidValue(
+            f"the rows of a cone have no tangents for {law!r}: give it to jo.Motion(law=...), or friction cones to "
+            f"jo.project"
+        )
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
     rate_before = cone.slack(before)

@@ -421,6 +421,8 @@ class Motion:
         presence = None if present is None else Presence.of(q, present, self.bodies.largest)
         _set(self, potential=None if potential is None else checked_potential(potential))
         self._turn(law, spin0, turn0, inertia)
+        if presence is not None and self.bodies.clumped is not None:
+            raise InvalidValue("clumps cannot come and go: leave out present=, or use jo.Balls")
         start = self.bodies.places(q if presence is None else presence.placed(q), self.turning)
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 import jostle as jo
 import pretended_device
 from jostle import kernels
-from jostle.kernels import Answer, ContactRows, Stop, interface, offers
+from jostle.kernels import Answer, Blocks, ContactRows, Grip, Stop, interface, offers
 from jostle.kernels.compiling import KERNELS as compiled_kernels
+from jostle.kernels.reference.cones import metrics_of_blocks
 from jostle.kernels.reference.dense import ROUND_OFF
 from kernel_sets import NAMES, cpu, reference, use_definitions
 from pretended_kernels import CONTACT_KERNELS
@@ -128,6 +129,31 @@ def sweep_rows(random):
     return A.data, A.indices, A.indptr, 9, s0, np.zeros(6), Stop(np.full(6, 1e-10), 1e-10, 10_000, 20)
 
 
+def sweep_cones(random):
+    blocks, d = 3, 3
+    A = random.normal(size=(blocks * d + 2, 14)) / 4.0
+    axis = random.normal(size=(blocks, d))
+    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
+    local = np.stack([A[k * d : (k + 1) * d] @ A[k * d : (k + 1) * d].T for k in range(blocks)])
+    A[blocks * d :] /= np.linalg.norm(A[blocks * d :], axis=1, keepdims=True)
+    scale, s0, rows = metrics_of_blocks(local, axis), random.normal(size=len(A)) - 0.3, csr_array(A)
+    coulomb, free = bool(random.uniform() < 0.5), np.array([False, True])
+    kinds = Blocks(axis, np.full(blocks, 0.3), np.zeros(blocks), local, scale, coulomb, 0.1, free)
+    stop = Stop(np.full(len(A), 1e-10), 1e-10, 10_000, 20)
+    return rows.data, rows.indices, rows.indptr, 14, s0, np.zeros(len(A)), kinds, stop
+
+
+def sweep_grips(random, n=6):
+    contacts, mass, _ = chain(random, n)
+    arms, inverse = random.uniform(0.5, 1.0, (n - 1, 2)), np.stack([1.0 / mass, 4.0 / mass], axis=1)
+    W_n = inverse[contacts.i, 0] + inverse[contacts.j, 0]
+    W_t = W_n + inverse[contacts.i, 1] * arms[:, 0] ** 2 + inverse[contacts.j, 1] * arms[:, 1] ** 2
+    grip = Grip(*contacts, arms, random.uniform(0.1, 0.5, n - 1), np.stack([W_n, W_t], axis=1))
+    s0, coulomb = random.normal(size=(n - 1, 2)) - 0.3, bool(random.uniform() < 0.5)
+    stop = Stop(np.full(n - 1, 1e-10), 1e-10, 10_000, 20)
+    return grip, inverse, s0, np.zeros((n - 1, 2)), coulomb, 0.1, stop, 1, None
+
+
 def chain(random, n=8):
     """Contacts of a chain of discs in the plane: independent rows."""
     i, j = np.arange(n - 1), np.arange(1, n)
@@ -232,6 +258,8 @@ ARGUMENTS = {
     "exact": exact,
     "project_dense": project_dense,
     "sweep_rows": sweep_rows,
+    "sweep_cones": sweep_cones,
+    "sweep_grips": sweep_grips,
     "gauss_seidel": gauss_seidel,
     "interior_point": interior_point,
     "all_pairs": lambda random: listed(random)[2:6],
@@ -258,9 +286,12 @@ ARGUMENTS = {
     "gaps_ahead": lambda random: (*walkers(random), 0.7, 3),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
-LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12}
+LOOSELY = {
+    "sweep_rows": 1e-5, "sweep_cones": 1e-4, "sweep_grips": 1e-4,
+    "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12
+}  # fmt: skip
 """What iterates agrees as far as it was asked to."""
-FIRST = {"sweep_rows": 2, "gauss_seidel": 1, "interior_point": 1, "obstacle": 1}
+FIRST = {"sweep_rows": 2, "sweep_cones": 2, "sweep_grips": 1, "gauss_seidel": 1, "interior_point": 1, "obstacle": 1}
 """Of these so many results must agree: how many iterations were made depends on the order of the rows."""
 
 

@@ -251,6 +251,25 @@ class LinearMap:
                 local[:, one, other] = local[:, other, one] = each[one].multiply(each[other]).sum(axis=1)
         return local
 
+    def majorants(self, axis: Array, height: int, M: Metric) -> Array:
+        """W_n, W_t, W_r whose matrix W_n n n^T + W_t (1 - n n^T) + W_r majorises the local matrix of each block.
+
+        Parameters
+        ----------
+        axis : array, shape (blocks, d)
+            The axis n of each block.
+        height : int
+            Number of rows of a block.
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        array, shape (blocks, 3)
+            The three numbers of each block.
+        """
+        return metrics_of_blocks(self.local_matrices(len(axis), height, M), axis)
+
     def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
         """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
 
@@ -398,11 +417,12 @@ def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array,
     assert cones is not None
     if not np.isfinite(u).all() or not np.isfinite(p).all():
         return np.inf, np.inf, np.inf, np.inf
-    b, d, first, resistance = len(cones.mu), cones.axis.shape[1], cones.rows, cones.resistance
+    d, first, resistance = cones.axis.shape[1], cones.rows, cones.resistance
     slack = rows.c + (G @ u)
     noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + G.magnitude(np.abs(u) + np.abs(w)))
     moved = u - w
-    distance, unit = M.norm(moved), G.norms(M)[first:]
+    distance, norms = M.norm(moved), G.norms(M)
+    unit = norms[first:]
 
     s, q, fuzz = (cones.blocks_of(values) for values in (slack, p, noise))
     near, aside, spin = parts(s, cones.axis)
@@ -414,7 +434,7 @@ def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array,
     slip = cones.mu * vector_lengths(aside) + resistance * vector_lengths(spin)
     margin, product = laws_of_blocks(s, q, cones.axis, cones.mu, resistance, cones.coulomb)
     margin = np.where(np.abs(margin) <= small, 0.0, margin)
-    scale = metrics_of_blocks(G.local_matrices(b, cones.height, M), cones.axis)
+    scale = G.majorants(cones.axis, cones.height, M)
     outside = q - nearest_in_cones(q, cones.axis, cones.mu, resistance, scale)
     shifted = s.copy()
     if cones.coulomb:
@@ -433,7 +453,7 @@ def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array,
 
     gap = M.times(moved) - G.adjoint(p)
     stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
-    rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ G.norms(M)))
+    rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ norms))
     if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
         sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(G.toarray())
         rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
@@ -751,10 +771,91 @@ class Grips(LinearMap):
         return csr_array((blocks[there], columns.astype(np.int32), ends.astype(np.int32)), shape=self.shape)
 
     def __matmul__(self, u: Array) -> Array:
-        return np.asarray(self._matrix @ u)
+        d, by_body, moving = self.dimension, u.reshape(self.bodies, -1), (self.j >= 0)[:, None]
+        one, other = by_body[self.i], np.where(moving, by_body[self.j], 0.0)
+        n, spin = self.normal, self.arms[:, :1] * one[:, d:] + self.arms[:, 1:] * other[:, d:]
+        slip = other[:, :d] - one[:, :d]
+        if d == 2:
+            slip[:, 0] += spin[:, 0] * n[:, 1]
+            slip[:, 1] -= spin[:, 0] * n[:, 0]
+        else:
+            slip -= np.cross(spin, n)
+        return np.concatenate([slip, other[:, d:] - one[:, d:]], axis=1).ravel() if self.rolling else slip.ravel()
 
     def adjoint(self, p: Array) -> Array:
-        return np.asarray(self._matrix.T @ p)
+        d, push, n, moving = self.dimension, p.reshape(len(self.i), self.height), self.normal, self.j >= 0
+        around = push[:, 0] * n[:, 1] - push[:, 1] * n[:, 0]
+        torque = around[:, None] if d == 2 else np.cross(push[:, :d], n)
+        one = np.concatenate([-push[:, :d], self.arms[:, :1] * torque], axis=1)
+        other = np.concatenate([push[:, :d], self.arms[:, 1:] * torque], axis=1)
+        if self.rolling:
+            one[:, d:] -= push[:, d:]
+            other[:, d:] += push[:, d:]
+        out, other = np.empty((self.bodies, one.shape[1])), other[moving]
+        for k in range(one.shape[1]):
+            out[:, k] = np.bincount(self.i, one[:, k], self.bodies)
+            out[:, k] += np.bincount(self.j[moving], other[:, k], self.bodies)
+        return out.ravel()
+
+    def _sizes(self, values: Array, power: int) -> Array:
+        """|G|^power, entry by entry, times values of all coordinates."""
+        d, by_body, moving = self.dimension, values.reshape(self.bodies, -1), (self.j >= 0)[:, None]
+        one, other = by_body[self.i], np.where(moving, by_body[self.j], 0.0)
+        n, arms, total = np.abs(self.normal) ** power, np.abs(self.arms) ** power, one + other
+        spin = arms[:, :1] * one[:, d:] + arms[:, 1:] * other[:, d:]
+        if d == 2:
+            sizes = total[:, :d] + n[:, ::-1] * spin
+        else:
+            ahead, behind = [1, 2, 0], [2, 0, 1]
+            sizes = total[:, :d] + n[:, ahead] * spin[:, behind] + n[:, behind] * spin[:, ahead]
+        return np.concatenate([sizes, total[:, d:]], axis=1).ravel() if self.rolling else sizes.ravel()
+
+    def magnitude(self, u: Array) -> Array:
+        return self._sizes(np.abs(u), 1)
+
+    def norms(self, M: Metric) -> Array:
+        return np.asarray(np.sqrt(self._sizes(M.inverse_diagonal, 2))) if M.diagonal else super().norms(M)
+
+    def inverse_masses(self, M: Metric) -> Array | None:
+        """The inverse mass and the inverse inertia of each body.
+
+        Parameters
+        ----------
+        M : Metric
+            The metric, a diagonal.
+
+        Returns
+        -------
+        array, shape (bodies, 2), or None
+            The inverse masses; None if they differ between the coordinates of a body.
+        """
+        d, inverse = self.dimension, M.inverse_diagonal.reshape(self.bodies, -1)
+        pair = inverse[:, [0, d]]
+        alike = (inverse[:, :d] == pair[:, :1]).all() and (inverse[:, d:] == pair[:, 1:]).all()
+        return pair if alike else None
+
+    def moved_by(self, masses: Array) -> Array:
+        """How the normal and the tangential slack of each contact change with its own multiplier, W_n and W_t.
+
+        Parameters
+        ----------
+        masses : array, shape (bodies, 2)
+            What `inverse_masses` returned.
+
+        Returns
+        -------
+        array, shape (m, 2)
+            W_n and W_t of each contact.
+        """
+        moving = self.j >= 0
+        W_n = masses[self.i, 0] + np.where(moving, masses[self.j, 0], 0.0)
+        turned = masses[self.i, 1] * self.arms[:, 0] ** 2
+        turned += np.where(moving, masses[self.j, 1] * self.arms[:, 1] ** 2, 0.0)
+        return np.stack([W_n, W_n + turned], axis=1)
+
+    def majorants(self, axis: Array, height: int, M: Metric) -> Array:
+        masses = self.inverse_masses(M) if M.diagonal and not self.rolling else None
+        return super().majorants(axis, height, M) if masses is None else self.moved_by(masses)[:, [0, 1, 0]]
 
     def tocsr(self) -> Any:
         return self._matrix

@@ -2,7 +2,7 @@
 
 from jostle.kernels import reference
 from jostle.kernels.interface import Kernel, offers
-from jostle.kernels.reference.cones import Blocks
+from jostle.kernels.reference.cones import Blocks, Grip
 from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.residuals import Answer
 from jostle.kernels.reference.sweeps import Stop
@@ -28,7 +28,8 @@ residual_pairs = Kernel(reference.residuals.residual_pairs)
 speeds = Kernel(reference.bodies.speeds)
 stayed = Kernel(reference.bodies.stayed)
 sweep_cones = Kernel(reference.cones.sweep_cones)
+sweep_grips = Kernel(reference.cones.sweep_grips)
 sweep_rows = Kernel(reference.sweeps.sweep_rows)
 whitened = Kernel(reference.contacts.whitened)
 
-__all__ = ["Answer", "Blocks", "ContactRows", "Kernel", "Stop", "offers", "reference"]
+__all__ = ["Answer", "Blocks", "ContactRows", "Grip", "Kernel", "Stop", "offers", "reference"]

@@ -379,9 +379,10 @@ class Solution:
         [2.0, 4.0]
         """
         q = np.asarray(self.q[k])
-        if self.turn is None or not isinstance(self.problem, Motion):
+        if self.turn is None:
             return q
-        return self.problem.bodies.balls(q, np.asarray(self.turn[k]))
+        bodies = self.problem.bodies if isinstance(self.problem, Motion) else self.facts.bodies
+        return bodies.balls(q, np.asarray(self.turn[k]))
 
     @property
     def overlap(self) -> float:

@@ -452,11 +452,9 @@ class Scheme:
         self.check(problem)
         put_back(differences_of(problem.within), None)  # runs from the same start have the same bits
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
+        state = State(t, q, u, turning=getattr(problem, "turning", None))
         if presence is not None:
-            presence = replace(presence, start=t)
-            q, u = presence.placed(q), presence.still(u)
-        turning = getattr(problem, "turning", None)
-        state = State(t, q, u, presence=presence, turning=turning)
+            state = state.with_presence(replace(presence, start=t))
         seen = state.of_balls(problem.bodies)
         contacts = state.within(problem.within).near(t, seen.q, 0.0)
         check_kinds(problem.within, contacts, seen)
@@ -598,7 +596,7 @@ class Scheme:
                 f"{type(self).__name__} moved body {int(np.argmax(moved))}, which is not present: a matrix of mass, "
                 f"stiffness or damping that couples bodies needs all of them; give one number per body"
             )
-        return after._replace(q=presence.placed(after.q), u=presence.still(after.u))
+        return after.with_presence(presence)
 
     def _overshoot(self, problem: Any, after: State, t_next: float | None) -> float:
         """The deepest overlap of the new q that the residual of the projection does not bound."""

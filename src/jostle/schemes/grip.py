@@ -18,8 +18,8 @@ from jostle.bodies import Bodies, Turning
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.convex.rows import Cones, Rows
-from jostle.errors import ThrownUp, warn
+from jostle.convex.rows import UNIT, Cones, Rows
+from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
@@ -54,20 +54,20 @@ def push(
     normal, (m, d) = chosen.normals, (len(chosen.gap), w.shape[-1])
     if normal.shape != (m, d):
         normal = normal.reshape(m, d)
+    if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
+        raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
     spins, size = AXES[d], d
     lever = _Levers.of(bodies, chosen, normal, turning.turn, state.t)
     law = problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
     rolling = law.resistance(chosen) if law.rolls else None
     if rolling is not None:
         size = d + spins
-    drag = law.dragged(chosen, state.t, lever.points(bodies.places(state.q, turning).reshape(-1, d), normal))
+    places = bodies.places(state.q, turning).reshape(-1, d)
+    drag = law.dragged(chosen, state.t, lever.points(places, normal))
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
-    known = K.c if rows is None else K.c[rows]
-    if problem.law is law:  # see below
-        known = np.where(np.abs(known) <= solver.tol * (K.length if rows is None else K.length[rows]), 0.0, known)
-    c[:, :d] = known[:, None] * normal + sliding
-    G: LinearMap = lever.grips(normal, bodies, turning.turn, rolling is not None)
+    c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
+    G: LinearMap = lever.grips(normal, bodies, turning.turn, places, rolling is not None)
     own = np.arange(len(contacts.gap)) if rows is None else rows
     others = np.flatnonzero(~touching)
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
@@ -104,6 +104,13 @@ def push(
     work = float((pushed[:, d:] * (0.5 * (whole + P.point)[:, d:])).sum())
     after = Turning(turning.turn, spin, impulses[0], moments, impulses[1], pushed[:, :d], work)
     return Pushed(P, u, multipliers, after)
+
+
+def _without_noise(K: Rows, tol: float) -> Array:
+    """(m,) c, zero where the gap is no more than the last steps may have left of it, tol times its length."""
+    # Contacts that stick and depend on each other cannot all close such gaps. The least contradiction makes the exact
+    # impulses move far, until one of them slides; and in a wedge with much friction there are none.
+    return np.where(np.abs(K.c) <= tol * K.length, 0.0, K.c)
 
 
 def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
@@ -166,7 +173,7 @@ class _Levers(NamedTuple):
     first: Array
     second: Array
     radii: Array
-    """(m, 2) the radii of the two balls, 0 for a wall."""
+    """(m, 2) from the centres of the two balls to the point of contact, half-way in their gap; 0 for a wall."""
     balls: Integers
     """(m,) the first ball."""
 
@@ -179,6 +186,7 @@ class _Levers(NamedTuple):
         radii = place.zeros((len(i), 2))
         if sizes is not None:
             radii[:, 0], radii[:, 1] = sizes[i], np.where(wall, 0.0, sizes[np.maximum(j, 0)])
+        radii[~wall] += contacts.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
         first = radii[:, :1] * normal + bodies.levers(turn, i)
         second = bodies.levers(turn, np.maximum(j, 0)) - radii[:, 1:] * normal
         other = np.where(wall, -1, bodies.owners(np.maximum(j, 0)))
@@ -188,11 +196,11 @@ class _Levers(NamedTuple):
         """(m, d) where bodies touch."""
         return places[self.balls] + self.radii[:, :1] * normal
 
-    def grips(self, normal: Array, bodies: Bodies, turn: Array, rolls: bool) -> LinearMap:
+    def grips(self, normal: Array, bodies: Bodies, turn: Array, places: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
         n = len(turn)
-        if bodies.clumped is None and not rolls:
-            return Grips(self.i, self.j, normal, self.radii, n)
+        if bodies.clumped is None and not bodies.own_axes:
+            return Grips(self.i, self.j, normal, self.radii, n, places, rolls)
         rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
         if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
             G = np.zeros(shape)

@@ -100,6 +100,25 @@ class State(NamedTuple):
         q, u = bodies.places(self.q, self.turning), bodies.velocities(self.u, self.turning)
         return self._replace(q=q, u=u)
 
+    def with_presence(self, presence: Presence) -> State:
+        """The state of those who are present: the others are put aside and have no velocity and no spin.
+
+        Parameters
+        ----------
+        presence : Presence
+            Who is present.
+
+        Returns
+        -------
+        State
+            The same state for them.
+        """
+        turning = self.turning
+        if turning is not None:
+            turning = turning._replace(spin=presence.still(turning.spin))
+        q, u = presence.placed(self.q), presence.still(self.u)
+        return self._replace(q=q, u=u, presence=presence, turning=turning)
+
     def within(self, Q: ConstraintSet) -> ConstraintSet:
         """The admissible set of the bodies that are present.
 

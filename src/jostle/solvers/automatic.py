@@ -35,8 +35,8 @@ MAX_GUESS_RESIDUAL = 3000.0
 TRIAL_RESIDUAL = 30.0
 """The next trial needs a residual below this many tolerances, and below half the one before; otherwise second order is
 cheaper."""
-SWEEPS_OF_FRICTION = 400
-"""Sweeps with friction before Newton's method; they suffice at rest, and for few contacts."""
+SWEEPS_OF_FRICTION = (100, 1000, 5000)
+"""Sweeps with friction before each attempt of Newton's method; 100 suffice at rest, and for few contacts."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
 PROOF_ITERATIONS = 10_000
@@ -63,7 +63,7 @@ class Automatic(Solver):
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
     equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
     128 rows there is only one); ``Projection.iterations`` is their sum. Friction is swept, and solved by Newton's
-    method where 400 sweeps are not enough. On a GPU, which has no kernels for the others,
+    method where 100 sweeps are not enough. On a GPU, which has no kernels for the others,
     `GaussSeidel` solves everything.
 
     Parameters
@@ -91,8 +91,9 @@ class Automatic(Solver):
             yield from self._first_order()
             return
         if K.cones is not None:
-            yield self._trial(SWEEPS_OF_FRICTION)
-            yield AugmentedNewton(tol=self.tol)
+            for sweeps in SWEEPS_OF_FRICTION:
+                yield self._trial(sweeps)
+                yield AugmentedNewton(tol=self.tol)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)

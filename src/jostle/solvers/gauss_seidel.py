@@ -19,9 +19,10 @@ from jostle.convex.linear_map import LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
-from jostle.kernels import Blocks, ContactRows, Stop
+from jostle.kernels import Blocks, ContactRows, Grip, Stop
 from jostle.kernels.parallel import by_rows, threads
 from jostle.kernels.reference.cones import metrics_of_blocks, nearest_in_cones
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.solvers.base import Solver, unit_rows
 
 TEST_INTERVAL = 20
@@ -31,6 +32,8 @@ PARALLEL_ROWS = 20_000
 take about as long as a sweep."""
 ROWS_A_THREAD = 4000
 """A thread is given at least this many contacts."""
+DAMPING, LEAST_DAMPING = 0.3, 0.01
+"""Coulomb's law: how much the momentum is damped for each kappa = mu^2 W_t / W_n, and at least."""
 INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
@@ -119,6 +122,11 @@ class GaussSeidel(Solver):
         """The same where the first rows are blocks in friction cones, each divided by the length of its normal row."""
         cones = K.cones
         assert cones is not None
+        grips = K.G.grips
+        if grips is not None and M.diagonal and not grips.rolling and K.equal is None:
+            masses = grips.inverse_masses(M)
+            if masses is not None:
+                return self._on_grips(w, K, M, slack, guess, masses)
         b, first = len(cones.mu), cones.rows
         local = K.G.local_matrices(b, cones.height, M)
         scale = metrics_of_blocks(local, cones.axis)
@@ -130,7 +138,14 @@ class GaussSeidel(Solver):
         free = np.zeros(len(s0) - first, dtype=bool) if K.equal is None else K.equal[first:]
         square = scale[:, :1]
         blocks = Blocks(
-            cones.axis, cones.mu, cones.resistance, local / square[:, None], scale / square, cones.coulomb, free
+            cones.axis,
+            cones.mu,
+            cones.resistance,
+            local / square[:, None],
+            scale / square,
+            cones.coulomb,
+            _damping(cones.mu, scale),
+            free,
         )
         start[:first] = nearest_in_cones(cones.blocks_of(start), *blocks[:3], blocks.scale).ravel()
         start[first:] = np.where(free, start[first:], np.maximum(start[first:], 0.0))
@@ -138,6 +153,35 @@ class GaussSeidel(Solver):
         A = unit_rows(K.G, M, unit)
         x, p, iterations = kernels.sweep_cones(A.data, A.indices, A.indptr, A.shape[1], s0, start, blocks, stop)
         return w + M.unwhiten(x), p / unit, iterations
+
+    def _on_grips(
+        self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None, masses: Array
+    ) -> tuple[Array, Array, int]:
+        """The same by the fused loop over contacts of balls with spin, on all cores if there are many."""
+        cones, grips = K.cones, K.G.grips
+        assert cones is not None
+        assert grips is not None
+        m, d = cones.axis.shape
+        scale = grips.moved_by(masses)
+        unit = np.sqrt(scale[:, 0])
+        noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))
+        noise = np.sqrt(np.square(noise.reshape(m, d)).sum(axis=1))
+        tol = INNER_TOLERANCE * self.tol
+        moved = -float((cones.margin(slack) / unit).min())
+        if self.overlap == 0.0:
+            violation = np.maximum(tol * np.where(K.length[::d] > 0.0, K.length[::d], moved * unit), noise)
+        else:
+            violation, tol = np.maximum(self.overlap * K.length[::d], noise), np.inf
+        start = np.zeros((m, d))
+        if guess is not None:
+            no_spin = np.append(scale, scale[:, :1], axis=1)
+            start = nearest_in_cones(guess.reshape(m, d), cones.axis, cones.mu, cones.resistance, no_spin)
+        grip = Grip(grips.i, grips.j, cones.axis, grips.arms, cones.mu, scale)
+        stop = Stop(violation, tol, self.max_iterations, TEST_INTERVAL)
+        chunks = max(1, min(threads(), m // ROWS_A_THREAD)) if m >= PARALLEL_ROWS else 1
+        damping, s0 = _damping(cones.mu, scale), slack.reshape(m, d)
+        p, iterations = kernels.sweep_grips(grip, masses, s0, start, cones.coulomb, damping, stop, chunks, grips.places)
+        return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
 
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None
@@ -158,6 +202,15 @@ class GaussSeidel(Solver):
         signed = p[:m].copy()
         signed[rows] -= p[m:]
         return u, signed, iterations
+
+
+def _damping(mu: Array, scale: Array) -> float:
+    """How much the momentum is damped by Coulomb's law: in proportion to kappa = mu^2 W_t / W_n.
+
+    It measures how the normal multipliers depend on the slip, whose fixed point contracts by kappa / (1 + kappa).
+    """
+    kappa = mu**2 * scale[:, 1] / scale[:, 0]
+    return min(1.0, max(LEAST_DAMPING, DAMPING * float(kappa.mean()))) if len(mu) else 1.0
 
 
 def _scaled(guess: Array, unit: Array) -> Array:

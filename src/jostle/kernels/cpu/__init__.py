@@ -10,6 +10,7 @@ from jostle.kernels.cpu import (
     dense,
     flights,
     fused,
+    grips,
     sparse,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "dense",
     "flights",
     "fused",
+    "grips",
     "sparse",
 ]

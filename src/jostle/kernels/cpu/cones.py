@@ -9,7 +9,7 @@ from jostle._tools.arrays import Array
 from jostle.kernels.compiling import Bools, Floats, Floats2, Floats3, OutFloats2, OutInts, Shorts, jit
 from jostle.kernels.cpu.fused import following_test
 from jostle.kernels.cpu.sparse import BEFORE, EXACT, P, V, X, Y, _row
-from jostle.kernels.reference.cones import INNER, SETTLED, Blocks
+from jostle.kernels.reference.cones import INNER, LEAST, SETTLED, WINDOW, Blocks, damped
 from jostle.kernels.reference.sweeps import FAR, RISE, Stop
 
 
@@ -27,6 +27,7 @@ def sweep_cones(
     return column[X].copy(), row[P].copy(), iterations
 
 
+_damped = jit(helper=True)(damped)
 S, Q, WANTED, MOVED = 0, 1, 2, 3
 """Entries of `block`: the slack of a block, its new multiplier, the one wanted, and the local matrix times its way."""
 
@@ -102,13 +103,15 @@ def _solve_block(
 @jit()
 def _iterate(
     data: Floats, indices: Shorts, indptr: Shorts, s0: Floats,
-    axis: Floats2, mu: Floats, rolling: Floats, local: Floats3, scale: Floats2, coulomb: bool, free: Bools,
+    axis: Floats2, mu: Floats, rolling: Floats, local: Floats3, scale: Floats2, coulomb: bool, damping: float,
+    free: Bools,
     violation: Floats, tol: float, max_iterations: int, every: int,
     row: OutFloats2, column: OutFloats2, block: OutFloats2, kept: OutInts,
 ) -> int:  # fmt: skip
     """The iteration; returns how many there were. `column` is zero."""
     m, n, b, d, e = len(s0), column.shape[1], local.shape[0], axis.shape[1], local.shape[1]
     theta, lowest, restart, tested, count, iteration = 1.0, np.inf, False, 0, 0, 0
+    steps, steps_before, least = 0.0, np.inf, LEAST * damping
     while True:
         if iteration == min(tested, max_iterations):
             tested = following_test(iteration, every)
@@ -160,7 +163,9 @@ def _iterate(
             for k in range(n):
                 column[V, k] = column[X, k]
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        beta = 0.0 if restart or coulomb else theta * (1.0 - theta) / (theta * theta + after)
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        if coulomb:
+            beta = min(beta, 1.0 - damping)
         against, linear, size = 0.0, 0.0, 0.0
         source = P if restart else Y
         for r in range(count):
@@ -181,6 +186,7 @@ def _iterate(
                 for at in range(indptr[c], indptr[c + 1]):
                     column[V, indices[at]] += step * data[at]
                 against -= step * way
+                steps += step * step
                 linear += s0[c] * q
                 row[P, c], row[Y, c] = q, q + beta * way
         for k in range(n):
@@ -189,6 +195,10 @@ def _iterate(
             column[V, k] = now + beta * (now - column[X, k])
             column[X, k] = now
         objective = linear + 0.5 * size
-        restart = against > 0.0 or objective > lowest + RISE * abs(lowest)
+        restart = against > 0.0 or (not coulomb and objective > lowest + RISE * abs(lowest))
         lowest, theta = objective, after
         iteration += 1
+        if iteration % WINDOW == 0:
+            restart = restart or (coulomb and steps > steps_before)
+            damping = _damped(damping, least, steps, steps_before)
+            steps, steps_before = 0.0, steps

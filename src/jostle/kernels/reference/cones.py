@@ -19,12 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, Shorts
+from jostle._tools.arrays import Array, Booleans, Integers, Shorts
 from jostle.kernels.reference.dense import TINY
 from jostle.kernels.reference.sweeps import FAR, RISE, Stop, complementary, next_test
 
 INNER = 12
 """Largest number of local iterations of a block whose local matrix has no closed formula."""
+WINDOW = 50
+"""Number of sweeps after which the momentum is judged by the sizes of their steps, by Coulomb's law."""
+LEAST = 0.2
+"""Smallest damping of the momentum by Coulomb's law, as a fraction of the first one."""
 COUPLED = 1e-13
 """What couples two parts of a block counts if it exceeds this fraction of their own size."""
 SETTLED = 1e-12
@@ -44,6 +48,8 @@ class Blocks(NamedTuple):
     scale: Array
     """(b, 3) W_n, W_t, W_r of the matrices that majorise them, or equal them."""
     coulomb: bool
+    damping: float
+    """Coulomb's law: the factor of the momentum is at most 1 - damping at first."""
     free: Booleans
     """Which of the rows after the blocks are equalities."""
 
@@ -154,11 +160,21 @@ def laws_of_blocks(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, c
     return margin, np.abs(p_n * margin) + np.abs(p_n * slip + dissipated)
 
 
-def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tuple[Array, Array, int]:
-    """`accelerated_sweeps` over blocks and the rows after them; plain sweeps, without momentum, for Coulomb's law.
+def damped(damping: float, least: float, steps: float, steps_before: float) -> float:
+    """The damping of the momentum after another window of sweeps, in which the squares of all steps add up to `steps`.
 
-    The rows of A are in coordinates where the metric is Euclidean. The allowed violation of a block is that of its
-    first row.
+    Coulomb's law is not the minimum of a function, so that momentum can carry the iteration away: steps that grow
+    double the damping, smaller ones reduce it, down to `least`.
+    """
+    return min(1.0, 2.0 * damping) if steps > steps_before else max(least, 0.8 * damping)
+
+
+def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tuple[Array, Array, int]:
+    """`accelerated_sweeps` over blocks and the rows after them, with a limited momentum for Coulomb's law.
+
+    The momentum of Coulomb's law starts anew, and is limited to less, when the steps of `WINDOW` sweeps were larger
+    than those of the sweeps before. The rows of A are in coordinates where the metric is Euclidean. The allowed
+    violation of a block is that of its first row.
     """
     violation, tol, max_iterations, every = stop
     b, e = blocks.local.shape[:2]
@@ -167,6 +183,7 @@ def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tupl
     p, y, x = p.copy(), p.copy(), A.T @ p
     v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
     before, kept = np.full(len(least), -np.inf), np.ones(len(least), dtype=bool)
+    damping, steps, steps_before = blocks.damping, 0.0, np.inf
     for iteration in range(max_iterations):
         if iteration == tested:
             tested = next_test(iteration, every)
@@ -183,7 +200,9 @@ def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tupl
         if restart:
             theta, y, v = 1.0, p.copy(), x.copy()
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        beta = 0.0 if restart or blocks.coulomb else theta * (1.0 - theta) / (theta * theta + after)
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        if blocks.coulomb:
+            beta = min(beta, 1.0 - damping)
         p_before, x_before, against = p.copy(), x, 0.0
         for k in np.flatnonzero(kept).tolist():
             at = rows[k] if k < b else slice(b * e + k - b, b * e + k - b + 1)
@@ -194,11 +213,16 @@ def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tupl
                 q = y[at] - s if blocks.free[k - b] else np.maximum(0.0, y[at] - s)
             v = v + A[at].T @ (q - y[at])
             against -= float((q - y[at]) @ (q - p[at]))
+            steps += float((q - y[at]) @ (q - y[at]))
             p[at] = q
         x, objective = v, s0 @ p + 0.5 * v @ v
         y, v, theta = p + beta * (p - p_before), x + beta * (x - x_before), after
-        restart = bool(against > 0.0 or objective > lowest + RISE * abs(lowest))
+        restart = bool(against > 0.0 or (not blocks.coulomb and objective > lowest + RISE * abs(lowest)))
         lowest = objective
+        if (iteration + 1) % WINDOW == 0:
+            restart = restart or (blocks.coulomb and steps > steps_before)
+            damping = damped(damping, LEAST * blocks.damping, steps, steps_before)
+            steps, steps_before = 0.0, steps
     return A.T @ p, p, max_iterations
 
 
@@ -209,3 +233,57 @@ def sweep_cones(
     A = np.zeros((len(s0), n))
     np.add.at(A, (np.repeat(np.arange(len(s0)), np.diff(indptr)), indices), data)
     return cone_sweeps(A, s0, start, blocks, stop)
+
+
+class Grip(NamedTuple):
+    """Contacts of balls with spin: blocks of d rows (v_j - w_j x r_j n) - (v_i + w_i x r_i n), a wall where j < 0."""
+
+    i: Integers
+    j: Integers
+    normal: Array
+    arms: Array
+    """(m, 2) the distances r_i and r_j."""
+    mu: Array
+    scale: Array
+    """(m, 2) W_n and W_t."""
+
+
+def grips_to_dense(grip: Grip, bodies: int) -> Array:
+    """The rows as an (m d, bodies (d + s)) array G; the coordinates of a body are its velocity and its spin."""
+    m, d = grip.normal.shape
+    width = 3 if d == 2 else 6
+    G = np.zeros((m, d, bodies, width))
+    for c in range(m):
+        n = np.append(grip.normal[c], np.zeros(3 - d))
+        turn = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])  # -w x n = turn w
+        turn = turn[:2, 2:] if d == 2 else turn
+        for body, sign, arm in ((grip.i[c], -1.0, grip.arms[c, 0]), (grip.j[c], 1.0, grip.arms[c, 1])):
+            if body >= 0:
+                G[c, :, body, :d] += sign * np.eye(d)
+                G[c, :, body, d:] += arm * turn
+    return G.reshape(m * d, bodies * width)
+
+
+def sweep_grips(
+    grip: Grip, inverse: Array, s0: Array, start: Array, coulomb: bool, damping: float, stop: Stop, chunks: int,
+    places: Array | None,
+) -> tuple[Array, int]:  # fmt: skip
+    """(p, iterations) of `cone_sweeps` over contacts of balls, from the multipliers `start` (m, d); s0 (m, d) at rest.
+
+    inverse (bodies, 2) are the inverse masses and inertias. The allowed violation is that of the normal slack of each
+    contact. An implementation may take the contacts in an order of its own, which may depend on the places (bodies, d)
+    of the bodies, if known; `chunks` threads share the work.
+    """
+    (m, d), unit = grip.normal.shape, np.sqrt(grip.scale[:, 0])
+    masses = inverse.repeat([d, 1 if d == 2 else 3], axis=1).ravel()
+    by_row = unit.repeat(d)
+    A = grips_to_dense(grip, len(inverse)) * np.sqrt(masses) / by_row[:, None]
+    flat = np.eye(d) - grip.normal[:, :, None] * grip.normal[:, None, :]
+    ratio = grip.scale[:, 1] / grip.scale[:, 0]
+    local = np.eye(d) + (ratio - 1.0)[:, None, None] * flat
+    scale, nothing = np.stack([np.ones(m), ratio, np.ones(m)], axis=1), np.zeros(m)
+    free = np.zeros(0, dtype=bool)
+    blocks = Blocks(grip.normal, grip.mu, nothing, local, scale, coulomb, damping, free)
+    allowed = stop._replace(violation=(stop.violation / unit).repeat(d))
+    _, p, iterations = cone_sweeps(A, s0.ravel() / by_row, start.ravel() * by_row, blocks, allowed)
+    return (p / by_row).reshape(m, d), iterations
