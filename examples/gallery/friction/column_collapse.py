@@ -20,7 +20,8 @@ import jostle as jo
 from jostle._tools.colours import BLUE, GREEN, VERMILION
 
 across, width = 7, 3.0
-sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=200, budget=True)
+sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=300, budget=True)
+scheme = jo.Maury(solver=sweeps)
 
 
 def gate(t):
@@ -44,7 +45,7 @@ def collapse(rows, rolling):
         within=jo.Balls(radii) & walls,
         law=jo.Coulomb(0.5, rolling=rolling),
     )
-    return jo.solve(column, jo.Maury(solver=sweeps), t=5.0, h=0.02, every=0.2)
+    return jo.solve(column, scheme, t=5.0, h=0.02, every=0.2)
 
 
 def measured(sol):

@@ -38,7 +38,8 @@ drum = jo.Motion(
     law=jo.Coulomb(0.6, rolling=0.03, drag={"wall 0": surface}),
 )
 sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=300, budget=True)
-sol = jo.solve(drum, jo.Maury(solver=sweeps), t=14.0, h=0.02, every=0.1)
+scheme = jo.Maury(solver=sweeps)
+sol = jo.solve(drum, scheme, t=14.0, h=0.02, every=0.1)
 
 centre = np.einsum("kni,n->ki", sol.q, mass) / mass.sum()
 angle = np.degrees(np.arctan2(centre[:, 0], -centre[:, 1]))

@@ -35,7 +35,8 @@ grains = jo.Motion(
     law=jo.Coulomb(mu, drag=up),
 )
 sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=400, budget=True)
-sol = jo.solve(grains, jo.Maury(solver=sweeps), t=8.0, h=0.02, every=0.1)
+scheme = jo.Maury(solver=sweeps)
+sol = jo.solve(grains, scheme, t=8.0, h=0.02, every=0.1)
 
 last = range(len(sol.t) - 30, len(sol.t))
 top = np.mean([np.sort(sol.q[k][:, 1])[-4:].mean() for k in last])

@@ -66,4 +66,4 @@ for component, name, colour in zip(own.T, "xyz", (VERMILION, BLUE, GREEN), stric
     axis.plot(sol.t, component, color=colour, label=f"about its {name} axis")
 axis.axhline(0.0, color=BLACK, linewidth=0.5)
 axis.set(xlabel="time (s)", ylabel="angular velocity (rad/s)")
-axis.legend(frameon=False, loc="upper right", ncols=3)
+axis.legend(frameon=False, loc="upper center")

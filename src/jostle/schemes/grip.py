@@ -266,9 +266,9 @@ def _on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> Any:
     return G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
 
 
-def grip(problem: Any, contacts: Contacts, turning: Turning, t: float) -> tuple[LinearMap, Cones]:
+def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones]:
     """The relative velocities of surfaces in contacts of balls as a map on velocities and spins, and their cones."""
     normal, law = np.asarray(contacts.normals), problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
     lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
-    G = lever.grips(normal, problem.bodies, turning.turn, False)
+    G = lever.grips(normal, problem.bodies, turning.turn, places.reshape(-1, normal.shape[1]), False)
     return G, Cones(normal, law.friction(contacts), law.exact)

@@ -38,7 +38,7 @@ def steps_with_friction(here: Place, turning: Turning) -> Section:
     if len(chosen.gap) == 0:
         exists, unique = Line("existence", EXISTS, HOLDS, "no contact is closed", badness=-np.inf), True
     else:
-        G, cones = grip(here.problem, chosen, turning, here.t)
+        G, cones = grip(here.problem, chosen, turning, here.t, here.q)
         exists, unique = _opening(here, G, cones), not (cones.coulomb and np.any(cones.mu))
     said = "one convex projection" if unique else "several velocities and impulses may solve the same step"
     law = here.problem.law

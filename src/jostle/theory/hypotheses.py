@@ -11,6 +11,7 @@ from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, finite
 from jostle.bodies import Turning
 from jostle.errors import InvalidValue, SchemeRefuses
+from jostle.laws import Coulomb
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
@@ -178,7 +179,7 @@ def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = Non
     if here.problem.bodies.clumped is not None:
         return Report(title, friction)
     numbers, field = Numbers(here), slopes(here, u)
-    one_sided = (*_inequalities(here), *_without_friction(turning))
+    one_sided = (*_inequalities(here), *_without_friction(here.problem))
     if isinstance(here.problem, Sweeping):
         venel = _venel(numbers, field)
         return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
@@ -193,12 +194,13 @@ def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = Non
     return Report(title, (*sections, *friction, largest_steps(numbers, field, u)))
 
 
-def _without_friction(turning: Turning | None) -> tuple[Line, ...]:
+def _without_friction(problem: Motion | Sweeping) -> tuple[Line, ...]:
     """The line that the theorems do not cover friction, if there is some."""
-    if turning is None:
+    law = getattr(problem, "law", None)
+    if not isinstance(law, Coulomb) or (law.mu == 0.0 and not law.rolls):
         return ()
     why = "the law has friction; the other lines are about the same contacts without it"
-    return (Line("no friction", "contacts push along their normals only", FAILS, why),)
+    return (Line("mu = 0", "contacts push along their normals only", FAILS, why),)
 
 
 def _inequalities(here: Place) -> tuple[Line, ...]:
