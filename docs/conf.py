@@ -55,12 +55,12 @@ NOTEBOOK = (
 )
 """The line below the title of a lesson."""
 
-PAPERS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020"]
+SECTIONS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020", "friction"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "subsection_order": [f"../examples/gallery/{paper}" for paper in PAPERS],
+    "subsection_order": [f"../examples/gallery/{section}" for section in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "run_stale_examples": True,  # the library changes, not only the programs
     "reset_modules": ("matplotlib", "figures.style"),

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from jostle.kernels import parallel
+from rows import WHOLE
 
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# `make test-all` runs everything; `make test` leaves out what is marked `whole`
-WHOLE = os.environ.get("JOSTLE_TESTS") == "all"
 
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
 settings.register_profile(

@@ -1,6 +1,11 @@
 """Which rows of long tables `make test` runs; `make test-all` runs all."""
 
+import os
+
 import pytest
+
+WHOLE = os.environ.get("JOSTLE_TESTS") == "all"
+"""Whether this is `make test-all`."""
 
 
 def whole(row):
@@ -12,3 +17,8 @@ def few(rows):
     """The first, the middle and the last row for `make test`, and the others for `make test-all`."""
     rows = list(rows)
     return [row if k in (0, len(rows) // 2, len(rows) - 1) else whole(row) for k, row in enumerate(rows)]
+
+
+def examples(count):
+    """So many random examples in `make test-all`, and half as many in `make test`."""
+    return count if WHOLE else count // 2

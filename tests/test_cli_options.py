@@ -1,6 +1,7 @@
 """Every option of every command does something: none is taken and then forgotten."""
 
 import json
+import shutil
 import sys
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
@@ -92,8 +93,17 @@ BELOW = {
 }
 
 
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The folder of a run, with its trajectory a.vtkhdf."""
+    folder = tmp_path_factory.mktemp("done")
+    with pytest.raises(SystemExit):
+        app(["run", *SHORT, "-q", "-o", str(folder / "a.vtkhdf")])
+    return folder
+
+
 @pytest.mark.parametrize(("command", "option"), CASES)
-def test_an_option_is_obeyed(here, jostle, monkeypatch, command, option):
+def test_an_option_is_obeyed(here, jostle, done, monkeypatch, command, option):
     monkeypatch.setattr("jostle.kernels.cpu.warm_up.warm_up", lambda _: [("a kernel", 1, 1)])  # `make test` runs it
     arguments, more, obeyed = CASES[command, option]
 
@@ -101,7 +111,7 @@ def test_an_option_is_obeyed(here, jostle, monkeypatch, command, option):
         for file in here.iterdir():
             file.unlink()
         if "a.vtkhdf" in arguments:
-            jostle("run", *SHORT, "-q", "-o", "a.vtkhdf")
+            shutil.copytree(done, here, dirs_exist_ok=True)
         for name in arguments:
             if name == "a.csv" or name.startswith("old."):
                 Path(name).write_text("old")

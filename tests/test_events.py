@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.events.accumulations import RecentImpact, limit_of
+from rows import examples
 
 G = 9.81
 FLOOR = jo.HalfSpace([0.0, 1.0])
@@ -482,7 +483,7 @@ def three_discs(v, e, within=None, force=0.0):
     )
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(velocities, st.floats(0.0, 1.0))
 def test_momentum_is_conserved_and_energy_never_grows(v, e):
     discs = three_discs(v, e)
@@ -494,7 +495,7 @@ def test_momentum_is_conserved_and_energy_never_grows(v, e):
     assert np.diff(energies).max() <= 1e-13
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(velocities)
 def test_an_elastic_motion_can_be_reversed(v):
     box = jo.Box([-1.0, -1.0], [3.0, 3.0])

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
+from rows import examples
 
 MOTION_SCHEMES = [jo.Maury(), jo.Paoli(), jo.MoreauJean()]
 SWEEPING_SCHEMES = [jo.Venel(), jo.CatchingUp()]
@@ -146,7 +147,7 @@ def test_saving_by_time_does_not_fall_behind_long_steps():
     unit=st.sampled_from([1.0, 0.1, 1e-3, 0.7]),
     start=st.sampled_from([0.0, -3.0, 1e3]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_each_multiple_of_every_is_saved_once_by_the_first_step_that_reaches_it(steps, every, unit, start):
     ends = np.cumsum(steps)
     reached = ends // every
@@ -159,7 +160,7 @@ def test_each_multiple_of_every_is_saved_once_by_the_first_step_that_reaches_it(
 
 
 @given(t=st.floats(0.01, 3.0), h=st.floats(0.01, 1.0), start=st.sampled_from([0.0, -2.0, 7.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_steps_of_one_length_cover_the_time_exactly(t, h, start):
     """All steps but the last have the length h; the last one is not longer, and ends at t."""
     sol = jo.solve(jo.Motion(q0=[0.0], v0=[1.0]), jo.Maury(), t=(start, start + t), h=h)

@@ -209,7 +209,54 @@ def three_routes_agree_and_lattices_do_not(result):
         assert sol.density.max() <= 1 + 1e-8
 
 
+def heaps_are_steeper_with_more_friction_and_none_is_left_without(result):
+    angles, runs = result["angles"], result["runs"]
+    assert angles[0.0] < 3.0
+    assert angles[0.1] < 15.0
+    assert min(angles[0.3], angles[0.5]) > 20.0
+    lost = {mu: int((sol.q[-1][:, 1] < 0.0).sum()) for mu, sol in runs.items()}
+    assert lost[0.0] > 80
+    assert lost[0.5] < lost[0.1]
+    assert max(sol.overlap for sol in runs.values()) < 0.02
+
+
+def the_force_in_the_silo_saturates(result):
+    force, weight, sol = result["force"], result["weight"], result["sol"]
+    assert force[-1] < 0.6 * weight[-1]
+    assert force[0] > 0.7 * weight[0]
+    assert np.abs(force - result["janssen"](result["depth"], result["length"], result["w"])).max() < 0.25 * force.max()
+    assert 0.2 < result["K"] < 1.0
+    floor = [p[pairs[:, 1] == -1].sum() for p, pairs in zip(sol.multipliers[-30:], sol.pairs[-30:], strict=True)]
+    assert np.mean(floor) / 0.02 == pytest.approx(force[-1], rel=0.4)
+
+
+def the_drum_lifts_its_grains_and_they_come_down_in_avalanches(result):
+    angle, sol = result["angle"], result["sol"]
+    late = angle[sol.t > 3.0]
+    assert late.min() > 10.0
+    assert (np.maximum.accumulate(late) - late).max() > 5.0
+    assert sol.overlap < 0.05
+
+
+def columns_spread_and_rolling_resistance_stops_them(result):
+    (a, free), (_, held) = result["runouts"].values()
+    assert (free > 1.3 * held).all()
+    assert (np.diff(free) > 0.0).all()
+    assert 0.6 < held.sum() / a.sum() < 1.8  # experiments: 1.2
+
+
+def the_clump_turns_over_and_keeps_energy_and_momentum(result):
+    assert result["flips"] >= 2
+    assert result["drift"] < 1e-11
+    assert result["lost"] < 1e-11
+
+
 CHECKS = {
+    "friction/angle_of_repose.py": heaps_are_steeper_with_more_friction_and_none_is_left_without,
+    "friction/janssen.py": the_force_in_the_silo_saturates,
+    "friction/drum.py": the_drum_lifts_its_grains_and_they_come_down_in_avalanches,
+    "friction/column_collapse.py": columns_spread_and_rolling_resistance_stops_them,
+    "friction/tumbling_clump.py": the_clump_turns_over_and_keeps_energy_and_momentum,
     "venel_2009/projections.py": the_numerical_projection_is_inside_and_further,
     "venel_2009/labyrinth.py": the_ball_reaches_its_target_and_enters_no_hole,
     "venel_2009/crowd.py": nobody_overlaps_and_everyone_leaves,
@@ -249,7 +296,8 @@ LONG = {
     "paoli_2005_2010/bifurcations.py", "paoli_2005_2010/impact_oscillator.py",
     "bourdin_maury_2020/fig09_two_solutions.py",
     "bourdin_maury_2020/oblique_blocks.py", "bourdin_maury_2020/people_and_density.py",
-    "bourdin_maury_2020/two_solutions_of_four.py",
+    "bourdin_maury_2020/two_solutions_of_four.py", "friction/angle_of_repose.py", "friction/janssen.py",
+    "friction/drum.py", "friction/column_collapse.py", "friction/tumbling_clump.py",
 }  # fmt: skip
 """Programs that take more than two seconds; `make docs` and `make test-all` run them."""
 
@@ -282,4 +330,4 @@ def test_programs_of_the_gallery_are_short_and_say_which_paper_they_are_from():
         text = path.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 80, path.name
         assert max(map(len, text.splitlines())) <= 90, path.name  # so that the pages show whole lines
-        assert path.parent.name.split("_")[0].capitalize() in text.split('"""')[1], path.name
+        assert path.parent.name.split("_")[0] in text.split('"""')[1].lower(), path.name

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.scenarios import parse
+from rows import examples
 
 TWO_ON_A_FLOOR = {
     "q0": [[0.0, 1.5], [3.0, 2.5]],
@@ -158,7 +159,7 @@ def test_rows_of_a_cone_have_no_names_for_a_table():
         jo.impact([-1.0], jo.convex.Cone([[1.0]]), law=problem.law)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.floats(0.0, 1.0))
 def test_a_law_that_varies_is_that_of_moreau_where_all_values_are_equal(seed, e):
     """One projection on {v : G v >= -e G u} and one on the cone are the same point if u is in -C."""

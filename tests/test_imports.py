@@ -53,8 +53,8 @@ def imports(source: Path) -> dict[str, set[str]]:
     graph = {}
     for module, path in modules.items():
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
-        text = path.read_text(encoding="utf-8")
-        every, used = named(ast.parse(text), package), named(WithoutTypes().visit(ast.parse(text)), package)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        every, used = named(tree, package), named(WithoutTypes().visit(tree), package)
         found = {
             one if one in modules else one.rpartition(".")[0] for one in every if _counts(one, used, package, modules)
         }
@@ -91,9 +91,9 @@ class AtTheTop(ast.NodeTransformer):
 
 def test_imports_between_files_have_no_circle():
     """A function may import a file of its own package that imports its file; it does so when it is called."""
-    graph = {}
+    graph, paths = {}, files(SOURCE)
     for module, found in imports_of_jostle().items():
-        path = files(SOURCE)[module]
+        path = paths[module]
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
         top = named(AtTheTop().visit(ast.parse(path.read_text(encoding="utf-8"))), package)
         top |= {one.rpartition(".")[0] for one in top}

@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 import jostle as jo
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
+from rows import examples
 from strategies import (
     Case,
     Cluster,
@@ -46,7 +47,7 @@ PHASES = (Phase.explicit, Phase.generate)
 """The same examples each time; add Phase.shrink to make a failure small, which may take minutes."""
 FEW, SOME, MANY = (
     settings(max_examples=n, phases=PHASES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-    for n in (8, 20, 50)
+    for n in (8, examples(20), examples(50))
 )
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-10), jo.GaussSeidel(tol=1e-10), jo.Automatic()]
@@ -1084,7 +1085,7 @@ def test_the_nearest_point_does_not_depend_on_the_origin(shift, r, angle, m):
     np.testing.assert_allclose(there - shift, here, atol=1e-9 + 1e-13 * shift)
 
 
-@settings(MANY, max_examples=150)
+@settings(MANY, max_examples=examples(150))
 @given(generators(), st.integers(2, 6))
 def test_overlapping_balls_are_moved_apart_to_a_stationary_point(random, n):
     """`Balls.nearest`: no overlap is left, and M (x - q) is a sum of pushes along the contacts at x."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
+from rows import examples
 
 WALL = jo.HalfSpace([1.0])
 EXPLICIT = [jo.Maury(), jo.MoreauJean(), jo.Paoli()]
@@ -93,7 +94,7 @@ def test_implicit_springs_are_stable_for_all_steps(scheme, wh):
     n=st.integers(1, 4), seed=st.integers(0, 10_000), stiff=st.floats(-2.0, 8.0), h=st.floats(1e-3, 1.0),
     maury=st.booleans(),
 )  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_energy_never_grows_with_symmetric_slopes(n, seed, stiff, h, maury):
     """Random masses, stiffnesses and dampings, without walls or above a floor at which nothing bounces."""
     random = np.random.default_rng(seed)
@@ -311,7 +312,7 @@ def test_there_is_no_warning_of_forces_that_steps_resolve_or_that_depend_on_time
     w=st.floats(0.1, 1.95), drive=st.floats(0.0, 6.0), size=st.floats(0.0, 100.0), c=st.floats(0.0, 0.5),
     wall=st.floats(-1.0, 0.0), which=st.integers(0, 2),
 )  # fmt: skip
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_random_driven_oscillators_below_the_limit_are_not_reported(w, drive, size, c, wall, which):
     """With w h and h c below the limit, and drives of all frequencies: h^2 K + 2 h C < 4 M."""
     if w * w + 2.0 * c >= 4.0:

@@ -80,6 +80,8 @@ def things():
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
+    slope = jo.Motion(q0=[[0.0, 0.0]], force=[1.0, -4.0], within=found["floor"], law=jo.Coulomb(0.5))
+    found["rough"] = jo.solve(slope, jo.Maury(), t=0.2, h=0.1)
     found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
     found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
     people = jo.crowds.crowd(2, radius=0.25, room=found["room"])
@@ -152,6 +154,8 @@ def calls(path):
         "wall_force": {"sol": run, "k": -1},
         "wall_labels": {"sol": run},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
+        "wall_torque": {"sol": run, "k": -1, "about": [0.0, 0.0]},
+        "mobilised": {"sol": at["rough"], "k": -1},
     }
     hit = {"before": [-1.0, -0.5], "cone": cone, "law": jo.Restitution(1.0), "mass": 1.0}
     impacts = {
@@ -197,9 +201,21 @@ def calls(path):
             "law": jo.Restitution(),
             "present": None,
             "potential": lambda q: 0.0,
+            "spin0": 0.0,
+            "turn0": None,
+            "inertia": None,
         },
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
         "Outlet": {"leaves": lambda q: q[:, 0] > 0},
+        "Clumps": {"shapes": [([[-1.0, 0.0], [1.0, 0.0]], 0.5)]},
+        "Coulomb": {
+            "mu": {0: 0.5},
+            "e": 0.5,
+            "rolling": 0.1,
+            "groups": {"a": [0]},
+            "otherwise": 0.2,
+            "drag": {"wall 0": [1.0, 0.0]},
+        },
         "Restitution": {"e": {0: 0.5}, "groups": {"a": [0]}, "otherwise": 0.5},
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
         "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},

@@ -22,7 +22,7 @@ from jostle.errors import (
     NotConverged,
 )
 from jostle.events.solve import solve_by_events
-from jostle.laws import Restitution, impact
+from jostle.laws import Coulomb, Restitution, impact
 from jostle.problems import Motion, StiffForce, Sweeping
 from jostle.result.solution import Solution
 from jostle.run.exchange import Outlet, Source
@@ -37,6 +37,7 @@ from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.clumps import Clumps
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
 from jostle.sets.user import constraints
@@ -73,7 +74,9 @@ __all__ = [
     "Balls",
     "Box",
     "CatchingUp",
+    "Clumps",
     "ConstraintSet",
+    "Coulomb",
     "Free",
     "GaussSeidel",
     "Gluey",

@@ -1,19 +1,24 @@
-"""The bodies of a problem: how large and how heavy they are.
+"""The bodies of a problem: how large and how heavy they are, what balls they consist of, and how they turn.
 
 Radii and masses live here and nowhere else. Sets ask their `Bodies` for radii; the sets of an intersection share one
-object. A problem adds the masses.
+object. A problem adds the masses, and the inertia of bodies that turn.
+
+Sets know balls only. A body is one ball, or a clump of several, which sit at the ends of arms from its centre of mass:
+`places` and `velocities` are those of the balls, by the positions and turns of the bodies. Between two contacts a body
+moves on by `moved`: in a straight line, and turning freely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, InTime, at, contiguous, finite, frozen, moved_to
+from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, finite, frozen, moved_to
+from jostle._tools.rotations import AXES, crossed, free_rotation, matrices, product
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 
@@ -37,6 +42,60 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Arra
     return spread
 
 
+class Turning(NamedTuple):
+    """How bodies are turned and how fast they turn, and what turned them in the last step.
+
+    Attributes
+    ----------
+    turn : array, shape (n,) or (n, 4)
+        Angles in the plane, unit quaternions (w, x, y, z) in space.
+    spin : array, shape (n,) or (n, 3)
+        Angular velocities, about fixed axes.
+    tangential : array, shape (m, d)
+        The impulse along the surfaces in each contact of the last step, on the second body of its pair.
+    rolling : array, shape (m, 1) or (m, 3)
+        The angular impulse of rolling resistance in each contact, on the second body of its pair.
+    drag : array, shape (m, d)
+        The velocity of the surface of the wall in each contact.
+    push : array, shape (n, d)
+        The whole impulse of the contacts on each body.
+    work : float
+        The work of the contacts on the spins.
+    """
+
+    turn: Array
+    spin: Array
+    tangential: Array
+    rolling: Array
+    drag: Array
+    push: Array
+    work: float
+
+
+class Clumped(NamedTuple):
+    """Which balls belong to which body.
+
+    Attributes
+    ----------
+    owner : array of int, shape (b,)
+        Number of the body of each ball.
+    arms : array, shape (b, d)
+        From the centre of mass of the body to the centre of the ball, along the principal axes of the body.
+    axes : array, shape (n,) or (n, 4)
+        How the principal axes are turned against those in which the arms were given.
+    inertia : array, shape (n, 1) or (n, 3)
+        Moments of inertia of a body of mass 1 about these axes.
+    length : float
+        What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump.
+    """
+
+    owner: Integers
+    arms: Array
+    axes: Array
+    inertia: Array
+    length: float
+
+
 @dataclass(frozen=True, eq=False)
 class Bodies:
     """How large and how heavy the bodies are.
@@ -51,6 +110,10 @@ class Bodies:
     mass : Metric or callable (q) -> array, optional
         Mass of all bodies together, or a function of the configuration. None: not known; sets do not say it, but
         problems do.
+    inertia : array, shape (n, 1) or (n, 3), optional
+        Moments of inertia about the principal axes. None: the bodies do not turn.
+    clumped : Clumped, optional
+        Which balls belong to which body. None: each body is one ball.
 
     Examples
     --------
@@ -63,6 +126,8 @@ class Bodies:
     radii: InTime | None = None
     apart: bool = False
     mass: Metric | Callable[[Array], ArrayLike] | None = None
+    inertia: Array | None = None
+    clumped: Clumped | None = None
     _kept: dict[tuple[int, type], Sizes] = field(default_factory=dict, init=False, repr=False)
     """Radii that do not depend on time, as arrays of each type."""
 
@@ -110,7 +175,8 @@ class Bodies:
         radii : array, shape (n,), or None
             The radii, an array of the same type as x; None if the bodies are points.
         smallest : float
-            The smallest radius; 0 if the bodies are points, infinite if there are none.
+            The smallest radius, which overlaps are compared with; 0 if the bodies are points, infinite if there are
+            none; `Clumped.length` of clumps.
         """
         these = len(x), type(x)
         known = self._kept.get(these)
@@ -119,7 +185,8 @@ class Bodies:
         radii = self.radii_at(t)
         if radii.ndim or radii:
             each = contiguous(body_radii(radii, len(x), t, allow_zero=True))
-            found: Sizes = moved_to(each, x), float(each.min(initial=np.inf))
+            smallest = float(each.min(initial=np.inf)) if self.clumped is None else self.clumped.length
+            found: Sizes = moved_to(each, x), smallest
         else:
             found = None, 0.0
         if not callable(self.radii):
@@ -161,6 +228,209 @@ class Bodies:
         if self is other or self.radii is other.radii:
             return True
         return not (self.swell or other.swell) and np.array_equal(self.radii_at(0.0), other.radii_at(0.0))
+
+    def places(self, q: Array, turning: Turning | None) -> Array:
+        """The centres of the balls.
+
+        Parameters
+        ----------
+        q : array
+            Positions of the bodies.
+        turning : Turning or None
+            How they are turned; None if they do not turn.
+
+        Returns
+        -------
+        array
+            q itself if each body is one ball; shape (b, d) for clumps of b balls together.
+        """
+        if self.clumped is None or turning is None:
+            return q
+        owner, arms = self.clumped.owner, self.clumped.arms
+        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, turning.turn)
+
+    def balls(self, q: Array, turn: Array) -> Array:
+        """The centres of the balls, by the turns of the axes in which the bodies were given.
+
+        Parameters
+        ----------
+        q : array
+            Positions of the bodies.
+        turn : array, shape (n,) or (n, 4)
+            Their turns, as a `Solution` has them.
+
+        Returns
+        -------
+        array
+            q itself if each body is one ball; shape (b, d) for clumps of b balls together.
+        """
+        if self.clumped is None:
+            return q
+        owner, arms = self.clumped.owner, self.clumped.arms
+        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, product(turn, self.clumped.axes))
+
+    def velocities(self, u: Array, turning: Turning | None) -> Array:
+        """The velocities of the centres of the balls.
+
+        Parameters
+        ----------
+        u : array
+            Velocities of the bodies.
+        turning : Turning or None
+            How they are turned, and their spins; None if they do not turn.
+
+        Returns
+        -------
+        array
+            u itself if each body is one ball; shape (b, d) for clumps of b balls together.
+        """
+        if self.clumped is None or turning is None:
+            return u
+        owner, arms = self.clumped.owner, self.clumped.arms
+        turns = crossed(turning.spin[owner], self._turned(arms, turning.turn))
+        return u.reshape(-1, arms.shape[1])[owner] + turns
+
+    def _turned(self, arms: Array, turn: Array) -> Array:
+        """(b, d) the arms of all balls, along fixed axes."""
+        assert self.clumped is not None
+        turned: Array = np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner], arms)
+        return turned
+
+    def levers(self, turn: Array, balls: Integers) -> Array | float:
+        """(m, d) from the centre of mass of a body to the centre of each of these balls; 0 where bodies are balls."""
+        if self.clumped is None:
+            return 0.0
+        owner, arms = self.clumped.owner[balls], self.clumped.arms[balls]
+        levers: Array = np.einsum("bij,bj->bi", matrices(turn)[owner], arms)
+        return levers
+
+    def owners(self, balls: Integers) -> Integers:
+        """The body of each ball."""
+        return balls if self.clumped is None else self.clumped.owner[balls]
+
+    @property
+    def own_axes(self) -> bool:
+        """Whether angular velocities are taken about the axes of each body: in space, if its moments differ."""
+        return self.inertia is not None and not bool((self.inertia == self.inertia[:, :1]).all())
+
+    def joined(self, u: Array, turn: Array, spin: Array) -> Array:
+        """(n, d + s) velocities and spins, those of clumps in space about the axes of each body.
+
+        Parameters
+        ----------
+        u : array
+            Velocities.
+        turn : array, shape (n,) or (n, 4)
+            How the bodies are turned.
+        spin : array, shape (n,) or (n, 3)
+            Spins.
+
+        Returns
+        -------
+        array, shape (n, d + s)
+            What the metric with inertia belongs to.
+        """
+        if self.own_axes:
+            spin = np.einsum("nji,nj->ni", matrices(turn), spin)
+        n, d = len(turn), u.shape[-1]
+        return np.concatenate([u.reshape(n, d), spin.reshape(n, AXES[d])], axis=1)
+
+    def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Velocities in a shape, and spins: the opposite of `joined`.
+
+        Parameters
+        ----------
+        w : array, shape (n, d + s)
+            Velocities and spins.
+        turn : array, shape (n,) or (n, 4)
+            How the bodies are turned.
+        shape : tuple of int
+            Shape of the velocities.
+
+        Returns
+        -------
+        u, spin : array
+            Velocities and spins.
+        """
+        d = shape[-1]
+        spin = w[:, d:]
+        if self.own_axes:
+            spin = np.einsum("nij,nj->ni", matrices(turn), spin)
+        return contiguous(w[:, :d]).reshape(shape), contiguous(spin if d == 3 else spin[:, 0])
+
+    def rotated(self, turn: Array, spin: Array, h: float) -> tuple[Array, Array]:
+        """Turns and spins after a time without torques.
+
+        Parameters
+        ----------
+        turn : array, shape (n,) or (n, 4)
+            How the bodies are turned.
+        spin : array, shape (n,) or (n, 3)
+            Spins.
+        h : float
+            The time.
+
+        Returns
+        -------
+        turn, spin : array
+            Turns and spins after it.
+        """
+        assert self.inertia is not None
+        return free_rotation(turn, spin, self.inertia, h)
+
+    def given_turn(self, turn: Array) -> Array:
+        """The turns of the axes in which the bodies were given, by those of their principal axes.
+
+        Parameters
+        ----------
+        turn : array, shape (n,) or (n, 4)
+            Turns of the principal axes.
+
+        Returns
+        -------
+        array, shape (n,) or (n, 4)
+            Turns of the axes of the arms.
+        """
+        if self.clumped is None or turn.ndim == 1:
+            return turn
+        return product(turn, self.clumped.axes * np.array([1.0, -1.0, -1.0, -1.0]))
+
+    def with_inertia(self, M: Metric, shape: tuple[int, ...]) -> Metric:
+        """The metric on velocities and spins together, as `joined` arranges them.
+
+        Parameters
+        ----------
+        M : Metric
+            The metric on velocities.
+        shape : tuple of int
+            Shape of the velocities.
+
+        Returns
+        -------
+        Metric
+            The metric with the moments of inertia.
+        """
+        J, d = self.inertia, shape[-1]
+        assert J is not None
+        if M.diagonal:
+            both = np.concatenate([M.mass.reshape(-1, d), J], axis=1).ravel()
+            return Metric(both, 1.0 / np.sqrt(both))
+        n, s = J.shape
+        place = np.arange(n * (d + s)).reshape(n, d + s)
+        whole = np.zeros((n * (d + s),) * 2)
+        of_u, of_spin = place[:, :d].ravel(), place[:, d:].ravel()
+        whole[np.ix_(of_u, of_u)], whole[of_spin, of_spin] = M.mass, J.ravel()
+        return metric(whole, (n, d + s))
+
+
+def solid(radii: Array, mass: Array, d: int) -> Array:
+    """(n, s) moments of inertia of solid discs or spheres.
+
+    >>> solid(np.array([1.0]), np.array([5.0]), 3).tolist(), solid(np.array([2.0]), np.array([1.0]), 2).tolist()
+    ([[2.0, 2.0, 2.0]], [[2.0]])
+    """
+    one = (0.5 if d == 2 else 0.4) * mass * radii * radii
+    return np.repeat(one[:, None], AXES[d], axis=1)
 
 
 POINTS = Bodies()

@@ -243,6 +243,10 @@ class EnergyDrift(JostleWarning):
     """A run with e = 1 lost or gained a notable part of its energy; the message says how much, and what to do."""
 
 
+class ThrownUp(JostleWarning):
+    """The convex law of friction threw a body up that began to slide in contact; Coulomb's law does not."""
+
+
 class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 

@@ -9,30 +9,31 @@ all e_i are equal: M (u+ - u-) = G^T p, 0 <= p ⟂ G u+ + e G u- >= 0. An equali
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import accepts, check_arguments, described, number
-from jostle._tools.arrays import Array, Booleans, numbers
+from jostle._tools.arrays import Array, Booleans, Integers, numbers, place_of
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import walls_of
+from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
-__all__ = ["Impact", "ImpactLaw"]
+__all__ = ["ConvexFriction", "Impact", "ImpactLaw"]
 
 
 class ImpactLaw:
@@ -131,10 +132,8 @@ class Restitution(ImpactLaw):
 
     Attributes
     ----------
-    found : tuple or None
+    found : object or None
         The entries by numbers of bodies and walls, once the problem of a mapping is known.
-    bodies : int
-        Number of bodies of the problem, once it is known.
 
     Examples
     --------
@@ -156,8 +155,7 @@ class Restitution(ImpactLaw):
     e: float | Callable[[Array], ArrayLike] | Mapping[Any, Any] = 0.0
     groups: Mapping[str, ArrayLike] = field(default_factory=dict)
     otherwise: float | Callable[[Array], ArrayLike] = 0.0
-    found: tuple[tuple[Sides, Restitution], ...] | None = field(default=None, init=False, compare=False)
-    bodies: int = field(default=0, init=False, compare=False)
+    found: _Found | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.groups, Mapping):
@@ -200,13 +198,8 @@ class Restitution(ImpactLaw):
     def bound_to(self, Q: ConstraintSet, q0: Array) -> Restitution:
         if not isinstance(self.e, Mapping):
             return self
-        n, (walls, names) = Q.linearise(0.0, q0, 0.0).bodies, walls_of(Q, 0.0, q0)
-        n = max(n, len(q0) if q0.ndim > 1 else 1)
-        sides = _Sides(n, walls, names, self.groups)
-        found = tuple((sides.of_key(key), Restitution(value)) for key, value in self.e.items())
         known = copy(self)
-        object.__setattr__(known, "found", found)
-        object.__setattr__(known, "bodies", n)
+        object.__setattr__(known, "found", _Found(self.e, self.groups, Q, q0))
         return known
 
     def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
@@ -216,19 +209,37 @@ class Restitution(ImpactLaw):
             return np.full(len(speed), self.e)
         if self.found is None:
             raise InvalidValue("a table of restitutions needs the names of a problem: give it to jo.Motion(law=...)")
-        first, second = contacts.pairs.T
-        wall = self.bodies + np.where(first < 0, second, -1 - second)
-        one, other = np.where(first < 0, wall, first), np.where((first < 0) | (second < 0), wall, second)
         e = np.array(np.broadcast_to(Restitution(self.otherwise).coefficients(contacts, speed), (len(speed),)))
-        for (left, right), law in self.found:
-            rows = np.flatnonzero((left[one] & right[other]) | (left[other] & right[one]))
-            e[rows] = law.coefficients(contacts.only(rows), speed[rows])
+        for rows, value in self.found.of(contacts):
+            e[rows] = Restitution(value).coefficients(contacts.only(rows), speed[rows])
         return e
 
 
 def _restitution(value: Any) -> bool:
     """Whether a value is a number from 0 to 1, or a function of the speeds."""
     return accepts(value, 1) if callable(value) else (number(value) and bool(0.0 <= value <= 1.0))
+
+
+class _Found:
+    """The entries of a table, {side or (side, side): value}, by numbers of bodies and walls of a problem."""
+
+    def __init__(self, entries: Mapping[Any, Any], groups: Mapping[str, ArrayLike], Q: ConstraintSet, q0: Array):
+        clumped, (walls, names) = Q.bodies.clumped, walls_of(Q, 0.0, q0)
+        self.owner = None if clumped is None else clumped.owner
+        n = Q.linearise(0.0, q0, 0.0).bodies if clumped is None else len(clumped.inertia)
+        self.bodies = n if clumped is not None else max(n, len(q0) if q0.ndim > 1 else 1)
+        sides = _Sides(self.bodies, walls, names, groups)
+        self.entries = tuple((sides.of_key(key), value) for key, value in entries.items())
+
+    def of(self, contacts: Contacts) -> Iterator[tuple[Integers, Any]]:
+        """The rows that each entry is for, and its value; later entries replace earlier ones."""
+        first, second = contacts.pairs.T
+        wall = self.bodies + np.where(first < 0, second, -1 - second)
+        if self.owner is not None:
+            first, second = (np.where(ball < 0, ball, self.owner[np.maximum(ball, 0)]) for ball in (first, second))
+        one, other = np.where(first < 0, wall, first), np.where((first < 0) | (second < 0), wall, second)
+        for (left, right), value in self.entries:
+            yield np.flatnonzero((left[one] & right[other]) | (left[other] & right[one])), value
 
 
 class _Sides:
@@ -256,7 +267,7 @@ class _Sides:
         if not isinstance(key, tuple):
             return self._of_side(key), np.ones(self.count, dtype=bool)
         if len(key) != 2:
-            raise InvalidValue(f"a restitution is between two sides, such as (0, 'wall 0'), not {key!r}")
+            raise InvalidValue(f"an entry is between two sides, such as (0, 'wall 0'), not {key!r}")
         return self._of_side(key[0]), self._of_side(key[1])
 
     def _of_side(self, side: Any) -> Booleans:
@@ -268,10 +279,235 @@ class _Sides:
         else:
             known = ", ".join(repr(name) for name in self.named) or "none"
             raise InvalidValue(
-                f"unknown body, wall or group {side!r} in a table of restitutions: bodies are 0 to {self.n - 1}, "
+                f"unknown body, wall or group {side!r} in a table of contacts: bodies are 0 to {self.n - 1}, "
                 f"walls and groups are {known}"
             )
         return chosen
+
+
+@dataclass(frozen=True, repr=False)
+class Coulomb(ImpactLaw):
+    """Coulomb's law of friction: bodies stick, or slide and lose mu times the normal impulse. They have spin.
+
+    In each contact, with the normal impulse p_n, the tangential one p_T and the velocity s_T with which the surfaces
+    slide on each other after the step: |p_T| <= mu p_n, and where they slide p_T = -mu p_n s_T / |s_T|. `Maury` and
+    `MoreauJean` solve this exactly in each step, all contacts together (Acary, Cadoux, Lemaréchal & Malick 2011).
+    Energy never grows if e = 0; with e > 0 it may grow where contacts are not in line with centres of mass, in clumps
+    and in several contacts at once (Kane & Levinson 1985). There is friction between balls, and between balls and
+    walls; rods and @constraints have none.
+
+    Parameters
+    ----------
+    mu : float or mapping
+        Friction coefficient, 0 or more; or one for each pair of sides, as in `Restitution`.
+    e : float, callable (v) -> array_like, or Restitution, default 0.0
+        Restitution in the normal direction, in [0, 1], which `MoreauJean` takes.
+    rolling : float or mapping, default 0.0
+        Rolling resistance: the contact turns against the relative spin with at most `rolling` times p_n. A length.
+    groups : mapping of str to array_like of int, optional
+        Numbers of the bodies of each group, for mappings.
+    otherwise : float, default 0.0
+        Friction coefficient of contacts without an entry in a mapping.
+    drag : mapping of str to array_like or callable (t, x) -> array, optional
+        The velocity of the surface of a wall along itself, by its name: a vector for a belt, or a function of the time
+        and of the points x, shape (k, d), at which bodies touch it, for a drum that turns.
+
+    Examples
+    --------
+    A disc that is thrown without spin slides first, and then rolls with 2/3 of its speed:
+
+    >>> import jostle as jo
+    >>> disc = jo.Motion(q0=[[0.0, 1.0]], v0=[3.0, 0.0], force=[0.0, -10.0], law=jo.Coulomb(mu=0.5),
+    ...                  within=jo.Balls([1.0]) & jo.HalfSpace([0.0, 1.0]))
+    >>> sol = jo.solve(disc, jo.Maury(), t=1.0, h=0.01)
+    >>> sol.u[-1].round(9).tolist(), sol.spin[-1].round(9).tolist()
+    ([[2.0, 0.0]], [-2.0])
+    """
+
+    mu: float | Mapping[Any, Any]
+    e: float | Callable[[Array], ArrayLike] | Restitution = 0.0
+    rolling: float | Mapping[Any, Any] = 0.0
+    groups: Mapping[str, ArrayLike] = field(default_factory=dict)
+    otherwise: float = 0.0
+    drag: Mapping[str, Any] = field(default_factory=dict)
+    found: dict[str, _Found] = field(default_factory=dict, init=False, compare=False)
+    exact: ClassVar[bool] = True
+    """True for Coulomb's law, False for its convex relative."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.e, Restitution):
+            object.__setattr__(self, "e", Restitution(self.e))
+        for name in ("groups", "drag"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
+        for name in ("mu", "rolling", "otherwise"):
+            given = getattr(self, name)
+            for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
+                if not (number(value) and 0.0 <= value < np.inf):
+                    raise InvalidValue(f"{name} must be a number that is finite and not negative, not {value!r}")
+        for name in ("groups", "drag"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
+        if self.otherwise != 0.0 and not isinstance(self.mu, Mapping):
+            raise InvalidValue("otherwise belongs to a table, jo.Coulomb({(side, side): mu, ...})")
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.e, str(self.mu), str(self.rolling)))
+
+    def __repr__(self) -> str:
+        more = f", rolling={self.rolling!r}" if self.rolling else ""
+        if isinstance(self.mu, Mapping):
+            more += f", otherwise={self.otherwise!r}"
+        if self.drag:  # without the addresses of functions, which differ from run to run
+            given = {name: "a function of t and x" if callable(v) else v for name, v in self.drag.items()}
+            more += f", drag={given!r}"
+        assert isinstance(self.e, Restitution)
+        return f"{type(self).__name__}(mu={self.mu!r}, e={self.e.e!r}{more})"
+
+    @property
+    def uniform(self) -> float | None:
+        assert isinstance(self.e, Restitution)
+        return self.e.uniform
+
+    @property
+    def rolls(self) -> bool:
+        """Whether there is rolling resistance."""
+        return isinstance(self.rolling, Mapping) or self.rolling > 0.0
+
+    def bound_to(self, Q: ConstraintSet, q0: Array) -> Coulomb:
+        assert isinstance(self.e, Restitution)
+        known, tables = copy(self), {"mu": self.mu, "rolling": self.rolling, "drag": self.drag}
+        found = {
+            name: _Found(table, self.groups, Q, q0) for name, table in tables.items() if isinstance(table, Mapping)
+        }
+        object.__setattr__(known, "e", self.e.bound_to(Q, q0))
+        object.__setattr__(known, "found", found)
+        _check_dragged(Q, q0, found.get("drag"))
+        return known
+
+    def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
+        assert isinstance(self.e, Restitution)
+        return self.e.coefficients(contacts, speed)
+
+    def friction(self, contacts: Contacts) -> Array:
+        """The friction coefficient of each contact.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The m contacts.
+
+        Returns
+        -------
+        array, shape (m,)
+            The coefficients mu.
+        """
+        return self._each("mu", contacts, self.otherwise)
+
+    def resistance(self, contacts: Contacts) -> Array:
+        """The rolling resistance of each contact.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The m contacts.
+
+        Returns
+        -------
+        array, shape (m,)
+            The coefficients, lengths.
+        """
+        return self._each("rolling", contacts, 0.0)
+
+    def _each(self, name: str, contacts: Contacts, otherwise: float) -> Array:
+        """(m,) a coefficient of each contact."""
+        given, place = getattr(self, name), place_of(contacts.gap)
+        if not isinstance(given, Mapping):
+            return place.full(len(contacts.gap), float(given))
+        each = np.full(len(contacts.gap), otherwise)
+        for rows, value in self.found[name].of(contacts):
+            each[rows] = value
+        return each
+
+    def dragged(self, contacts: Contacts, t: float, points: Array) -> Array:
+        """The velocity of the surface of the wall in each contact.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The m contacts.
+        t : float
+            Time.
+        points : array, shape (m, d)
+            Where bodies touch.
+
+        Returns
+        -------
+        array, shape (m, d)
+            The velocities; 0 where two bodies touch.
+        """
+        velocities: Array = place_of(points).zeros(points.shape)
+        if not self.drag:
+            return velocities
+        for rows, value in self.found["drag"].of(contacts):
+            given = numbers(value(t, points[rows]) if callable(value) else value, "the velocity in drag")
+            try:
+                velocities[rows] = given
+            except ValueError:
+                raise InvalidValue(
+                    f"the velocity in drag has shape {given.shape}: give {points.shape[1:]}, or one row for each of "
+                    f"{len(rows)} points"
+                ) from None
+        return velocities
+
+
+def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
+    """Refuse walls that may move along themselves, if nobody says how fast: their gaps do not."""
+    first = 0
+    for part in parts(Q):
+        count = walls_of(part, 0.0, q0)[0]
+        walls = range(first, first + count)
+        first += count
+        straight = isinstance(part, Box) or (isinstance(part, HalfSpace) and not callable(part.normal))
+        if part.moving is not True or count == 0 or straight or part.bodies.swell:
+            continue
+        said = set() if drag is None else {w for (left, _), _ in drag.entries for w in np.flatnonzero(left)}
+        missing = [w for w in walls if (0 if drag is None else drag.bodies) + w not in said]
+        if missing:
+            raise InvalidValue(
+                f"wall {missing[0]} ({part!r}) may move along itself, and with friction it drags bodies along: say how "
+                f"fast with drag={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros if it does not"
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class ConvexFriction(Coulomb):
+    """The convex relative of Coulomb's law: a body that slides lifts off a little.
+
+    |p_T| <= mu p_n as in Coulomb's law, but the velocity after a step has s_n >= mu |s_T|: one convex projection
+    (Anitescu 2006), solved faster and always solvable. While a body slides, it keeps a gap of h mu |s_T|; and a body in
+    contact that begins to slide at v is thrown up with mu v / (1 + mu^2), for every h. Solving warns (`ThrownUp`) where
+    that happens.
+
+    Parameters
+    ----------
+    mu, e, rolling, groups, otherwise, drag : object
+        As in `Coulomb`.
+
+    Examples
+    --------
+    A point that is thrown along a floor leaves it:
+
+    >>> import warnings
+    >>> import jostle as jo
+    >>> floor = jo.HalfSpace([0.0, 1.0])
+    >>> point = jo.Motion(q0=[[0.0, 0.0]], v0=[1.0, 0.0], within=floor, law=jo.laws.ConvexFriction(0.5))
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     jo.solve(point, jo.Maury(), t=0.1, h=0.1).u[-1].round(9).tolist()
+    [[0.8, 0.4]]
+    """
+
+    exact: ClassVar[bool] = False
 
 
 def check_law(law: ImpactLaw) -> None:
@@ -415,6 +651,11 @@ def impact(
     """
     law, solver = law or Restitution(), solver or Automatic()
     check_law(law)
+    if isinstance(law, Coulomb):
+        raise InvalidValue(
+            f"the rows of a cone have no tangents for {law!r}: give it to jo.Motion(law=...), or friction cones to "
+            f"jo.project"
+        )
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
     rate_before = cone.slack(before)

@@ -20,11 +20,13 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Truths, accepts, check_arguments, described
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
 from jostle._tools.pickling import check_parts
-from jostle.bodies import Bodies
+from jostle._tools.rotations import AXES, product
+from jostle.bodies import Bodies, Turning, solid
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
-from jostle.laws import ImpactLaw, Restitution, check_law
-from jostle.sets.base import ConstraintSet, Free, anew
+from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
+from jostle.sets.base import ConstraintSet, Free, anew, parts
+from jostle.sets.clumps import CENTRED
 from jostle.sets.presence import Presence
 
 # Forces, velocities and potentials that a user gives to a problem, with their values checked.
@@ -328,12 +330,22 @@ class Motion:
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
         of q that returns a mass in any of these forms.
     law : ImpactLaw, optional
-        Impact law, such as ``jo.Restitution(0.8)``. None: ``Restitution(0.0)``, inelastic impacts.
+        Impact law, such as ``jo.Restitution(0.8)``, or ``jo.Coulomb(mu=0.5)``, with which bodies have spin. None:
+        ``Restitution(0.0)``, inelastic impacts.
     present : array_like of bool, shape (n,), optional
         Who is present at the start, in runs where bodies come and go (see `Source` and `Outlet`). None: everyone.
     potential : callable (q) -> float, optional
         Potential V(q) of all bodies together, with f = -dV/dq, for `Solution.energy` and `Solution.energy_balance`; the
         motion does not depend on it.
+    spin0 : array_like, default 0.0
+        Angular velocities at the start, of bodies with friction and of `Clumps`: one number for each body in the plane,
+        one vector in space.
+    turn0 : array_like, optional
+        How the bodies are turned at the start: angles in the plane, quaternions (w, x, y, z) in space. None: not
+        turned.
+    inertia : array_like, optional
+        Moments of inertia of bodies with friction and of `Clumps`: one number for all or one for each; in space also
+        three for each, about the principal axes. None: that of solid discs or spheres, and of the balls of clumps.
 
     Attributes
     ----------
@@ -349,6 +361,8 @@ class Motion:
         Who is present at the start; None: everyone, always.
     past : Remembers or None
         The force that was given, if it depends on the past of the run.
+    turning : Turning or None
+        How the bodies are turned and turn at the start; None if they do not turn.
 
     Raises
     ------
@@ -373,6 +387,7 @@ class Motion:
     stiff: StiffForce | None
     presence: Presence | None
     past: Remembers | None
+    turning: Turning | None
     potential: Callable[[Array], float] | None = None
     _given: ClassVar[Any]
     _given_potential: ClassVar[Any]
@@ -388,6 +403,9 @@ class Motion:
         law: ImpactLaw | None = None,
         present: Truths | None = None,
         potential: Callable[[Array], float] | None = None,
+        spin0: ArrayLike = 0.0,
+        turn0: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
@@ -402,8 +420,43 @@ class Motion:
         _set(self, _given=force if callable(force) or stiff else deepcopy(force), _given_potential=potential)
         presence = None if present is None else Presence.of(q, present, self.bodies.largest)
         _set(self, potential=None if potential is None else checked_potential(potential))
-        start = q if presence is None else presence.placed(q)
+        self._turn(law, spin0, turn0, inertia)
+        if presence is not None and self.bodies.clumped is not None:
+            raise InvalidValue("clumps cannot come and go: leave out present=, or use jo.Balls")
+        start = self.bodies.places(q if presence is None else presence.placed(q), self.turning)
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
+
+    def _turn(
+        self, law: ImpactLaw | None, spin0: ArrayLike, turn0: ArrayLike | None, inertia: ArrayLike | None
+    ) -> None:
+        """Give the bodies inertia, turns and spins, if they have friction or are clumps."""
+        bodies, q, clumped = self.bodies, self.q0, self.bodies.clumped
+        _set(self, turning=None)
+        if not isinstance(law, Coulomb) and clumped is None:
+            if inertia is not None or turn0 is not None or np.any(spin0):
+                raise InvalidValue(
+                    "balls without friction do not turn: give law=jo.Coulomb(mu), or leave out spin0, turn0 and inertia"
+                )
+            return
+        if q.ndim not in (1, 2) or q.shape[-1] not in AXES:
+            raise InvalidValue(
+                f"friction and spin need bodies in the plane or in space: q0 of shape (n, 2) or (n, 3), not {q.shape}"
+            )
+        n, d = q.size // q.shape[-1], q.shape[-1]
+        if clumped is not None and (clumped.arms.shape[1] != d or len(clumped.inertia) != n):
+            raise InvalidValue(
+                f"there are {len(clumped.inertia)} clumps in dimension {clumped.arms.shape[1]}, and q0 "
+                f"has shape {q.shape}"
+            )
+        J = _inertia(inertia, bodies, self.within, n, d)
+        spin = _of_bodies(spin0, "spin0", n, d)
+        turn = _turns(turn0, n, d)
+        if clumped is not None:
+            turn = product(turn, clumped.axes)
+        nothing = np.zeros((0, d))
+        moment, push = np.zeros((0, AXES[d])), np.zeros((n, d))
+        _set(self, bodies=replace(bodies, inertia=J))
+        _set(self, turning=Turning(turn, spin, nothing, moment, nothing, push, 0.0))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
@@ -660,6 +713,71 @@ class Sweeping:
     def __repr__(self) -> str:
         mass = "" if self.mass is None else f", mass of shape {self.mass.mass.shape}"
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r}{mass})"
+
+
+def _of_bodies(value: ArrayLike, name: str, n: int, d: int) -> Array:
+    """Spins (n,) or (n, 3): one for all bodies, or one for each."""
+    given, shape = finite(value, name), (n,) if d == 2 else (n, 3)
+    fits = (given.ndim <= 1 and given.size in (1, n)) if d == 2 else given.shape in ((3,), (n, 3))
+    if not fits and not (given.ndim == 0 and given == 0.0):
+        each = "one number for all bodies or one for each" if d == 2 else "one vector for all bodies or one for each"
+        raise InvalidValue(f"{name} has shape {given.shape}: give {each}, {shape}")
+    return np.array(np.broadcast_to(given.ravel() if d == 2 else given, shape))
+
+
+def _turns(value: ArrayLike | None, n: int, d: int) -> Array:
+    """Angles (n,), or unit quaternions (n, 4)."""
+    if d == 2:
+        return _of_bodies(0.0 if value is None else value, "turn0", n, d)
+    given = finite([1.0, 0.0, 0.0, 0.0] if value is None else value, "turn0")
+    if given.shape not in ((4,), (n, 4)):
+        raise InvalidValue(
+            f"turn0 has shape {given.shape}: give one quaternion (w, x, y, z) for all bodies or one for each, {(n, 4)}"
+        )
+    size = np.linalg.norm(given, axis=-1, keepdims=True)
+    if not (size > 0.0).all():
+        raise InvalidValue("a quaternion in turn0 is zero, and does not say how its body is turned")
+    return np.array(np.broadcast_to(given / size, (n, 4)))
+
+
+def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: int, d: int) -> Array:
+    """(n, 1) or (n, 3) moments of inertia, given or those of the balls."""
+    if value is not None:
+        J = finite(value, "inertia")
+        if J.shape not in ((), (n,), (n, AXES[d]), (AXES[d],)):
+            raise InvalidValue(f"inertia has shape {J.shape}: give one number, {(n,)} or {(n, AXES[d])}")
+        if J.size and not J.min() > 0.0:
+            raise InvalidValue(
+                f"inertia must be positive, not {J.min():g}: a body without inertia would spin without bound"
+            )
+        each = J[:, None] if J.shape == (n,) else J
+        return np.array(np.broadcast_to(each, (n, AXES[d])))
+    if n == 0:
+        return np.zeros((0, AXES[d]))
+    M = bodies.mass
+    mass = M.of_bodies(n) if isinstance(M, Metric) else None
+    if mass is None or bodies.swell:
+        raise InvalidValue(
+            "give inertia=: it cannot be computed from masses that are functions or differ between the "
+            "coordinates of a body, or from radii that change"
+        )
+    mass = 1.0 / mass
+    if bodies.clumped is not None:
+        off = next((getattr(Q, "off_centre", None) for Q in parts(within) if hasattr(Q, "off_centre")), None)
+        if off is not None and off.max(initial=0.0) > CENTRED:
+            raise InvalidValue(
+                f"the centre of mass of clump {int(off.argmax())} is not the origin of its arms, by {off.max():.3g} of "
+                f"its size: subtract it from the arms, or give inertia= for a clump that is not of one density"
+            )
+        J = mass[:, None] * bodies.clumped.inertia
+        if J.size and not J.min() > 0.0:
+            raise InvalidValue(
+                f"the inertia of clump {int(np.argmin(J.min(axis=1)))} is zero about an axis, because "
+                f"its balls are points on it: give inertia="
+            )
+        return J
+    radii = np.broadcast_to(bodies.radii_at(0.0), (n,))
+    return solid(np.where(radii > 0.0, radii, 1.0), mass, d)  # nothing turns a point, so that any inertia will do
 
 
 def _twin(problem: P) -> P:

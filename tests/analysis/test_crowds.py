@@ -23,8 +23,9 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
 from jostle.result.recording import STATISTICS
+from rows import examples
 
-SOME = settings(max_examples=40, derandomize=True, deadline=None)
+SOME = settings(max_examples=examples(40), derandomize=True, deadline=None)
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
 DOOR = ((6.0, 1.7), (6.0, 3.3))
 LINE = ((0.0, -1.0), (0.0, 1.0))

@@ -25,11 +25,12 @@ from jostle.analysis.forces import (
 )
 from jostle.analysis.packings import coordination, coordination_by_gap, packing_fraction
 from jostle.result.recording import STATISTICS
+from rows import examples
 
 G = 9.81
 BALANCE = 1e-8
 """Relative: what the balance of a pile at rest is held to; it is 1e-12 here."""
-SOME = settings(max_examples=50, derandomize=True, deadline=None)
+SOME = settings(max_examples=examples(50), derandomize=True, deadline=None)
 
 
 class AtRest:

@@ -9,6 +9,7 @@ import jostle as jo
 from jostle.convex import emptiness
 from jostle.convex.emptiness import MAX_NAMED_ROWS, Undecided, contradiction, empty_set
 from jostle.convex.metric import metric
+from rows import examples
 
 SOLVERS = [jo.ActiveSet(), jo.GaussSeidel(max_iterations=2000), jo.InteriorPoint(), jo.Automatic()]
 every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
@@ -164,7 +165,7 @@ def test_an_empty_set_too_large_for_the_linear_program_is_proven_by_the_multipli
     assert 0 < caught.value.iterations <= 20_000
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 10**6), st.floats(-8.0, 8.0))
 def test_no_multipliers_prove_that_a_set_with_a_point_is_empty(seed, size):
     """Also those that nearly balance: some of the rows are opposite to others."""

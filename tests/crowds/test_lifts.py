@@ -91,7 +91,7 @@ def test_the_rows_of_closed_doors_do_not_depend_on_the_places_of_people():
 
 def test_catching_up_does_not_lose_count_of_the_rows_of_a_lift():
     plan = building()
-    people = crowd(Group("all", 14, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
+    people = crowd(Group("all", 10, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
     sol = jo.solve(people, jo.CatchingUp(), t=EVERY + 1.0, h=H, every=0.25, change=people.changes())
     inside = (sol.q[..., 0] > 10.0) & (sol.q[..., 0] < 20.0 - 1e-6)
     closed = sol.t > EVERY + 1e-6

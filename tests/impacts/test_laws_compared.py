@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import jostle as jo
+from rows import examples
 
 SPRINGS = [1.0, 1.5]
 
@@ -127,7 +128,7 @@ def test_p09_p10_corners_by_orders():
     np.testing.assert_allclose(both.velocity, [0.948097219208, 0.317980601499], atol=1e-11)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=5))
 def test_equal_balls_on_a_line_sort_their_velocities_in_every_order(v):
     found = jo.impacts.binary_impacts(line(v, 1.0))

@@ -18,6 +18,7 @@ from jostle.io.reading import Ragged, about, read
 from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
 from jostle.result.recording import STATISTICS
+from rows import examples
 
 FLAGS = 11
 
@@ -47,7 +48,7 @@ def assert_identical(one, other):
         assert np.asarray(values).tobytes() == np.asarray(other[name]).tobytes(), name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(runs(), st.booleans(), st.sampled_from([np.float32, np.float64]))
 def test_what_is_written_comes_back(run, contacts, dtype):
     shape, frames = run
@@ -72,7 +73,7 @@ def test_what_is_written_comes_back(run, contacts, dtype):
         assert (sol.status, about(path)) == ("finished", {"seed": "7", "text": "äöü\n" * 9})
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(runs(), st.booleans(), st.data())
 def test_a_file_that_is_continued_equals_one_that_was_not_interrupted(run, contacts, data):
     shape, frames = run

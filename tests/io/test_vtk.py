@@ -13,6 +13,7 @@ from vtkmodules.vtkFiltersCore import vtkCellCenters, vtkTriangleFilter
 
 import jostle as jo
 from jostle.io.trajectory import Writer
+from rows import examples
 
 
 def drawn(shape, q):
@@ -23,7 +24,7 @@ def drawn(shape, q):
     return np.pad(flat[here], ((0, 0), (0, 3 - flat.shape[1]))), here
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(runs(), st.booleans(), st.randoms(use_true_random=False))
 def test_vtk_sees_the_bodies_and_contacts_of_every_frame_in_any_order(run, contacts, random):
     shape, frames = run

@@ -15,6 +15,7 @@ from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.sets.shapes import Shape, may_move, same, shapes_of
 from numbers_of_files import contents
+from rows import few
 
 DATA = Path(__file__).parents[1] / "data"
 SQUARE = np.array([[2.0, 4.0], [3.0, 4.0], [3.0, 5.0], [2.0, 5.0]])
@@ -49,8 +50,10 @@ def run(wall, path=None, contacts=False, **options):
     return jo.solve(problem, scheme, t=0.2, h=0.1, output=output)
 
 
-@pytest.mark.parametrize("name", WALLS)
-@pytest.mark.parametrize("written", ["while it runs", "afterwards"])
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [*((name, "while it runs") for name in WALLS), *few((name, "afterwards") for name in WALLS)],
+)
 def test_the_walls_of_a_file_are_those_of_the_run(tmp_path, name, written):
     wall, path = WALLS[name], tmp_path / "run.vtkhdf"
     if written == "while it runs":
@@ -67,8 +70,9 @@ def test_the_walls_of_a_file_are_those_of_the_run(tmp_path, name, written):
     assert all(same(copy.shapes(k), sol.shapes(k)) for k in range(3))
 
 
-@pytest.mark.parametrize("name", WALLS)
-@pytest.mark.parametrize("contacts", [True, False])
+@pytest.mark.parametrize(
+    ("name", "contacts"), [*((name, True) for name in WALLS), *few((name, False) for name in WALLS)]
+)
 def test_vtk_sees_the_walls_of_every_time_and_bodies_as_without_them(tmp_path, name, contacts):
     wall = WALLS[name]
     sol = run(wall, tmp_path / "run.vtkhdf", contacts)

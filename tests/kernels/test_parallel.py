@@ -22,6 +22,7 @@ from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, HAS_CLOCK, LATE, meet, new_meeting
 from jostle.kernels.parallel import by_rows, chunks_of, cut, in_step, threads, together, use_threads
 from kernel_sets import cpu, reference
+from rows import examples
 
 pytestmark = pytest.mark.usefixtures("no_hang")
 
@@ -566,7 +567,7 @@ ones, interrupted, problem = np.ones(4, np.int64), 0, sweeping(3, chunks=3)
 expected = kernels.gauss_seidel(*problem)[0].tobytes()
 work()  # imports: Python loses an interrupt that comes while it removes the lock of a module
 signal.signal(signal.SIGALRM, interrupt)
-for k in range(600):
+for k in range(int(sys.argv[2])):
     try:
         signal.setitimer(signal.ITIMER_REAL, random.Random(k).uniform(1e-5, 2e-3))
         while True:
@@ -580,11 +581,11 @@ print(interrupted, *in_step(*test_parallel.members(3)))
 
 
 def test_many_interruptions_end_neither_the_pool_nor_the_process():
-    found = subprocess.run(
-        [sys.executable, "-c", AT_ANY_MOMENT, os.path.dirname(__file__)], capture_output=True, text=True, timeout=120
-    )
+    times = examples(600)
+    program = [sys.executable, "-c", AT_ANY_MOMENT, os.path.dirname(__file__), str(times)]
+    found = subprocess.run(program, capture_output=True, text=True, timeout=120)
     assert (found.stderr, found.returncode) == ("", 0)
-    assert found.stdout == "600 10 3\n"
+    assert found.stdout == f"{times} 10 3\n"
 
 
 def test_who_never_waits_for_long_sees_that_a_meeting_is_abandoned():

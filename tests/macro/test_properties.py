@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import jostle as jo
 from jostle import macro
+from rows import whole
 
 SHAPE = (7, 6)
 GRID = macro.Grid([0, 0], [7, 6], h=1.0)
@@ -103,7 +104,7 @@ def test_turned_data_give_turned_answers(law, zone, ux, uy):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("grid", [GRID, WIDE, macro.Grid([0, 0], [7, 6], h=1.0, closed=True)])
+@pytest.mark.parametrize("grid", [GRID, whole(WIDE), macro.Grid([0, 0], [7, 6], h=1.0, closed=True)])
 @quick
 @given(zone=zones, ux=fields, uy=fields)
 def test_mirrored_data_give_mirrored_answers(law, grid, zone, ux, uy):

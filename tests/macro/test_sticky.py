@@ -13,6 +13,7 @@ from scipy.optimize import isotonic_regression
 import jostle as jo
 from jostle import macro
 from jostle.macro.motion import sticky
+from rows import examples
 
 NO_WALLS = (-np.inf, np.inf)
 
@@ -47,7 +48,7 @@ def random_blocks(seed, n=6, e=0.0, forces=True, walls=NO_WALLS):
 # --- the projection and the impacts ---
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(blocks=rows(), t=st.floats(0, 3))
 def test_the_projection_and_the_queue_of_events_agree(blocks, t):
     x = blocks.at(t)
@@ -57,7 +58,7 @@ def test_the_projection_and_the_queue_of_events_agree(blocks, t):
     assert momentum == pytest.approx(t * (blocks.lengths @ blocks.v), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(blocks=rows(walls=True, forces="pressing"), t=st.floats(0, 3))
 def test_the_projection_holds_with_walls_and_forces_that_press(blocks, t):
     assert blocks.sticks
@@ -292,7 +293,7 @@ def test_a_group_whose_impacts_accumulate_closes_as_one():
     assert blocks.mergers(until=8.0).first.min() == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.1, 0.2, 0.2]), n=st.integers(3, 8))
 def test_accumulations_of_many_impacts_are_those_of_many_digits(seed, e, n):
     random = np.random.default_rng(seed)
@@ -345,7 +346,7 @@ def test_energy_never_grows_and_e_1_keeps_it(e, walls):
             assert energy == pytest.approx(np.full(60, energy[0]), abs=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.0, 0.4, 1.0]), forces=st.booleans())
 def test_momentum_changes_by_the_forces_alone(seed, e, forces):
     blocks, t = random_blocks(seed, e=e, forces=forces), np.linspace(0, 2, 5)
@@ -354,7 +355,7 @@ def test_momentum_changes_by_the_forces_alone(seed, e, forces):
     assert np.diff(blocks.at(t), axis=1).min() >= 0.2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.0, 0.4, 1.0]), walls=st.sampled_from([NO_WALLS, (0.0, 12.0)]))
 def test_a_mirror_and_other_units_change_nothing_else(seed, e, walls):
     blocks, t = random_blocks(seed, e=e, walls=walls), np.array([0.3, 0.9, 1.4])
@@ -366,7 +367,7 @@ def test_a_mirror_and_other_units_change_nothing_else(seed, e, walls):
     assert -(mirrored.at(2 * t)[:, ::-1] / L + blocks.lengths) == pytest.approx(blocks.at(t), abs=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.0, 0.4, 1.0]), speed=st.floats(-100, 100))
 def test_a_frame_that_moves_changes_nothing_else(seed, e, speed):
     blocks, t = random_blocks(seed, e=e), np.array([0.3, 0.9, 1.4])

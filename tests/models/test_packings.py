@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.models.packings import random_close_packing, separate
 from jostle.models.starts import ball_volume, cell, random_sequential, square_lattice, triangular_lattice
+from rows import examples
 
 ROUND_OFF = 1e-12
 
@@ -33,7 +34,7 @@ def backbone(packing, d):
 # --- lattices ---
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     lattice=st.sampled_from([square_lattice, triangular_lattice]),
     d=st.sampled_from([2, 3]),
@@ -87,7 +88,7 @@ def test_lattices_say_how_many_points_there_is_room_for():
 # --- random sequential addition ---
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     d=st.sampled_from([2, 3]),
     n=st.integers(1, 150),
@@ -156,7 +157,7 @@ def test_spaces_that_are_none_are_refused():
 # --- separate ---
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     d=st.sampled_from([1, 2, 3]),
     radii=st.tuples(st.floats(0.2, 2.0), st.floats(0.2, 2.0)),

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 import jostle as jo
 from jostle.analysis import order
-from rows import few
+from rows import few, whole
 
 G = 9.81
 FALL = np.sqrt(2.0 * G)
@@ -445,7 +445,7 @@ def oscillator_on_its_orbit(omega):
 
 
 def test_the_forced_oscillator_keeps_to_its_orbit():
-    """P27: after 40 periods, one impact in each, |x - x0| <= h."""
+    """P27: after 30 periods, one impact in each, |x - x0| <= h."""
     omega, e = 2.6, 0.8
     period = TURN / omega
     speed, phase = orbit_of_oscillator(omega)
@@ -456,9 +456,9 @@ def test_the_forced_oscillator_keeps_to_its_orbit():
     numbers = [2.37345214975, -0.659030593353, -0.0505439970894]
     assert [start, problem.q0[0], problem.v0[0]] == pytest.approx(numbers, abs=1e-10)
     h = period / 400
-    sol = jo.solve(problem, jo.Paoli(), t=(start, start + 40 * period), h=h, every=400)
+    sol = jo.solve(problem, jo.Paoli(), t=(start, start + 30 * period), h=h, every=400)
     assert abs(sol.q[-1, 0] - problem.q0[0]) <= h
-    assert len(sol.impacts()) == 40
+    assert len(sol.impacts()) == 30
 
 
 def attractor(omega, e=0.8):
@@ -493,13 +493,13 @@ def test_the_orbit_of_the_oscillator_doubles_its_period_where_an_eigenvalue_is_m
     assert np.sort(speeds) == pytest.approx([0.451024, 0.451024, 0.459833, 0.459833], abs=1e-5)
 
 
-@pytest.mark.parametrize(("omega", "short", "long"), [(2.63, 1.0, 1.0), (2.68, 0.88069, 1.11931)])
+@pytest.mark.parametrize(("omega", "short", "long"), [whole((2.63, 1.0, 1.0)), (2.68, 0.88069, 1.11931)])
 def test_the_scheme_doubles_the_period_of_the_oscillator(omega, short, long):
     """P28: started on the orbit of period one, the run keeps it at 2.63 and leaves it for period two at 2.68."""
     period = TURN / omega
     problem, start = oscillator_on_its_orbit(omega)
-    sol = jo.solve(problem, jo.Paoli(), t=(start, start + 60 * period), h=period / 200, every=200)
-    assert len(sol.impacts()) == 60
+    sol = jo.solve(problem, jo.Paoli(), t=(start, start + 40 * period), h=period / 200, every=200)
+    assert len(sol.impacts()) == 40
     intervals = np.diff(sol.impacts().t)[-20:].reshape(10, 2) / period
     few_steps = 12.0 / 200.0
     np.testing.assert_allclose(intervals.min(axis=1), short, rtol=0.0, atol=few_steps)
@@ -557,9 +557,9 @@ def test_the_ball_on_a_table_has_an_orbit_of_period_one_in_a_window():
 
 def test_the_scheme_doubles_the_period_of_the_table_within_two_hundredths():
     """P29: heights a period apart agree at Gamma_PD - 0.02 and differ, alternating, at Gamma_PD + 0.02."""
-    below = run_on_table(GAMMA_PD - 0.02, GAMMA_PD - 0.02, periods=50, steps=100)
-    above = run_on_table(GAMMA_PD + 0.02, GAMMA_PD + 0.02, periods=50, steps=100)
-    assert len(below.impacts()) == len(above.impacts()) == 50
+    below = run_on_table(GAMMA_PD - 0.02, GAMMA_PD - 0.02, periods=42, steps=100)
+    above = run_on_table(GAMMA_PD + 0.02, GAMMA_PD + 0.02, periods=24, steps=100)
+    assert (len(below.impacts()), len(above.impacts())) == (42, 24)
     assert np.abs(np.diff(below.q[::100, 0]))[-4:].max() < 1e-5
     changes = np.diff(above.q[::100, 0])[-4:]
     assert np.abs(changes).min() > 0.03
@@ -568,9 +568,9 @@ def test_the_scheme_doubles_the_period_of_the_table_within_two_hundredths():
 
 def test_the_scheme_loses_the_orbit_of_the_table_within_two_hundredths():
     """P29: at Gamma_SN + 0.02 the ball goes on jumping each period, at Gamma_SN - 0.02 it comes to rest."""
-    above = run_on_table(GAMMA_SN + 0.02, GAMMA_SN + 0.02, periods=20, steps=200)
-    below = run_on_table(GAMMA_SN - 0.02, GAMMA_SN + 0.02, periods=20, steps=200)
-    assert len(above.impacts()) == 20
+    above = run_on_table(GAMMA_SN + 0.02, GAMMA_SN + 0.02, periods=14, steps=200)
+    below = run_on_table(GAMMA_SN - 0.02, GAMMA_SN + 0.02, periods=14, steps=200)
+    assert len(above.impacts()) == 14
     assert above.q[-200:].max() > 0.1
     assert np.abs(below.q[-200:]).max() < 1e-12
 
@@ -627,7 +627,7 @@ def pressed_ball(e, v0):
     return jo.Motion(q0=[0.0], v0=[v0], force=force, within=ABOVE, law=jo.Restitution(e))
 
 
-@pytest.mark.parametrize("h", [1e-3, 5e-4])
+@pytest.mark.parametrize("h", [1e-3, whole(5e-4)])
 @pytest.mark.parametrize(
     ("e", "speed", "apex", "when", "constant"),
     [(0.5, 0.8, 0.32, 1.8, 1.0), (1.0, 2.0 / 3.0, 2.0 / 9.0, 5.0 / 3.0, 6.0)],
@@ -698,14 +698,14 @@ def test_the_velocity_after_an_impact_is_exact_with_steps_that_change(steps, sta
 # The Moreau-Jean scheme
 
 
-@pytest.mark.parametrize("phase", [0.2, 0.4, 0.7])
+@pytest.mark.parametrize("phase", [0.2, whole(0.4), 0.7])
 def test_moreau_jean_bounces_at_first_order(phase):
     """P04 with the Moreau-Jean scheme: e = 0.5, sup error of first order; the impulses are the weight.
 
     For e = 1/2 the impacts come at 1, 2, 5/2, ... times t_1: with t_1 / h = N + phase they have the same phase within
     their steps for every N, and the errors are a clean power of h.
     """
-    steps = FALL / G / (20 * 2.0 ** np.arange(6) + phase)
+    steps = FALL / G / (20 * 2.0 ** np.arange(5) + phase)
     errors = []
     for h in steps:
         t = np.ceil(2.0 / h) * h

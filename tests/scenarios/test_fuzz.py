@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from jostle.scenarios import ScenarioError, load, names, parse
 from jostle.scenarios.reading import SHIPPED
 from jostle.scenarios.toml import document
+from rows import examples
 
 FEW = 8
 HUGE = [10**12, 2**70, 10**400, -1, 0, 1e300, -1e300, 1e-300, 5e-324, 1e15, float("nan"), float("inf"), -float("inf")]
@@ -26,7 +27,7 @@ KEYS = [
     "towards", "speed", "cell", "closed", "blocks", "exits",
 ]  # fmt: skip
 JARGON = ("pydantic", "http", "Input should", "validation error", "Traceback", "type=")
-few = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+few = settings(deadline=None, max_examples=examples(80), suppress_health_check=[HealthCheck.too_slow])
 
 
 def shipped(name):
@@ -112,7 +113,7 @@ def tables(draw):
     return draw(st.dictionaries(words | st.text(max_size=4), values, max_size=7))
 
 
-@settings(few, max_examples=60)
+@settings(few, max_examples=examples(60))
 @given(tables())
 def test_random_tables_are_answered(data):
     assert answered(lambda: parse(document(data), "file")) is None

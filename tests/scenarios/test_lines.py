@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from jostle.scenarios.reading import SHIPPED
 from jostle.scenarios.toml import document, lines
+from rows import examples
 
 TRICKY = """\
 # [comment]
@@ -87,7 +88,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.dictionaries(KEYS, VALUES, max_size=5))
 def test_what_is_written_is_read_again_and_every_key_has_a_line(data):
     text = document(data)
@@ -95,7 +96,7 @@ def test_what_is_written_is_read_again_and_every_key_has_a_line(data):
     assert set(lines(text)) == set(paths(data))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.text(alphabet=st.sampled_from("a=[]{}\"'.,#\n\\ 1"), max_size=60))
 def test_a_text_that_is_no_toml_ends_the_scanner_without_an_error(text):
     assert all(1 <= line <= text.count("\n") + 1 for line in lines(text).values())

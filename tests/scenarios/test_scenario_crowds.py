@@ -1,7 +1,7 @@
 """Scenarios of people on floor plans: they leave, by the exits they are sent to; what does not fit is refused."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -46,6 +46,12 @@ def hall(groups=TWO, more=""):
 
 def solved(scenario, **more):
     return jo.solve(**scenario.build()._replace(**more)._asdict())
+
+
+@cache
+def solved_with(name, *settings):
+    """The run of a shipped scenario with these settings, for all tests that look at it."""
+    return solved(load(name, settings=settings))
 
 
 def left_at(sol, lines):
@@ -148,7 +154,7 @@ def test_who_avoids_jams_takes_the_free_exit():
     ],
 )
 def test_everyone_leaves_and_nobody_overlaps(name, settings, latest):
-    sol = solved(load(name, settings=settings))
+    sol = solved_with(name, *settings)
     assert sol.status == "stopped"
     assert sol.t[-1] < latest
     assert sol.gaps().min() >= -1e-8 * 0.2
@@ -161,7 +167,7 @@ def test_in_the_counterflow_each_side_comes_to_the_other():
 
 
 def test_spectators_of_the_stand_take_both_stairs():
-    sol = solved(load("stand", settings=["problem.groups.0.n=20"]))
+    sol = solved_with("stand", "problem.groups.0.n=20")
     west, east = (jo.crowds.crossings(sol, ((x, -3.0), (x + 1.2, -3.0))).person for x in (0.0, 14.8))
     assert len(west) > 4
     assert len(east) > 4

@@ -208,6 +208,7 @@ def test_the_layer_leaves_the_floor_only_if_it_is_shaken_harder_than_gravity_pul
     assert flies or above[late].max() < 1e-4
 
 
+@pytest.mark.whole
 def test_waves_on_the_layer_come_back_after_two_shakes():
     """Where there is a peak there is a valley one shake later, and a peak again after two."""
     narrow = ["problem.n=130", "problem.start.upper=[0.2, inf]", "problem.walls.0.upper=[0.2, inf]"]
@@ -241,13 +242,16 @@ def test_every_key_of_the_schema_has_a_description():
     assert ">>>" not in found["description"]  # it is for editors, not a docstring
 
 
+@pytest.fixture(scope="module")
+def validator():
+    return pytest.importorskip("jsonschema").Draft202012Validator(schema())
+
+
 @pytest.mark.parametrize("name", names())
-def test_every_shipped_scenario_matches_the_schema(name):
-    jsonschema = pytest.importorskip("jsonschema")
+def test_every_shipped_scenario_matches_the_schema(name, validator):
     import tomllib
 
     data = tomllib.loads(load(name).text)
-    validator = jsonschema.Draft202012Validator(schema())
     assert list(validator.iter_errors(data)) == []
     data["problem"]["nonsense"] = 1
     assert list(validator.iter_errors(data))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ellipk
 
 import jostle as jo
+from rows import examples
 
 BOWL = jo.Inside([0.0, 0.0], 1.0, radii=0.2)
 RHO = 0.8
@@ -123,7 +124,7 @@ def test_a_ball_in_a_turning_triangle_of_walls_never_leaves_it(shape):
     assert drift.overlap < 1e-8
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     polar=st.tuples(st.floats(0.0, RHO), st.floats(0.0, 6.3)),
     v=st.tuples(st.floats(-30.0, 30.0), st.floats(-30.0, 30.0)),

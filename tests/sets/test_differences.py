@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.convex.linear_map import Dense
 from jostle.sets.differences import Differences
+from rows import examples
 
 CASES = {
     "a disc below": (lambda t, q: np.hypot(q[0], q[1] + 1.0) - 1.0, np.array([0.0, -1.0]), 1.0),
@@ -29,7 +30,7 @@ def in_units(case, length, gap):
 
 
 @every_case
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.floats(-13.0, 3.0), st.floats(0.0, 6.3), st.floats(-9.0, 9.0), st.floats(-9.0, 9.0))
 def test_the_gradient_is_right_at_every_size_and_in_all_units(case, size, angle, length, gap):
     q = 10.0**size * np.array([np.cos(angle), np.sin(angle)])

@@ -9,6 +9,7 @@ import jostle as jo
 from jostle.errors import InvalidValue, NotFinite
 from jostle.sets import neighbours
 from kernel_sets import cpu, reference
+from rows import examples
 
 OPEN = np.full(2, np.inf)
 
@@ -17,7 +18,7 @@ def rows(contacts):
     return contacts.pairs.tolist(), contacts.gap.tolist(), contacts.normals.tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.0, 0.4), st.floats(0.0, 0.02), st.booleans())
 def test_contacts_do_not_depend_on_what_was_looked_at_before(seed, step, growth, periodic):
     """Bodies walk and swell at random: a set that kept its list agrees, to the bit, with one that never saw them."""
@@ -54,7 +55,7 @@ def test_the_list_is_kept_while_it_serves(monkeypatch):
     assert len(made) == 3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10_000), st.integers(-3, 3), st.integers(-3, 3))
 def test_gaps_in_periodic_space_do_not_change_when_a_body_goes_round(seed, a, b):
     random = np.random.default_rng(seed)
@@ -109,7 +110,7 @@ def test_a_position_that_is_not_finite_is_named():
         jo.Balls(np.full(100, 0.1)).linearise(0.0, q, 0.1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([20, 150]))
 def test_each_body_may_have_a_reach_of_its_own(seed, n):
     random = np.random.default_rng(seed)

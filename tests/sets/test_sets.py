@@ -13,6 +13,7 @@ from jostle.convex.linear_map import Dense, Pairs
 from jostle.sets.balls import MAX_ALL_PAIRS
 from jostle.sets.contacts import check_start
 from jostle.sets.differences import Differences
+from rows import examples
 
 T = 0.7
 STEP = 1e-6
@@ -601,7 +602,7 @@ def test_constraints_keep_the_shape_that_the_user_gave():
 SCALES = st.floats(-3.0, 3.0).map(lambda decade: 10.0**decade)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 10**6), SCALES, SCALES, SCALES, st.booleans())
 def test_a_body_held_by_constraints_of_the_user_never_leaves_their_set_without_a_cause(seed, size, speed, load, first):
     """Half-spaces through the origin: the body ends in the corner, where its coordinates are round-off."""

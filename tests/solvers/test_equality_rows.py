@@ -19,6 +19,7 @@ from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.automatic import _Guess
 from jostle.solvers.dual_active_set import UnitRows, incompatible, project_with_equalities
 from jostle.solvers.semismooth_newton import SemismoothNewton
+from rows import examples
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-9), jo.GaussSeidel(tol=1e-9), jo.Automatic()]
 every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
@@ -177,7 +178,7 @@ def test_moreaus_law_reflects_along_an_equality():
     assert hit.admissible
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.floats(0.0, 1.0))
 def test_no_law_gives_an_equality_a_restitution(seed, e):
     """A velocity across equalities is lost whatever e is; the other rows obey their law."""

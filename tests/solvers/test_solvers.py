@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 import jostle as jo
 from jostle.solvers import automatic
+from rows import examples
 
 DATA = Path(__file__).parents[1] / "data"
 SOLVERS = [
@@ -467,7 +468,7 @@ def test_a_solver_with_a_name_that_statistics_cannot_keep_is_refused():
         solver()
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=examples(30), derandomize=True, deadline=None)
 @given(
     seed=st.integers(0, 10_000), decades=st.sampled_from([0.0, 3.0]), changed=st.integers(0, 20), twice=st.booleans()
 )

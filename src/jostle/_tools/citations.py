@@ -116,6 +116,15 @@ PAPERS = {
         "Frictionless multiple impacts in multibody systems. I. Theoretical framework", 2008,
         "Proceedings of the Royal Society A", "464", "3193–3211", "10.1098/rspa.2008.0078",
     ),
+    "acary2011": Paper(
+        "Acary, Vincent and Cadoux, Florent and Lemaréchal, Claude and Malick, Jérôme",
+        "A formulation of the linear discrete Coulomb friction problem via convex optimization", 2011,
+        "ZAMM - Journal of Applied Mathematics and Mechanics", "91(2)", "155–175", "10.1002/zamm.201000073",
+    ),
+    "anitescu2006": Paper(
+        "Anitescu, Mihai", "Optimization-based simulation of nonsmooth rigid multibody dynamics", 2006,
+        "Mathematical Programming", "105(1)", "113–143", "10.1007/s10107-005-0590-7",
+    ),
     "ohern2003": Paper(
         "O'Hern, Corey S. and Silbert, Leonardo E. and Liu, Andrea J. and Nagel, Sidney R.",
         "Jamming at zero temperature and zero applied stress: The epitome of disorder", 2003,
@@ -144,6 +153,8 @@ CITED = {
     "jostle.schemes.venel": ("venel2009",),
     "jostle.schemes.catching_up": ("moreau1977", "venel2009"),
     "jostle.laws": ("bourdin2020", "paoli2010"),
+    "jostle.laws.Coulomb": ("acary2011",),
+    "jostle.laws.ConvexFriction": ("anitescu2006",),
     "jostle.impacts.springs": ("liu2008",),
     "jostle.models.spheres": ("bernicot2010",),
     "jostle.models.labyrinth": ("venel2009",),

@@ -6,11 +6,13 @@ from jostle.analysis.forces import (
     force_chains,
     force_distribution,
     forces,
+    mobilised,
     pressure,
     stress,
     wall_force,
     wall_labels,
     wall_pressure,
+    wall_torque,
 )
 from jostle.analysis.order import Order, order
 from jostle.analysis.packings import coordination, coordination_by_gap, packing_fraction
@@ -33,6 +35,7 @@ __all__ = [
     "impulse_range",
     "inverse_triangle",
     "load_range",
+    "mobilised",
     "most_neighbours",
     "multiplier_range",
     "order",
@@ -45,4 +48,5 @@ __all__ = [
     "wall_force",
     "wall_labels",
     "wall_pressure",
+    "wall_torque",
 ]

@@ -2,9 +2,9 @@
 
 A contact pushes its first body with -f n and its second body, or the wall, with +f n: n is the unit vector from the
 first to the second or into the wall, and f = p / h is the impulse of a step divided by its length. The sums over
-contacts c,
+contacts c, with F = f n and the force of friction,
 
-    stress   sigma = 1/V sum_c f_c n_c (x) l_c        l the branch vector, from centre to centre or to the wall
+    stress   sigma = 1/V sum_c F_c (x) l_c        l the branch vector, from centre to centre or to the wall
 
 are taken over the step that led to one saved frame (Christoffersen, Mehrabadi & Nemat-Nasser 1981 for the stress).
 
@@ -22,9 +22,13 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
+from jostle._tools.rotations import AXES
 from jostle.bodies import POINTS, body_radii
+from jostle.convex.linear_map import Dense
 from jostle.errors import InvalidValue
+from jostle.laws import Coulomb
 from jostle.result.solution import Solution
+from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import walls_of
 
 RADIUS_TOLERANCE = 1e-6
@@ -50,6 +54,10 @@ class Forces:
     noise : ndarray of bool, shape (m,)
         True for forces so small that, by the residual of the step, the contact may as well be open. Sums of forces
         include them; means and numbers of contacts do not.
+    tangential : ndarray, shape (m, d), or None
+        Forces of friction on the second body or the wall; None without friction.
+    vectors : ndarray, shape (m, d)
+        The whole forces on the second body or the wall, f n plus that of friction.
     mean : float
         Mean of the absolute forces that are not noise; 0 without contacts.
     between : ndarray of bool, shape (m,)
@@ -71,6 +79,13 @@ class Forces:
     normals: Array
     present: Booleans
     noise: Booleans
+    tangential: Array | None = None
+
+    @property
+    def vectors(self) -> Array:
+        """(m, d) the whole forces on the second body or the wall."""
+        along = self.magnitude[:, None] * self.normals
+        return along if self.tangential is None else along + self.tangential
 
     @property
     def mean(self) -> float:
@@ -116,7 +131,7 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     >>> found.magnitude.round(9).tolist(), found.pairs.tolist()
     ([10.0, 20.0], [[0, 1], [0, -1]])
     """
-    q = sol.q[k]
+    q = sol.places(k)
     p, pairs, normals = sol.multipliers[k], sol.pairs[k], sol.normals[k]
     d = normals.shape[1] or (q.shape[-1] if q.ndim else 1)  # balls on a line have q (n,) and normals (m, 1)
     x = q.reshape(-1, d)
@@ -126,14 +141,53 @@ def forces(sol: Solution, k: int = -1) -> Forces:
             "the constraints of this run have no normals: forces are known only for contacts of bodies (Balls, "
             "walls), not for constraints on the whole configuration"
         )
-    present = np.isfinite(x).all(axis=1)
+    present: Booleans = np.isfinite(x).all(axis=1)  # type: ignore[assignment]
     pairs, normals = pairs[active], normals[active].reshape(len(active), x.shape[1])
     present[pairs[pairs >= 0]] = True  # bodies that left at the end of the step have contacts, too
     f = p[active] / sol.duration(k)
-    return Forces(f, pairs, normals, present, _noise(sol, k, f, pairs, normals))
+    grip = None if sol.tangential is None else np.asarray(sol.tangential[k])[active] / sol.duration(k)
+    noise = _noise(sol, k, f, pairs, f[:, None] * normals + (0.0 if grip is None else grip))
+    return Forces(f, pairs, normals, present, noise, grip)
 
 
-def _noise(sol: Solution, k: int, f: Array, pairs: Integers, normals: Array) -> Booleans:
+@check_arguments
+def mobilised(sol: Solution, k: int = -1) -> Array:
+    """How much of their friction the contacts of a frame use, |f_T| / (mu f_n): 1 where they slide or are about to.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with friction and its problem.
+    k : int, default -1
+        Number of the saved frame.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        One number from 0 to 1 for each contact of `forces`; 0 where mu is 0.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> slope = jo.Motion(q0=[[0.0, 0.0]], force=[3.0, -10.0], law=jo.Coulomb(mu=0.6), within=jo.HalfSpace([0.0, 1.0]))
+    >>> mobilised(jo.solve(slope, jo.Maury(), t=0.1, h=0.01)).round(9).tolist()
+    [0.5]
+    """
+    law = getattr(sol.problem, "law", None)
+    if sol.tangential is None or not isinstance(law, Coulomb):
+        raise InvalidValue("this run has no friction, or its problem is not known: jo.io.read(path, problem) gives it")
+    found = forces(sol, k)
+    assert found.tangential is not None
+    contacts = Contacts(
+        np.zeros(len(found.pairs)), Dense(np.zeros((len(found.pairs), 1))), found.pairs, numbers=0, known=True
+    )
+    most = law.friction(contacts) * found.magnitude
+    used = np.linalg.norm(found.tangential, axis=1)
+    part: Array = np.divide(used, most, out=np.zeros_like(used), where=most > 0.0)
+    return part
+
+
+def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Booleans:
     """(m,) True for forces that the residual of their step cannot tell from open gaps."""
     # The residual bounds sum p_c s_c by kappa |u - w|_M^2, so p_c s_c is kappa |u - w|_M^2 / m in the mean. A contact
     # is open if its slack s_c exceeds p_c, both as distances: p_c A_cc < s_c with A = G M^-1 G^T. The two are equal at
@@ -142,10 +196,10 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, normals: Array) -> 
     if len(step) == 0:
         return np.zeros(len(f), dtype=bool)
     n = int(pairs.max(initial=0)) + 1
-    inverse = np.ones(n) if sol.facts.masses is None else 1.0 / sol.facts.masses[:n]
+    owner, masses = _owners(sol), sol.facts.masses
+    inverse = np.ones(n) if masses is None else 1.0 / (masses if owner is None else masses[owner])[:n]
     i, j = pairs.T
-    between, push = j >= 0, f[:, None] * normals
-    total = np.zeros((n, normals.shape[1]))
+    between, total = j >= 0, np.zeros((n, push.shape[1]))
     np.add.at(total, i, -push)
     np.add.at(total, j[between], push[between])
     A = inverse[i] + np.where(between, inverse[np.maximum(j, 0)], 0.0)
@@ -153,10 +207,17 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, normals: Array) -> 
     return np.asarray(f**2 * A * len(f) < bound)
 
 
+def _owners(sol: Solution) -> Integers | None:
+    """(b,) the body of each ball of a run with clumps; None if each body is one ball."""
+    clumped = None if sol.problem is None else sol.problem.bodies.clumped
+    return None if clumped is None else clumped.owner
+
+
 @check_arguments
 def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Array:
-    """The mean stress of the contacts, sigma = 1/V sum f n (x) l; compression is positive.
+    """The mean stress of the contacts, sigma = 1/V sum F (x) l; compression is positive.
 
+    F = f n is the force on the second body, with friction F = f n + f_T, and sigma is then symmetric in the mean only.
     The branch vector is l = (r_i + r_j) n between two bodies, also across a periodic boundary, and l = r_i n at a wall:
     a contact with a force is closed at the end of the step. The kinetic part 1/V sum m u (x) u is not included.
 
@@ -195,7 +256,11 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     _check_radii(sol, k, r)
     i, j = found.pairs.T
     branch = r[i] + np.where(found.between, r[np.maximum(j, 0)], 0.0)
-    return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
+    if found.tangential is None:
+        return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
+    if _owners(sol) is not None:
+        raise InvalidValue("stress is that of balls: the branch vectors of clumps are not known")
+    return np.asarray((found.vectors.T * branch) @ found.normals / volume)
 
 
 def _check_radii(sol: Solution, k: int, radii: Array) -> None:
@@ -251,7 +316,7 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
 
 @check_arguments
 def wall_force(sol: Solution, k: int = -1) -> Array:
-    """The total force on each wall, F_w = sum f n over its contacts.
+    """The total force on each wall, F_w = sum f n over its contacts, and the forces of friction.
 
     Without friction the floor carries the whole weight of a pile at rest, however tall and narrow it is: there is no
     Janssen effect.
@@ -282,8 +347,53 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
     on_wall = ~found.between
     walls = -1 - found.pairs[on_wall, 1]
     total = np.zeros((_walls(sol, k), found.normals.shape[1]))
-    np.add.at(total, walls, (found.magnitude[:, None] * found.normals)[on_wall])
+    np.add.at(total, walls, found.vectors[on_wall])
     return total
+
+
+@check_arguments
+def wall_torque(sol: Solution, k: int = -1, *, about: ArrayLike) -> Array:
+    """The total torque on each wall about a point, the sum of (x - about) x F over its contacts.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    about : array_like, shape (d,)
+        The point, such as the axis of a drum.
+
+    Returns
+    -------
+    ndarray, shape (walls,) or (walls, 3)
+        The torques, in the plane one number for each wall; see `wall_force` for the order.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> disc = jo.Motion(q0=[[2.0, 1.0]], force=[0.0, -10.0], within=jo.Balls([1.0]) & jo.HalfSpace([0.0, 1.0]))
+    >>> wall_torque(jo.solve(disc, jo.Maury(), t=0.1, h=0.01), about=[0.0, 0.0]).round(9).tolist()
+    [-20.0]
+    """
+    found = forces(sol, k)
+    d = found.normals.shape[1]
+    axis, on_wall = finite(about, "about"), ~found.between
+    if d not in AXES or axis.shape != (d,):
+        raise InvalidValue(f"about must be a point of the plane or of space, shape ({d},), not {axis.shape}")
+    balls = found.pairs[on_wall, 0]
+    known = sol.radii[k] if sol.problem is None else sol.problem.bodies.radii_at(float(sol.t[k]))
+    r = np.broadcast_to(np.asarray(known, dtype=float), (len(found.present),))[balls]
+    arms = sol.places(k).reshape(-1, d)[balls] + r[:, None] * found.normals[on_wall] - axis
+    torques = np.cross(arms, found.vectors[on_wall]) if d == 3 else _cross(arms, found.vectors[on_wall])
+    total = np.zeros((_walls(sol, k), *torques.shape[1:]))
+    np.add.at(total, -1 - found.pairs[on_wall, 1], torques)
+    return total
+
+
+def _cross(one: Array, two: Array) -> Array:
+    """one x two in the plane."""
+    return np.asarray(one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0])
 
 
 @check_arguments
@@ -319,7 +429,7 @@ def wall_labels(sol: Solution) -> tuple[str, ...]:
 def _walls(sol: Solution, k: int) -> int:
     """Number of walls, touched or not."""
     if sol.problem is not None:
-        return walls_of(sol.problem.within, float(sol.t[k]), np.asarray(sol.q[k]))[0]
+        return walls_of(sol.problem.within, float(sol.t[k]), sol.places(k))[0]
     if sol.walls is None:
         raise InvalidValue(
             "this file does not contain the number of walls. Give the problem of the run: jo.io.read(path, problem)"

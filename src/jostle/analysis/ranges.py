@@ -179,6 +179,8 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     found = forces(sol, k)
     if (found.magnitude < 0.0).any():
         raise InvalidValue("gluey contacts can pull: bounds of their forces are not available")
+    if found.tangential is not None:
+        raise InvalidValue("bounds of forces with friction are not available: they are not linear programs")
     q = np.asarray(sol.q[k])
     n, d = q.shape
     here = np.isfinite(q).all(axis=1)

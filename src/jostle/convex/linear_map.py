@@ -770,7 +770,7 @@ class Grips(LinearMap):
         return np.concatenate([slip, other[:, d:] - one[:, d:]], axis=1).ravel() if self.rolling else slip.ravel()
 
     def adjoint(self, p: Array) -> Array:
-        d, push, n, moving = self.dimension, p.reshape(len(self.i), -1), self.normal, self.j >= 0
+        d, push, n, moving = self.dimension, p.reshape(len(self.i), self.height), self.normal, self.j >= 0
         around = push[:, 0] * n[:, 1] - push[:, 1] * n[:, 0]
         torque = around[:, None] if d == 2 else np.cross(push[:, :d], n)
         one = np.concatenate([-push[:, :d], self.arms[:, :1] * torque], axis=1)

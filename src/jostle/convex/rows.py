@@ -83,18 +83,51 @@ class Cones(NamedTuple):
         return place_of(self.mu).zeros(len(self.mu)) if self.rolling is None else self.rolling
 
     def blocks_of(self, rows: Array) -> Array:
-        """(b, height) the entries of the blocks, of an array with one entry for each row of a set."""
+        """The entries of the blocks.
+
+        Parameters
+        ----------
+        rows : array, shape (m,)
+            One entry for each row of a set.
+
+        Returns
+        -------
+        array, shape (b, height)
+            One row for each block.
+        """
         return rows[: self.rows].reshape(len(self.mu), self.height)
 
     def margin(self, slack: Array) -> Array:
-        """(b,) s_n by Coulomb's law, s_n - mu |s_T| - rolling |s_R| by the convex one."""
+        """How far the blocks are from being violated.
+
+        Parameters
+        ----------
+        slack : array, shape (m,)
+            c + G u.
+
+        Returns
+        -------
+        array, shape (b,)
+            s_n by Coulomb's law, s_n - mu |s_T| - rolling |s_R| by the convex one.
+        """
         normal, tangent, spin = parts(self.blocks_of(slack), self.axis)
         if self.coulomb:
             return normal
         return normal - self.mu * lengths_of(tangent) - self.resistance * lengths_of(spin)
 
     def only(self, rows: Integers) -> Cones:
-        """The cones of some rows of a set, of which a block must have all or none, in their order."""
+        """The cones of some rows of a set.
+
+        Parameters
+        ----------
+        rows : array of int
+            Numbers of rows, of which a block must have all or none, in their order.
+
+        Returns
+        -------
+        Cones
+            The cones of these blocks.
+        """
         chosen = rows[rows < self.rows]
         blocks = chosen[:: self.height] // self.height
         if not np.array_equal(chosen, (blocks[:, None] * self.height + np.arange(self.height)).ravel()):

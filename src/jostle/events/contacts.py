@@ -20,6 +20,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InvalidValue, SchemeRefuses, UnresolvedEvent
 from jostle.laws import Restitution
 from jostle.problems import Motion
+from jostle.schemes.base import remedy
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free, parts
 from jostle.sets.contacts import Contacts
@@ -212,6 +213,8 @@ def has_parabolas(problem: Motion) -> bool:
 
 def check_supported(problem: Motion) -> None:
     """Refuse what event-driven integration cannot do, and say why."""
+    if problem.turning is not None:
+        raise SchemeRefuses(f"solve_by_events has no spin, and the bodies turn; {remedy(problem)} with jo.solve")
     for part in parts(problem.within):
         if isinstance(part, Balls) and np.isfinite(part.period).any():
             refuse("Balls with a period")

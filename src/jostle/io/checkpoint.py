@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle.bodies import Turning
 from jostle.errors import (
     BrokenFile,
     FileIsThere,
@@ -170,7 +171,7 @@ class Contents:
         contacts: Any = None
         if "pairs" in self:
             pairs = self.array("pairs", (len(p), 2), kind="i")
-            if ((pairs[:, 0] < -1) | (pairs[:, 0] >= problem.q0.size)).any():
+            if ((pairs[:, 0] < -1) | (pairs[:, 0] >= max(problem.q0.size, problem.bodies.radii_at(0.0).size))).any():
                 raise self._wrong("pairs", "contacts of bodies of the problem")
             contacts = Remembered(pairs, self.array("normals", (len(p), None)))
         elif len(p):
@@ -178,8 +179,22 @@ class Contents:
         return State(
             self.number("t"), self.array("q", shape), self.array("u", shape), None, contacts, p,
             self._memory(scheme, shape), self.number("overshoot"), self._presence(shape),
-            self.number("duration", finite=False),
+            self.number("duration", finite=False), self._turning(problem, len(p)),
         )  # fmt: skip
+
+    def _turning(self, problem: Any, rows: int) -> Turning | None:
+        """How the bodies are turned and turn, if they do."""
+        start = getattr(problem, "turning", None)
+        turning: Turning | None = self.remembered("turning", Turning, "bodies that turn")
+        if (start is None) != (turning is None):
+            raise self._wrong("turning", "there if and only if the bodies of the problem turn")
+        if turning is None or start is None:
+            return None
+        for name in ("turn", "spin", "push"):
+            self.array(f"turning.{name}", np.shape(getattr(start, name)))
+        for name in ("tangential", "rolling", "drag"):
+            self.array(f"turning.{name}", (rows if "pairs" in self else 0, np.shape(getattr(start, name))[1]))
+        return turning
 
     def _presence(self, shape: tuple[int, ...]) -> Presence | None:
         if "codes" not in self:
@@ -465,6 +480,8 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
         values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
     if state.memory is not None:
         values |= saved_memory(state.memory, "memory")
+    if state.turning is not None:
+        values |= saved_memory(state.turning, "turning")
     if position.within is not None:
         values |= saved_memory(position.within, "within")
     return values

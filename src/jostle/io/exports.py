@@ -30,7 +30,7 @@ from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry, nearest
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, publish, refuse_existing, whole
-from jostle.io.pictures import Picture, Scene
+from jostle.io.pictures import Picture, Scene, Turned
 from jostle.io.reading import Ragged, Source, States, about, read
 from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
@@ -74,11 +74,20 @@ def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
 def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
     """Yield the time and the picture of each frame."""
     rods = sol.facts.rods if contacts else ()
-    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol), dimension=sol.facts.dimension, rods=rods)
+    facts = sol.facts
+    form: dict[str, Any] = {"dtype": precision(sol), "dimension": facts.dimension, "bodies": facts.bodies}
+    scene = Scene(sol.q.shape[1:], contacts=contacts, rods=rods, **form)
     touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
     walls = shapes(sol) if contacts else [()] * len(sol.t)
-    for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, strict=True):
+    for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, turns(sol), strict=True):
         yield float(t), scene.picture(*state)
+
+
+def turns(sol: Solution) -> Iterable[Turned | None]:
+    """How bodies are turned and turn in each frame; None if they do not."""
+    if sol.turn is None or sol.spin is None or sol.tangential is None or sol.rolling is None:
+        return [None] * len(sol.t)
+    return map(Turned, sol.turn, sol.spin, sol.tangential, sol.rolling)
 
 
 Export = Callable[[Solution, Path], object]
@@ -220,8 +229,9 @@ def write(
     try:
         with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, facts=sol.facts, about=noted) as file:
             contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations(sol))
-            for state in zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True):
-                file.frame(*state)
+            states = zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True)
+            for state, turned in zip(states, turns(sol), strict=True):
+                file.frame(*state, *(turned or ()))
             file.steps(sol.stats)
             file.close(sol.status)
         publish(new, path)

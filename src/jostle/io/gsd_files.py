@@ -15,16 +15,19 @@ from jostle.result.solution import Solution
 
 
 def write_gsd(sol: Solution, path: Path) -> None:
-    """Write bodies without contacts: log/time is the time, log/particles/body the body number, types are groups."""
+    """Write bodies without contacts: log/time is the time, log/particles/body the body number, types are groups.
+
+    Bodies that turn have an orientation and log/particles/spin; a clump is several particles with one body number.
+    """
     try:
         import gsd.hoomd
     except ImportError:
         raise MissingPackage("a .gsd file needs the package gsd: pip install 'jostle[export]'") from None
 
-    count, d = points_of(sol.q.shape[1:], sol.facts.dimension)
+    facts = sol.facts
+    count, d = points_of(sol.q.shape[1:], facts.dimension)
     names, kinds = _types(sol, count)
-    masses = sol.facts.masses
-    masses = None if masses is None or len(masses) != count else masses
+    masses = None if facts.masses is None or len(facts.masses) != count else facts.masses
     far = np.zeros(3)
     for _, picture in pictures(sol):
         reach = np.abs(picture.points) + picture.radius[:, None]
@@ -44,6 +47,10 @@ def write_gsd(sol: Solution, path: Path) -> None:
             particles.position, particles.velocity = picture.points, picture.velocity
             particles.diameter = 2.0 * picture.radius
             frame.log = {"time": np.array([t]), "particles/body": picture.body}
+            if "orientation" in picture.more:
+                particles.orientation, frame.log["particles/spin"] = picture.more["orientation"], picture.more["spin"]
+            if facts.clumped is not None:
+                particles.body = picture.body
             file.append(frame)
 
 

@@ -387,6 +387,8 @@ def _free(name: str, value: Any, random: Any) -> str:
 def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], Any]]:
     """The functions of a problem of bodies at a time and a state; None: the positions and velocities of the start."""
     q = problem.q0 if state is None else state.q
+    turning = getattr(problem, "turning", None) if state is None else state.turning
+    places = problem.bodies.places(q, turning)
     found: dict[str, Callable[[], Any]] = {}
     if isinstance(problem, Motion):
         u = problem.v0 if state is None else state.u
@@ -397,12 +399,12 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
         if (stiff := problem.stiff) is not None:
             found["slopes"] = lambda: np.concatenate([slope.ravel() for slope in stiff.slopes(t, q, u)])
         if problem.law.uniform is None:
-            found["law"] = lambda: _coefficients(problem, t, q, float(np.abs(u).max(initial=0.0)) or 1.0)
+            found["law"] = lambda: _coefficients(problem, t, places, float(np.abs(u).max(initial=0.0)) or 1.0)
     else:
         found["velocity"] = partial(problem.velocity, t, q)
     for k, Q in enumerate(parts(problem.within)):
         if Q.moving is not False or isinstance(Q, UserSet) or not is_of_jostle(Q):
-            found[f"set {k}, {Q!r},"] = partial(_gaps, Q, t, q)
+            found[f"set {k}, {Q!r},"] = partial(_gaps, Q, t, places)
     return found
 
 

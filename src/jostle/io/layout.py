@@ -6,12 +6,19 @@ The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 
     Vertices                                         one cell of all bodies, so that ParaView shows them
     Lines                                            one line per contact with p != 0, then those of walls and rods
     CellData/impulse, normal, body, partner          data of each cell, only if contacts are stored
+    PointData/spin, orientation                      of bodies that turn: spins, quaternions (w, x, y, z)
+    PointData/turn                                   of bodies that turn in the plane: angles
+    PointData/centre                                 of clumps: the centres of mass
+    CellData/tangential, rolling                     the impulses of friction and of rolling resistance
     Polygons, Strips                                 empty
     Steps                                            times, and the positions at which the entries of each frame begin
 
 PointData/body are the body numbers, -1 for points of walls. body and radius are stored only when they change, and
 Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
 contacts, whose body and partner are the pair of `Contacts.pairs`, then those of the walls, whose body is -1.
+
+The points of clumps are their balls. PointData/body is the number of the body of each ball; velocity, spin, orientation
+and centre are those of the body, the same for all of its balls. CellData/body and partner are numbers of balls.
 
 VTK finds the beginning of the Lines/Offsets of a frame in two ways: up to 9.4 as CellOffsets + (frames before), later
 by counting frames until their cells sum up to CellOffsets. Both agree if each frame advances CellOffsets by at least
@@ -31,7 +38,8 @@ Only jostle reads the group /jostle. Its attributes are the notes of the writer 
     problem         facts about the problem, see `write_facts`
     changes         lines of JSON, one for each time the run was resumed with changed settings
 
-The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if unknown), the order of
+The attributes of /jostle/run are the number of axes about which bodies turn (only if they do), the number of balls
+(only of clumps), the shape of q, the dimension of the space of one body (0 if unknown), the order of
 the problem (2 for `Motion`, 1 for `Sweeping`, 0 if unknown), the number of walls (-1 if unknown), the status, and the
 numbers of valid step records and of valid bytes of changes. Steps/NSteps is the number of valid frames.
 """
@@ -48,6 +56,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arrays import Array, Integers
+from jostle._tools.rotations import AXES
+from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.growing import CHECKS, STEPS, counts, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
@@ -108,19 +118,60 @@ LINKS = {
 CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 """Data sets with a checksum for the rows of each frame; the checksum of its entries in the tables comes first."""
 LINKS_OF_CONTACTS = {f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "body", "partner")}
+SPIN, ORIENTATION, TURN, CENTRE = OF_TURNING = tuple(
+    f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "centre")
+)
+TANGENTIAL, ROLLING = (f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling"))
 
 
-def of_frames(contacts: bool) -> dict[str, Column]:
+class Form(NamedTuple):
+    """What a file stores besides the states of balls that do not turn."""
+
+    contacts: bool = False
+    axes: int = 0
+    """Number of axes about which bodies turn: 1 in the plane, 3 in space, 0 if they do not turn."""
+    balls: int = 0
+    """Number of balls of clumps; 0 if each body is one ball."""
+
+    @property
+    def of_points(self) -> dict[str, tuple[int, ...]]:
+        """The data sets of points of bodies that turn, with the shapes of their rows."""
+        if self.axes == 0:
+            return {}
+        return {SPIN: (3,), ORIENTATION: (4,), **({TURN: ()} if self.axes == 1 else {})} | (
+            {CENTRE: (3,)} if self.balls else {}
+        )
+
+    @property
+    def of_cells(self) -> tuple[str, ...]:
+        """The data sets of contacts of bodies that turn."""
+        return (TANGENTIAL, ROLLING) if self.axes and self.contacts else ()
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """Data sets with a checksum for the rows of each frame."""
+        return (*CHECKED, *self.of_points, *self.of_cells)
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Second names of data sets, in place of equal data sets."""
+        steps = {f"VTKHDF/Steps/PointDataOffsets/{name.rpartition('/')[2]}": POINTS_AT for name in self.of_points}
+        steps |= {f"VTKHDF/Steps/CellDataOffsets/{name.rpartition('/')[2]}": DATA_AT for name in self.of_cells}
+        return LINKS | (LINKS_OF_CONTACTS if self.contacts else {}) | steps
+
+
+def of_frames(form: Form) -> dict[str, Column]:
     """The data sets with one row per frame, with their types and row shapes."""
+    contacts = form.contacts
     numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS, LINES, LINE_ENDS, BODIES]
     numbers += [DATA_AT] if contacts else []
     columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
     columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
-    columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(CHECKED),)), WALLS: (np.int64, (4,))}
+    columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(form.checked),)), WALLS: (np.int64, (4,))}
     return columns | ({COMPONENTS: (np.int8, ())} if contacts else {})
 
 
-def of_bodies(contacts: bool, dtype: DTypeLike) -> dict[str, Column]:
+def of_bodies(form: Form, dtype: DTypeLike) -> dict[str, Column]:
     """The data sets with rows per body, contact or line of a wall."""
     columns: dict[str, Column] = {
         POINTS: (dtype, (3,)), VELOCITY: (dtype, (3,)), BODY: (np.int32, ()), RADIUS: (dtype, ()),
@@ -129,7 +180,9 @@ def of_bodies(contacts: bool, dtype: DTypeLike) -> dict[str, Column]:
     of_contacts: dict[str, Column] = {
         IMPULSE: (dtype, ()), NORMAL: (dtype, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
     }  # fmt: skip
-    return columns | (of_contacts if contacts else {})
+    of_turning: dict[str, Column] = {name: (dtype, row) for name, row in form.of_points.items()}
+    of_turning |= dict.fromkeys(form.of_cells, (dtype, (3,)))
+    return columns | (of_contacts if form.contacts else {}) | of_turning
 
 
 WALL_CORNERS, WALL_SHAPES, WALL_STATES = "jostle/walls/points", "jostle/walls/shapes", "jostle/walls/states"
@@ -203,7 +256,7 @@ class Header(NamedTuple):
     """The header of a trajectory."""
 
     shape: tuple[int, ...]
-    contacts: bool
+    form: Form
     status: str
     frames: int
     steps: int
@@ -215,9 +268,15 @@ class Header(NamedTuple):
     """Dimension of the space of one body, 0 if unknown."""
 
     @property
+    def contacts(self) -> bool:
+        """Whether contacts are stored."""
+        return self.form.contacts
+
+    @property
     def points(self) -> tuple[int, int]:
         """The number of points as which a configuration is stored, and their dimension."""
-        return points_of(self.shape, self.dimension)
+        count, d = points_of(self.shape, self.dimension)
+        return self.form.balls or count, d
 
 
 def header(file: Any) -> Header:
@@ -227,13 +286,16 @@ def header(file: Any) -> Header:
     run = inside(file, "jostle/run").attrs
     if int(run["format"]) != FORMAT:
         raise BrokenFile(f"{file.filename} is not of format {FORMAT}, which this version of jostle reads")
-    shape, contacts = tuple(int(k) for k in run["shape"]), bool(run["contacts"])
+    shape = tuple(int(k) for k in run["shape"])
+    form = Form(bool(run["contacts"]), int(run.get("axes", 0)), int(run.get("balls", 0)))
     if len(shape) > MAX_AXES or min(shape, default=0) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it declares a q of shape {shape[:MAX_AXES]}")
     dimension = int(run["dimension"])
-    _check_everybody(file, points_of(shape, dimension)[0])
+    if form.axes not in (0, AXES.get(dimension)) or form.balls < 0:
+        raise BrokenFile(f"{file.filename} is damaged: it declares bodies that turn about {form.axes} axes")
+    _check_everybody(file, form.balls or points_of(shape, dimension)[0])
     order, walls = int(run["order"]), int(run["walls"])
-    return Header(shape, contacts, status_of(file), *counts(file), order, walls, dimension)
+    return Header(shape, form, status_of(file), *counts(file), order, walls, dimension)
 
 
 def _check_everybody(file: Any, bodies: int) -> None:
@@ -246,16 +308,24 @@ def _check_everybody(file: Any, bodies: int) -> None:
 
 def names(said: Header) -> tuple[str, ...]:
     """All data sets that grow with the frames."""
-    return (*of_frames(said.contacts), *of_bodies(said.contacts, float), *WALL_COLUMNS, STEPS)
+    return (*of_frames(said.form), *of_bodies(said.form, float), *WALL_COLUMNS, STEPS)
 
 
 def data(file: Any, name: str, said: Header) -> Any:
     """One of the data sets that grow, after checks of its type and storage."""
     if name == STEPS:
         return steps_in(file, STATISTICS)
-    tables, bodies = of_frames(said.contacts), of_bodies(said.contacts, float)
+    tables, bodies = of_frames(said.form), of_bodies(said.form, float)
     dtype, row = (tables | bodies | WALL_COLUMNS)[name]
-    if name in (POINTS, VELOCITY, RADIUS, IMPULSE, NORMAL):  # in single or in double precision
+    if name in (
+        POINTS,
+        VELOCITY,
+        RADIUS,
+        IMPULSE,
+        NORMAL,
+        *said.form.of_points,
+        *said.form.of_cells,
+    ):
         found = data_set(file, name, None, row)
         return found if found.dtype in (np.float32, np.float64) else data_set(file, name, dtype, row)
     return data_set(file, name, dtype, row)
@@ -296,8 +366,8 @@ class Index(NamedTuple):
         n, m, _, points_at, body_at, radius_at, cells_at, ends_at, data_at, *walls = (int(one[-1]) for one in self[2:])
         points, lines, ends = n + walls[0], m + walls[1], 2 * m + walls[2]
         return {
-            **dict.fromkeys((POINTS, VELOCITY), points_at + points),
-            **dict.fromkeys(CELL_DATA, data_at + lines + (n > 0)),
+            **dict.fromkeys((POINTS, VELOCITY, *OF_TURNING), points_at + points),
+            **dict.fromkeys((*CELL_DATA, TANGENTIAL, ROLLING), data_at + lines + (n > 0)),
             BODY: body_at + points,
             RADIUS: radius_at + points,
             VERTICES: 2 * frames,
@@ -336,7 +406,7 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
     """Lengths of the data sets for given numbers of frames and step records."""
     said = header(file)._replace(frames=frames)
     found = index(file, said)
-    grown = found.lengths() | dict.fromkeys(of_frames(said.contacts), frames) | {STEPS: steps}
+    grown = found.lengths() | dict.fromkeys(of_frames(said.form), frames) | {STEPS: steps}
     if frames:
         grown |= wall_lengths(wall_table(file, int(found.state[-1]) + 1))
     return {name: grown.get(name, 0) for name in names(said)}
@@ -350,6 +420,9 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
 # order problem has a mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all or one
 # per person, and the gates; rods, if their points do not move
 #
+# Only if bodies turn: jostle/problem/inertia (n s,). Only of clumps, as `Clumped` describes them: owner (b,), arms
+# (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their length is in the text.
+#
 # The attribute "checksum" of jostle/problem covers all of them.
 
 
@@ -361,6 +434,10 @@ COLUMNS: dict[str, DTypeLike] = {
     "radii": np.float64, "masses": np.float64, "groups": np.int32, "force": np.float64, "text": np.uint8,
 }  # fmt: skip
 """Data sets of the facts about the problem, with their types."""
+OF_CLUMPS: dict[str, DTypeLike] = {
+    "owner": np.int32, "arms": np.float64, "axes": np.float64, "shape_inertia": np.float64,
+}  # fmt: skip
+"""Data sets of the facts about clumps, with their types."""
 MAX_CHUNK_ROWS = 1024
 """Largest number of rows of a chunk."""
 
@@ -376,8 +453,10 @@ def write_facts(file: Any, facts: Facts) -> None:
 
 def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts:
     """The facts stored in a file, for a q of this shape."""
-    arrays = {}
-    for name, dtype in COLUMNS.items():
+    arrays, columns = {}, dict(COLUMNS)
+    columns |= {"inertia": np.float64} if f"{PROBLEM}/inertia" in file else {}
+    columns |= OF_CLUMPS if f"{PROBLEM}/owner" in file else {}
+    for name, dtype in columns.items():
         data = data_set(file, f"{PROBLEM}/{name}", dtype)
         arrays[name] = rows(file, data, 0, len(data))
     if _check(arrays) != int(inside(file, PROBLEM).attrs[CHECK]):
@@ -414,12 +493,20 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
             {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
             for one in rods
         ]
+    turning: dict[str, NDArray[Any]] = {}
+    if facts.inertia is not None:
+        turning["inertia"] = _flat(facts.inertia)
+    if (clumped := facts.clumped) is not None:
+        said["length"] = clumped.length
+        shapes = _flat(clumped.arms), _flat(clumped.axes), _flat(clumped.inertia)
+        turning |= dict(zip(OF_CLUMPS, (clumped.owner.astype(np.int32), *shapes), strict=True))
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
         "groups": np.zeros(0, np.int32) if groups is None else np.asarray(groups.number, dtype=np.int32),
         "force": _flat(facts.force),
         "text": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
+        **turning,
     }
 
 
@@ -444,7 +531,9 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
     names = tuple(str(name) for name in said["wall_names"])
     if period is not None:
         period = np.array([np.inf if L is None else float(L) for L in period])
-    for name, count in (("radii", bodies), ("masses", bodies), ("groups", bodies), ("force", int(np.prod(shape)))):
+    clumped = _clumped(arrays, float(said["length"]), bodies, d) if "owner" in arrays else None
+    balls = bodies if clumped is None else len(clumped.owner)
+    for name, count in (("radii", balls), ("masses", bodies), ("groups", bodies), ("force", int(np.prod(shape)))):
         if len(arrays[name]) not in (0, count):
             raise ValueError(f"{len(arrays[name])} {name} of {count}")
     if (period is not None and period.shape != (d,)) or len(names) not in (0, walls):
@@ -467,7 +556,17 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
         rods=tuple(_rods(one, bodies, d) for one in said.get("rods", [])),
+        inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
+        clumped=clumped,
     )
+
+
+def _clumped(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int) -> Clumped:
+    owner, arms = arrays["owner"].astype(np.int64), arrays["arms"].reshape(-1, d)
+    axes, inertia = arrays["axes"].reshape((bodies,) if d == 2 else (bodies, 4)), arrays["shape_inertia"]
+    if len(arms) != len(owner) or not np.array_equal(np.unique(owner), np.arange(bodies)):
+        raise ValueError("clumps whose balls belong to no body")
+    return Clumped(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length)
 
 
 def _gate(said: dict[str, Any]) -> Gate:
@@ -511,4 +610,4 @@ def _building(said: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> int:
-    return of_rows(np.concatenate([arrays[name].view(np.uint8) for name in COLUMNS]))
+    return of_rows(np.concatenate([each.view(np.uint8) for each in arrays.values()]))

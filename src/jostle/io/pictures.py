@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle._tools.arrays import Array, Integers
+from jostle._tools.rotations import AXES
+from jostle.bodies import Bodies
 from jostle.errors import InvalidValue
 from jostle.result.facts import SavedRods
 from jostle.sets.shapes import Shape, View, holding_walls, outlines, unbounded
@@ -125,6 +127,36 @@ def points_of(shape: tuple[int, ...], dimension: int = 0) -> tuple[int, int]:
     return (shape[0], shape[1]) if len(shape) == 2 and 1 <= shape[1] <= 3 else (prod(shape), 1)
 
 
+def balls_of(everybody: Numbers, body: Any) -> Any:
+    """The numbers of the balls of some bodies, by the body of each ball of all; all balls of a body are there or none.
+
+    >>> balls_of(np.array([0, 0, 1, 2, 2]), np.array([0, 0, 2, 2])).tolist()
+    [0, 1, 3, 4]
+    """
+    return np.flatnonzero(np.isin(everybody, body))
+
+
+class Turned(NamedTuple):
+    """How bodies are turned and turn at one time, and the friction in its contacts, as a `Solution` has them."""
+
+    turn: ArrayLike
+    spin: ArrayLike
+    tangential: ArrayLike
+    rolling: ArrayLike
+
+
+def orientations(turn: Array) -> Array:
+    """(n, 4) turns as unit quaternions (w, x, y, z), from angles in the plane or from quaternions.
+
+    >>> orientations(np.array([np.pi])).round(12).tolist()
+    [[0.0, 0.0, 0.0, 1.0]]
+    """
+    if turn.ndim == 2:
+        return turn
+    zero = np.zeros_like(turn)
+    return np.stack([np.cos(turn / 2.0), zero, zero, np.sin(turn / 2.0)], axis=1)
+
+
 class Touching(NamedTuple):
     """The contacts with p != 0 of one state."""
 
@@ -138,22 +170,29 @@ class Touching(NamedTuple):
     """(m, 3) the normals, padded with zeros."""
     components: int
     """Number of components of the normals; 0 if there are no normals, or more than three components."""
+    more: dict[str, Floats]
+    """(m, 3) tangential and rolling, the impulses of friction and rolling resistance; empty if bodies do not turn."""
 
 
 class Picture(NamedTuple):
-    """One state: the n bodies that are present, their contacts, and the w points of the lines of the walls."""
+    """One state: the n balls that are present, their contacts, and the w points of the lines of the walls.
+
+    Each body is one ball, or a clump of several.
+    """
 
     n: int
     points: Floats
-    """(n + w, 3) positions of the bodies, then of the points of walls."""
+    """(n + w, 3) positions of the balls, then of the points of walls."""
     velocity: Floats
-    """(n + w, 3) velocities, 0 for points of walls."""
+    """(n + w, 3) velocities of their bodies, 0 for points of walls."""
     body: Numbers
     """(n + w,) body numbers, -1 for points of walls."""
     radius: Floats
     """(n + w,) radii, 0 for points of walls."""
     touching: Touching | None
     walls: WallLines
+    more: dict[str, Floats]
+    """Of bodies that turn, (n + w, ...): spin, orientation, in the plane turn, and of clumps the centre of mass."""
 
     @property
     def joined(self) -> Numbers:
@@ -186,10 +225,16 @@ class Scene:
         dtype: DTypeLike = np.float32,
         dimension: int = 0,
         rods: Sequence[SavedRods] = (),
+        bodies: Bodies | None = None,
     ) -> None:
+        """`bodies` are those of a problem whose bodies turn; None if they do not."""
         self.shape, self.contacts, self.dtype = tuple(shape), contacts, np.dtype(dtype)
         self.count, self.d = points_of(self.shape, dimension)
         self.everybody = np.arange(self.count, dtype=np.int32)
+        self.bodies = bodies if bodies is None or bodies.inertia is not None else None
+        if self.bodies is not None and self.bodies.clumped is not None:
+            self.everybody = self.bodies.clumped.owner.astype(np.int32)
+            self.count = len(self.everybody)
         self._drawer = WallDrawer(self.dtype)
         self._rods = [one for one in rods if one.at_rest and self.d == dimension]
 
@@ -202,12 +247,18 @@ class Scene:
         multipliers: ArrayLike,
         normals: ArrayLike,
         walls: Sequence[Shape] = (),
+        turned: Turned | None = None,
     ) -> Picture:
         """Convert the state (q, u), with one radius per point or one for all, and the shapes of the walls."""
         x, v = np.asarray(q), np.asarray(u)
         if x.shape != self.shape or v.shape != self.shape:
             raise InvalidValue(f"q and u must have the shape {self.shape}, not {x.shape} and {v.shape}")
-        x, v = x.reshape(self.count, self.d), v.reshape(self.count, self.d)
+        x, v = x.reshape(-1, self.d), v.reshape(-1, self.d)
+        more = self._turned(x, turned)
+        if "centre" in more:
+            assert self.bodies is not None
+            assert turned is not None
+            x, v = self.bodies.balls(x, np.asarray(turned.turn)), v[self.everybody]
         radius = np.asarray(radii, dtype=self.dtype)
         if radius.shape != (self.count,):
             radius = self.broadcast(radius)
@@ -218,15 +269,47 @@ class Scene:
         if absent.any():
             here = ~absent.any(axis=1)
             x, v, radius, body = x[here], v[here], radius[here], body[here]
+            more = {name: values[here] for name, values in more.items()}
         n, lines = len(x), together(self._drawer.lines(walls, x, radius), rods)
         w = len(lines.points)
         points, velocity = np.zeros((2, n + w, 3), dtype=self.dtype)
         points[:n, : self.d], velocity[:n, : self.d] = x, v
-        touching = self._touching(body, pairs, multipliers, normals) if self.contacts else None
+        touching = self._touching(body, pairs, multipliers, normals, turned) if self.contacts else None
         if w:
+            more = {name: np.pad(each, [(0, w), (0, 0)][: each.ndim]) for name, each in more.items()}
+            if more:
+                more["orientation"][n:, 0] = 1.0
             points[n:] = lines.points
             body, radius = np.pad(body, (0, w), constant_values=-1), np.pad(radius, (0, w))
-        return Picture(n, points, velocity, body, radius, touching, lines)
+        return Picture(n, points, velocity, body, radius, touching, lines, more)
+
+    def _turned(self, x: Array, turned: Turned | None) -> dict[str, Floats]:
+        """The point data of bodies at x that turn, for each ball."""
+        if (turned is None) != (self.bodies is None):
+            raise InvalidValue(
+                "turn, spin, tangential and rolling belong to bodies that turn, whose inertia the facts contain, "
+                "and to no others"
+            )
+        if turned is None or self.bodies is None:
+            return {}
+        turn, spin = np.asarray(turned.turn, dtype=float), np.asarray(turned.spin, dtype=float)
+        shapes = [(len(x),), (len(x),)] if self.d == 2 else [(len(x), 4), (len(x), 3)]
+        if [turn.shape, spin.shape] != shapes:
+            raise InvalidValue(
+                f"turn and spin must have the shapes {shapes[0]} and {shapes[1]}, not {turn.shape} and {spin.shape}"
+            )
+        more = {"spin": self._in_space(spin.reshape(len(x), -1)), "orientation": orientations(turn)}
+        if self.d == 2:
+            more["turn"] = turn
+        if self.bodies.clumped is not None:
+            centre = np.zeros((len(x), 3))
+            centre[:, : self.d] = x
+            more = {name: each[self.everybody] for name, each in (more | {"centre": centre}).items()}
+        return {name: each.astype(self.dtype) for name, each in more.items()}
+
+    def _in_space(self, turns: Array) -> Array:
+        """(m, 3) angular velocities or moments, those of the plane about the third axis."""
+        return turns if turns.shape[1] == 3 else np.pad(turns, ((0, 0), (2, 0)))
 
     def broadcast(self, radii: Floats) -> Floats:
         """(n,) the radii of all points, from one radius for all or one per body, which may be several points."""
@@ -235,18 +318,33 @@ class Scene:
             raise InvalidValue(f"there are {self.count} points, and radii of shape {radii.shape}")
         return np.repeat(radii.ravel(), self.count // max(radii.size, 1))
 
-    def _touching(self, body: Numbers, pairs: ArrayLike, multipliers: ArrayLike, normals: ArrayLike) -> Touching:
+    def _touching(
+        self, body: Numbers, pairs: ArrayLike, multipliers: ArrayLike, normals: ArrayLike, turned: Turned | None
+    ) -> Touching:
         p, pair, n = np.asarray(multipliers), np.asarray(pairs), np.asarray(normals)
         if pair.shape != (len(p), 2) or len(n) != len(p):
             raise InvalidValue(f"there are {len(p)} multipliers, pairs of shape {pair.shape}, normals of {n.shape}")
-        active = np.flatnonzero(p) if len(body) else NO_BODIES
+        rows, active = len(p), np.flatnonzero(p) if len(body) else NO_BODIES
         if len(active) < len(p):
             p, pair, n = p.take(active), pair.take(active, axis=0), n.take(active, axis=0)
         components = n.shape[1] if n.shape[1] <= 3 else 0
         normal = np.zeros((len(p), 3), dtype=self.dtype)
         normal[:, :components] = n[:, :components]
         first, second = np.array(pair.T, dtype=np.int32, order="C")
-        return Touching(self._ends(body, first, second), first, second, p.astype(self.dtype), normal, components)
+        more: dict[str, Floats] = {}
+        if turned is not None:
+            tangential, rolling = np.asarray(turned.tangential, dtype=float), np.asarray(turned.rolling, dtype=float)
+            if [tangential.shape, rolling.shape] != [(rows, self.d), (rows, AXES[self.d])]:
+                raise InvalidValue(
+                    f"there are {rows} multipliers, tangential impulses of shape {tangential.shape}, and rolling "
+                    f"resistances of shape {rolling.shape}"
+                )
+            along = np.zeros((len(p), 3))
+            along[:, : self.d] = tangential[active]
+            more = {"tangential": along, "rolling": self._in_space(rolling[active])}
+            more = {name: each.astype(self.dtype) for name, each in more.items()}
+        ends = self._ends(body, first, second)
+        return Touching(ends, first, second, p.astype(self.dtype), normal, components, more)
 
     def _ends(self, body: Numbers, first: Numbers, second: Numbers) -> Numbers:
         """The points that the lines join."""
@@ -256,7 +354,7 @@ class Scene:
         if len(body) == self.count and first.min() >= 0 and ends.max() < self.count:
             return ends
         place = np.full(max(int(ends.max()) + 2, self.count + 1), -1, dtype=np.int32)
-        place[body] = np.arange(len(body))
+        place[balls_of(self.everybody, body)] = np.arange(len(body))
         ends[first < 0] = -1
         ends = place[ends]
         return np.asarray(np.maximum(np.where(ends < 0, ends[:, ::-1], ends), 0))

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
+from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
 from jostle.io.growing import CHECKS, LazyArray, about_run, no_frame, notes, read_steps
 from jostle.io.hdf5 import holds_images, of_rows, reading, rows
 from jostle.io.layout import facts_in
+from jostle.io.pictures import balls_of
 from jostle.problems import Motion, Sweeping
 from jostle.result.facts import masses_of
 from jostle.result.recording import STATISTICS
@@ -47,6 +49,11 @@ class Source:
             self.facts = facts_in(file, said.shape, said.order, said.walls)
             self._walls = layout.wall_table(file, int(self.index.state.max(initial=-1)) + 1)
         self.count, self.d = said.points
+        clumped = self.facts.clumped
+        self.everybody = np.arange(self.count) if clumped is None else clumped.owner
+        """(count,) the number of the body of each point."""
+        if said.form != layout.Form(said.contacts, *_turning(self.facts.inertia, clumped)):
+            raise BrokenFile(f"{path} is damaged: it does not have the inertia or the clumps of bodies that turn")
         self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
         """The last state of the walls that was read, and its shapes."""
         self.index.t.setflags(write=False)
@@ -56,8 +63,13 @@ class Source:
 
     def states(self, name: str, missing: float, numbers: Integers) -> Array:
         """(k, *shape): values of the bodies in these ascending frames; `missing` for absent bodies."""
+        return self.columns(name, missing, numbers, slice(self.d)).reshape(len(numbers), *self.shape)
+
+    def columns(self, name: str, missing: Any, numbers: Integers, columns: slice) -> Array:
+        """(k, n, columns): some columns of a data set of points, for each body, in these ascending frames."""
         index, count = self.index, self.count
-        out = np.full((len(numbers), count, self.d), missing)
+        out = np.empty((len(numbers), count, len(self.form_of(name)[columns])))
+        out[:] = missing
         with reading(self.path) as file:
             for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
                 if len(run) == 0:
@@ -67,9 +79,15 @@ class Source:
                 starts = index.points_at[frames] - first
                 found = rows(file, layout.data(file, name, self.header), first, int((starts + sizes).max()))
                 for k, frame, start, size in zip(run, frames, starts, sizes, strict=True):
-                    some = self._checked(name, int(frame), found[start : start + size])[:, : self.d]
-                    out[k, slice(None) if size == count else self._body(file, frame)] = some
-        return out.reshape(len(numbers), *self.shape)
+                    some = self._checked(name, int(frame), found[start : start + size])
+                    chosen = some[:, columns] if some.ndim == 2 else some[:, None]
+                    out[k, slice(None) if size == count else self._body(file, frame)] = chosen
+        return out if self.facts.clumped is None else out[:, np.unique(self.everybody, return_index=True)[1]]
+
+    def form_of(self, name: str) -> range:
+        """The columns of a data set of points."""
+        row = layout.of_bodies(self.header.form, float)[name][1]
+        return range(row[0] if row else 1)
 
     def radii(self, file: Any, frame: int) -> Array:
         """The radii of one frame, 0 for absent bodies."""
@@ -94,6 +112,15 @@ class Source:
         normals = np.asarray(self._cells(file, layout.NORMAL, frame), dtype=float).reshape(-1, 3)
         return normals[:, : int(self.index.components[frame])]
 
+    def tangential(self, file: Any, frame: int) -> Array:
+        """The impulses of friction of one frame."""
+        return np.asarray(self._cells(file, layout.TANGENTIAL, frame), dtype=float).reshape(-1, 3)[:, : self.d]
+
+    def rolling(self, file: Any, frame: int) -> Array:
+        """The angular impulses of rolling resistance of one frame."""
+        moments = np.asarray(self._cells(file, layout.ROLLING, frame), dtype=float).reshape(-1, 3)
+        return moments[:, 3 - self.header.form.axes :]
+
     def shapes(self, file: Any, frame: int) -> tuple[Shape, ...]:
         """The shapes of the walls at the time of one frame."""
         state, (known, shapes) = int(self.index.state[frame]), self._known
@@ -107,7 +134,12 @@ class Source:
         body = self._rows(file, layout.BODY, frame, at, n)
         if n and not 0 <= body.min() <= body.max() < self.count:
             raise BrokenFile(f"{self.path} is damaged: frame {frame} has bodies that do not exist")
-        return body
+        if self.facts.clumped is None:
+            return body
+        balls = balls_of(self.everybody, body)
+        if not np.array_equal(self.everybody[balls], body):
+            raise BrokenFile(f"{self.path} is damaged: frame {frame} has parts of clumps")
+        return balls
 
     def _cells(self, file: Any, name: str, frame: int) -> Any:
         lines, at = int(self.index.lines[frame]), int(self.index.data_at[frame])
@@ -118,7 +150,7 @@ class Source:
 
     def _checked(self, name: str, frame: int, values: NDArray[Any]) -> NDArray[Any]:
         """The values of a frame in a data set, after comparison with their checksum."""
-        if of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
+        if of_rows(values) != self.checks[frame, self.header.form.checked.index(name)]:
             raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not match its checksum")
         return values
 
@@ -150,6 +182,24 @@ class States(LazyArray):
         return self.source.states(self._name, self._missing, numbers)
 
 
+class Turns(LazyArray):
+    """(frames, n, ...): turns or spins that stay in their file until they are indexed."""
+
+    def __init__(self, source: Source, name: str, missing: Any, columns: slice) -> None:
+        each = len(source.form_of(name)[columns])
+        n = source.count if source.facts.clumped is None else len(source.facts.clumped.inertia)
+        super().__init__(source.path, (len(source.index.t), n, *((each,) if each > 1 else ())))
+        self.source, self._name, self._missing, self._columns = source, name, missing, columns
+        self.block = source.block
+
+    def __repr__(self) -> str:
+        return f"Turns of shape {self.shape} in {self.path.name}"
+
+    def frames(self, numbers: Integers) -> Array:
+        found = self.source.columns(self._name, self._missing, numbers, self._columns)
+        return found.reshape(len(numbers), *self.shape[1:])
+
+
 class Ragged(Sequence[Any]):
     """A sequence of arrays, one per frame with its own length, that stays in the file."""
 
@@ -172,6 +222,11 @@ class Ragged(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         for start in range(0, len(self), self._source.block):
             yield from self[start : start + self._source.block]
+
+
+def _turning(inertia: Array | None, clumped: Clumped | None) -> tuple[int, int]:
+    """The number of axes about which bodies turn, and the number of balls of clumps."""
+    return 0 if inertia is None else inertia.shape[1], 0 if clumped is None else len(clumped.owner)
 
 
 SINGLE_PRECISION = 1e-6
@@ -235,14 +290,29 @@ def read(
         )
     if problem is not None:
         _check_bodies(problem, source)
-    lazy = (States(source, layout.POINTS, np.nan), States(source, layout.VELOCITY, 0.0))
+    places = layout.POINTS if source.facts.clumped is None else layout.CENTRE
+    lazy = (States(source, places, np.nan), States(source, layout.VELOCITY, 0.0))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
     of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, said.status)
     return replace(
         Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
         order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
-        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
+        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes), **_turned(source),
     )  # fmt: skip
+
+
+def _turned(source: Source) -> dict[str, Any]:
+    """The turns, spins and impulses of friction in a file, as a `Solution` has them; empty if bodies do not turn."""
+    axes = source.header.form.axes
+    if axes == 0:
+        return {}
+    name, missing = (layout.TURN, 0.0) if axes == 1 else (layout.ORIENTATION, [1.0, 0.0, 0.0, 0.0])
+    return {
+        "turn": Turns(source, name, missing, slice(None)),
+        "spin": Turns(source, layout.SPIN, 0.0, slice(3 - axes, None)),
+        "tangential": Ragged(source, source.tangential),
+        "rolling": Ragged(source, source.rolling),
+    }
 
 
 def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:

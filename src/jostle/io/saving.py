@@ -354,7 +354,10 @@ class TrajectorySaver(FileSaver):
         groups = None if output.groups is None else Groups.of(output.groups, len(start.q))
         self.facts = Facts.of(problem, t=start.t, q=shown(start), units=output.units, groups=groups)
         self.walls = drawable(problem.within, start.t, self.facts.dimension)
-        super().__init__(output, start, resumed, changed or {}, {"scheme": repr(scheme), "problem": repr(problem)})
+        about = {"scheme": repr(scheme), "problem": repr(problem)}
+        if start.turning is not None:
+            about["law"] = repr(problem.law)
+        super().__init__(output, start, resumed, changed or {}, about)
 
     def create(self, path: Path, output: Output, start: State, about: Mapping[str, str]) -> Writer:
         places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
@@ -369,7 +372,15 @@ class TrajectorySaver(FileSaver):
         if self.facts.walls_move:
             self.walls = drawable(self.problem.within, state.t, self.facts.dimension)
         frame = (shown(state), state.u, radii, *contacts_of(state))
-        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls)
+        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls, **self._turned(state))
+
+    def _turned(self, state: State) -> dict[str, Any]:
+        """How bodies are turned and turn, and the friction between them; empty if they do not turn."""
+        turning = state.turning
+        if turning is None:
+            return {}
+        turn = self.problem.bodies.given_turn(turning.turn)
+        return {"turn": turn, "spin": turning.spin, "tangential": turning.tangential, "rolling": turning.rolling}
 
     def record(self, before: State, after: State, h: float) -> tuple[Any, ...]:
         return record_of(self.problem, self.scheme.linearises, before, after, h)

@@ -25,7 +25,7 @@ from jostle.io.hdf5 import (
     of_rows,
 )
 from jostle.io.layout import facts_in, write_facts
-from jostle.io.pictures import Picture, Scene, points_of
+from jostle.io.pictures import Picture, Scene, Turned, points_of
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import Shape, same
@@ -40,23 +40,26 @@ def _fill(
     file: Any, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, facts: Facts, about: Mapping[str, str]
 ) -> None:
     """Create the groups and data sets of a trajectory without frames."""
-    count, _ = points_of(shape, facts.dimension)
+    axes = 0 if facts.inertia is None else facts.inertia.shape[1]
+    form = layout.Form(contacts, axes, 0 if facts.clumped is None else len(facts.clumped.owner))
+    count = form.balls or points_of(shape, facts.dimension)[0]
 
-    for name, column in layout.of_frames(contacts).items():
+    for name, column in layout.of_frames(form).items():
         create_data(file, name, *column, FRAME_CHUNK, fillvalue=1 if name == layout.PARTS else None)
-    for name, column in layout.of_bodies(contacts, dtype).items():
+    for name, column in layout.of_bodies(form, dtype).items():
         create_data(file, name, *column, _chunk_rows(count))
     for name, column in layout.WALL_COLUMNS.items():
         create_data(file, name, *column, STATE_CHUNK)
     write_facts(file, facts)
     create_data(file, "VTKHDF/Polygons/Connectivity", np.int64, (), FRAME_CHUNK)
     file.create_dataset(layout.EVERYBODY, data=np.arange(max(count, 1), dtype=np.int32))
-    for name, other in (layout.LINKS | (layout.LINKS_OF_CONTACTS if contacts else {})).items():
+    for name, other in form.links.items():
         file[name] = file[other]
     vtk, run = file["VTKHDF"].attrs, create_run(file, STATISTICS, about)
     vtk["Version"], vtk["Type"] = np.array([2, 2]), np.bytes_("PolyData")
     run["format"], run["shape"], run["contacts"] = layout.FORMAT, np.array(shape, dtype=np.int64), contacts
     run["dimension"] = facts.dimension
+    run.update({name: value for name, value in (("axes", form.axes), ("balls", form.balls)) if value})
     run["order"], run["walls"] = facts.order, -1 if facts.walls is None else facts.walls
 
 
@@ -74,11 +77,14 @@ class Pending(Rows):
         said = layout.header(file)
         known = facts_in(file, said.shape, said.order, said.walls)
         form = {"dtype": data[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
-        self.scene = Scene(said.shape, contacts=said.contacts, **form)
+        self.scene = Scene(said.shape, contacts=said.contacts, bodies=known.bodies, **form)
+        self.form = said.form
         self._rows: list[tuple[float, ...]] = []
         self._checks: list[list[int]] = []
         self._no_contact = {
-            name: np.zeros((1, *one.shape[1:]), one.dtype) for name, one in data.items() if name in layout.CELL_DATA
+            name: np.zeros((1, *one.shape[1:]), one.dtype)
+            for name, one in data.items()
+            if name in (*layout.CELL_DATA, *said.form.of_cells)
         }
         """Cell data of the cell that contains all bodies."""
         self._wall = {name: zero - (zero.dtype.kind == "i") for name, zero in self._no_contact.items()}
@@ -100,12 +106,14 @@ class Pending(Rows):
         table = layout.wall_table(file, state + 1)
         self._walls = layout.shapes_in(file, table, state, self._dimension), state
 
-    def add_frame(self, t: float, duration: float, state: Sequence[Any], shapes: Sequence[Shape]) -> None:
-        """Add a frame: q, u, radii, pairs, multipliers, normals, and the shapes of the walls."""
+    def add_frame(
+        self, t: float, duration: float, state: Sequence[Any], shapes: Sequence[Shape], turned: Turned | None
+    ) -> None:
+        """Add a frame: q, u, radii, pairs, multipliers, normals, the shapes of the walls, and how bodies turn."""
         walls = tuple(shapes)
         changed = self._changed(walls)
         q, u, radii, pairs, multipliers, normals = state
-        picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls)
+        picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls, turned)
         number = self._add_walls(walls, changed)
         n, lines = picture.n, len(picture.walls.ends)
         points_at = self.add(layout.POINTS, picture.points)
@@ -117,8 +125,14 @@ class Pending(Rows):
         m, components = (
             (0, 0) if picture.touching is None else (len(picture.touching.impulse), picture.touching.components)
         )
-        checks = [of_rows(picture.points[:n]), of_rows(picture.velocity[:n]), body_check, radius_check, *of_contacts]
-        self._checks.append(checks + [0] * (len(layout.CHECKED) - len(checks)))
+        of_contacts = of_contacts or [0] * len(layout.CELL_DATA)
+        checks = [of_rows(picture.points[:n]), of_rows(picture.velocity[:n]), body_check, radius_check]
+        checks += of_contacts[: len(layout.CELL_DATA)]
+        for name in self.form.of_points:
+            values = picture.more[name.rpartition("/")[2]]
+            self.add(name, values)
+            checks.append(of_rows(values[:n]))
+        self._checks.append(checks + of_contacts[len(layout.CELL_DATA) :])
         starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
         of_walls = (len(picture.walls.points), lines, len(picture.walls.joined), number)
         self._rows.append((t, duration, n, m, components, *starts, *of_walls))
@@ -135,8 +149,8 @@ class Pending(Rows):
         if touching is None:
             return 0, []
         at, checks = self._length[layout.IMPULSE], []
-        values = (touching.impulse, touching.normal, touching.first, touching.second)
-        for name, value in zip(layout.CELL_DATA, values, strict=True):
+        values = (touching.impulse, touching.normal, touching.first, touching.second, *touching.more.values())
+        for name, value in zip((*layout.CELL_DATA, *self.form.of_cells), values, strict=True):
             for block in (self._no_contact[name][: min(picture.n, 1)], value, self._wall[name][[0] * lines]):
                 self.add(name, block)
             checks.append(of_rows(value))
@@ -301,6 +315,10 @@ class Writer(GrowingFile):
         normals: ArrayLike = NO_NORMALS,
         duration: float = np.nan,
         walls: Sequence[Shape] = (),
+        turn: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+        tangential: ArrayLike | None = None,
+        rolling: ArrayLike | None = None,
     ) -> None:
         """Add a frame.
 
@@ -324,6 +342,14 @@ class Writer(GrowingFile):
             Time over which the multipliers acted; NaN if unknown.
         walls : sequence of Shape, default ()
             Shapes of the walls at this time, see `jostle.sets.shapes`.
+        turn : array_like, shape (n,) or (n, 4), optional
+            How bodies are turned, as in `Solution`; given for bodies that turn, if the facts have their inertia.
+        spin : array_like, shape (n,) or (n, 3), optional
+            Spins of bodies that turn. Default: 0.
+        tangential : array_like, shape (m, d), optional
+            Impulses of friction in the contacts. Default: 0.
+        rolling : array_like, shape (m, 1) or (m, 3), optional
+            Angular impulses of rolling resistance in the contacts. Default: 0.
 
         Raises
         ------
@@ -331,5 +357,15 @@ class Writer(GrowingFile):
             If the file cannot be written.
         """
         self._check_open()
-        self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls)
+        turned = None
+        if turn is not None:
+            given, m = np.asarray(turn), len(np.asarray(multipliers))
+            axes, d = (1, 2) if given.ndim == 1 else (3, 3)
+            turned = Turned(
+                given,
+                np.zeros(given.shape[:1] + (3,) * (axes == 3)) if spin is None else spin,
+                np.zeros((m, d)) if tangential is None else tangential,
+                np.zeros((m, axes)) if rolling is None else rolling,
+            )
+        self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls, turned)
         self.commit_if_due()

@@ -45,12 +45,12 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
     assert touching is not None
     cells, walls = min(picture.n, 1), len(picture.walls.ends)
     groups: dict[str, dict[str, NDArray[Any]]] = {
-        "PointData": {"velocity": picture.velocity, "body": picture.body, "radius": picture.radius},
+        "PointData": {"velocity": picture.velocity, "body": picture.body, "radius": picture.radius, **picture.more},
         "CellData": {
             name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
             for name, values in (
                 ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
-                ("partner", touching.second),
+                ("partner", touching.second), *touching.more.items(),
             )
         },
         "Points": {"Points": picture.points},

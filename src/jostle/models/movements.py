@@ -179,6 +179,40 @@ class Movement:
         centre = np.zeros(self.d) if self.turning is None else np.array(self.turning.centre)
         return centre + self.turned(points - centre, t) + self.shift(t)
 
+    def velocity(self, t: float, x: Array) -> Array:
+        """The velocities of the points of a wall that are at x at a time: those with which it drags bodies along.
+
+        Parameters
+        ----------
+        t : float
+            Time (s).
+        x : ndarray, shape (k, d)
+            Points at the time (m).
+
+        Returns
+        -------
+        ndarray, shape (k, d)
+            The velocities (m/s).
+
+        Examples
+        --------
+        >>> drum = Movement(2, turning=Turning(1.0 / (2.0 * math.pi), [1.0, 0.0]))
+        >>> drum.velocity(0.0, np.array([[3.0, 0.0]])).tolist()
+        [[0.0, 2.0]]
+        """
+        found = np.zeros(x.shape)
+        if self.shaken is not None:
+            rate = FULL_TURN * self.shaken.frequency
+            angle = FULL_TURN * (self.shaken.frequency * t + self.shaken.phase)
+            found += self.shaken.amplitude * rate * math.cos(angle) * _direction(self.shaken.direction, self.d)
+        if self.turning is not None:
+            spin, arm = FULL_TURN * self.turning.frequency, x - np.array(self.turning.centre) - self.shift(t)
+            if self.d == 2:
+                found += spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+            else:
+                found += np.cross(spin * _direction(self.turning.axis, 3), arm)
+        return found
+
     def offset(self, normal: Array, through: Array, t: float) -> Array:
         """The offset of a plane that moves.
 

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array
+from jostle._tools.rotations import product
 from jostle.errors import EnergyDrift, InvalidValue, warn
+from jostle.laws import Coulomb
 from jostle.problems import Motion
 from jostle.result.facts import Facts
 from jostle.sets.differences import CERTAIN_ERROR, Differences
@@ -119,8 +121,10 @@ class EnergyBalance:
         return "\n".join(lines)
 
 
-def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array) -> Array:
-    """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or of a file."""
+def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array, turn: Any = None, spin: Any = None) -> Array:
+    """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or a file; with spins."""
+    if spin is not None:
+        return kinetic_of(problem, facts, q, u) + _of_spins(problem, facts, turn, spin)
     if isinstance(problem, Motion):
         metrics = (problem.metric(place) for place in q)
         pairs = zip(metrics, u, strict=True)
@@ -144,6 +148,18 @@ def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
     return -(np.nan_to_num(np.asarray(q)).reshape(len(q), -1) @ facts.force.ravel())
 
 
+def _of_spins(problem: Any, facts: Facts, turn: Any, spin: Any) -> Array:
+    """(k,) the kinetic energy of spins."""
+    bodies, found = problem.bodies if isinstance(problem, Motion) else facts.bodies, []
+    assert bodies.inertia is not None
+    for one, spins in zip(turn, spin, strict=True):
+        axes = one if bodies.clumped is None else product(np.asarray(one), bodies.clumped.axes)
+        d = 2 if spins.ndim == 1 else 3
+        joined = bodies.joined(np.zeros((len(spins), d)), axes, np.asarray(spins))
+        found.append(0.5 * float((bodies.inertia * joined[:, d:] ** 2).sum()))
+    return np.array(found)
+
+
 def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -> EnergyBalance:
     """The balance along saved states with their energies, with the records of all steps."""
     t, q, _ = states
@@ -158,7 +174,7 @@ def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -
     found = EnergyBalance(
         t, energy.kinetic, _work_of_forces(problem, states, energy.potential), *(each - each[0] for each in sums)
     )
-    if isinstance(problem, Motion) and problem.law.uniform == 1.0:
+    if isinstance(problem, Motion) and problem.law.uniform == 1.0 and not isinstance(problem.law, Coulomb):
         _warn_of_drift(found)
     return found
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at
+from jostle.bodies import Bodies, Clumped
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.plans.openings import Gate
@@ -165,7 +166,7 @@ class Facts:
     walls_move : bool
         Whether the shapes of the walls may differ between frames.
     radii : array, shape (n,), or None
-        Radius of each body, 0 for points; None if radii change or are unknown.
+        Radius of each ball, 0 for points; None if radii change or are unknown.
     masses : array, shape (n,), or None
         Mass of each body; None if a body has several masses, and for a `Sweeping` without a mass.
     force : array, of the shape of q, or None
@@ -186,6 +187,12 @@ class Facts:
         Doors and exits of a crowd that open and close.
     rods : tuple of SavedRods
         Rods between bodies and points. A file stores those whose points do not move.
+    inertia : array, shape (n, 1) or (n, 3), or None
+        Moments of inertia of bodies that turn; None if they do not.
+    clumped : Clumped or None
+        Which balls belong to which body; None if each body is one ball.
+    bodies : Bodies
+        Radii, inertia and clumps together.
 
     Examples
     --------
@@ -213,6 +220,13 @@ class Facts:
     reaction: Array | None = None
     gates: tuple[Gate, ...] = ()
     rods: tuple[SavedRods, ...] = ()
+    inertia: Array | None = None
+    clumped: Clumped | None = None
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        """Radii, inertia and clumps together."""
+        return Bodies(self.radii, inertia=self.inertia, clumped=self.clumped)
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -258,7 +272,8 @@ class Facts:
         if crowd is not None:
             _check_units(units)
         within, d = problem.within, dimension_of(problem)
-        walls, names = walls_of(within, t, problem.q0 if q is None else q)
+        places = problem.bodies.places(problem.q0 if q is None else q, getattr(problem, "turning", None))
+        walls, names = walls_of(within, t, places)
         return cls(
             order=2 if isinstance(problem, Motion) else 1,
             dimension=d,
@@ -277,6 +292,8 @@ class Facts:
             reaction=None if crowd is None else np.array(crowd.reaction),
             gates=() if crowd is None or crowd.gates is None else crowd.gates.gates,
             rods=rods_of(within),
+            inertia=problem.bodies.inertia,
+            clumped=problem.bodies.clumped,
         )
 
 
@@ -299,7 +316,7 @@ def dimension_of(problem: Motion | Sweeping) -> int:
     (1, 0)
     """
     shape = problem.q0.shape
-    if len(shape) > 1:
+    if len(shape) > 1 or problem.bodies.inertia is not None:
         return int(shape[-1])
     for Q in parts(problem.within):
         if isinstance(Q, Line):
@@ -342,7 +359,8 @@ def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:
     bodies = problem.bodies
     if dimension == 0 or bodies.swell:
         return None
-    radii, count = bodies.radii_at(0.0).ravel(), problem.q0.size // dimension
+    radii = bodies.radii_at(0.0).ravel()
+    count = problem.q0.size // dimension if bodies.clumped is None else len(bodies.clumped.owner)
     return np.array(np.broadcast_to(radii, (count,))) if radii.size in (1, count) else None
 
 

@@ -41,6 +41,8 @@ class Impacts:
     moment : array, shape (k,)
         Time inside the step at which the gap closed along a free flight; for `Paoli` with e > 0 a little before the
         step.
+    tangential : array, shape (k, d), or None
+        Impulse of friction on the second body or the wall in the two steps of the impact; None without friction.
 
     Examples
     --------
@@ -59,12 +61,14 @@ class Impacts:
     after: Array
     impulse: Array
     moment: Array
+    tangential: Array | None = None
 
     def faster_than(self, speed: float) -> Impacts:
         """The impacts whose gaps closed faster than this speed."""
         hard = -self.before > speed
         rates = self.before[hard], self.after[hard]
-        return Impacts(self.t[hard], self.pairs[hard], *rates, self.impulse[hard], self.moment[hard])
+        grip = None if self.tangential is None else self.tangential[hard]
+        return Impacts(self.t[hard], self.pairs[hard], *rates, self.impulse[hard], self.moment[hard], grip)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -116,6 +120,10 @@ def impulse_table(sol: Any) -> dict[str, NDArray[Any]]:
     durations = [sol.duration(k) for k in range(len(sol.t))]
     pairs = np.concatenate([pairs[rows] for pairs, rows in zip(sol.pairs, active, strict=True)]).reshape(-1, 2)
     impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(sol.multipliers, active, strict=True)])
+    friction = {}
+    if sol.tangential is not None:
+        along = [np.asarray(grip)[rows] for grip, rows in zip(sol.tangential, active, strict=True)]
+        friction["friction"] = np.linalg.norm(np.concatenate(along), axis=1)
     return {
         "t": np.repeat(sol.t, counts),
         "pair": np.array([pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
@@ -123,4 +131,5 @@ def impulse_table(sol: Any) -> dict[str, NDArray[Any]]:
         "second": pairs[:, 1],
         "impulse": impulse,
         "force": impulse / np.repeat(durations, counts),
+        **friction,
     }

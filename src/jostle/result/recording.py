@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, lowest, moved_to, place_of, read_only, to_host
+from jostle.bodies import Bodies, Turning
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts
@@ -36,7 +37,10 @@ def constant_acceleration(problem: Motion) -> Array | None:
     """M^-1 f where force and mass are constant; None where they are functions."""
     if problem.constant_force is None or not isinstance(problem.mass, Metric):
         return None
-    return problem.mass.solve(problem.constant_force.ravel())
+    acceleration = problem.mass.solve(problem.constant_force.ravel())
+    if problem.bodies.clumped is None:
+        return acceleration
+    return acceleration.reshape(len(problem.q0), -1)[problem.bodies.clumped.owner].ravel()  # but for the spins
 
 
 class ImpactTimes:
@@ -91,7 +95,7 @@ class ImpactLog:
 
     def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
         self.within, self.linearised = within, linearised
-        self.events: list[tuple[float, Integers, Array, Array, Array, Array]] = []
+        self.events: list[tuple[Any, ...]] = []
         self.times = ImpactTimes(None)
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
@@ -118,7 +122,8 @@ class ImpactLog:
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
             rate_after = chosen.G @ after.u.ravel() + drift[1]
             moments = self.times.find(before, chosen, rate)
-            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments))))
+            grip = () if after.turning is None else (after.turning.tangential[new],)
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))))
             self.fresh = chosen
         self.touching = pairs
 
@@ -126,8 +131,11 @@ class ImpactLog:
         """Continue the impact of the step before in this step."""
         chosen = self.fresh
         assert chosen is not None
-        _, _, _, rate_after, impulse, _ = self.events[-1]
+        rate_after, impulse = self.events[-1][3:5]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
+        if after.turning is not None and after.contacts is not None:
+            for grip, now in zip(self.events[-1][6].T, after.turning.tangential.T, strict=True):
+                grip += to_host(by_pair(after.contacts.pairs, now.copy(), chosen.pairs))
         rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
         self.fresh = None
 
@@ -136,7 +144,7 @@ class ImpactLog:
             nothing = np.zeros(0)
             return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 6)]
+        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
         return Impacts(t, *columns)
 
 
@@ -152,7 +160,7 @@ def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Ar
     return mean, mean
 
 
-def works(within: ConstraintSet, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
+def works(problem: Motion, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
     """The energy that the contacts dissipated in a step of a `Motion`, and the work of walls and radii that move.
 
     The kinetic energy changes by the impulses times the mean of the two velocities. With the rates c = G u + dg/dt of
@@ -164,12 +172,19 @@ def works(within: ConstraintSet, linearised: bool, before: State, after: State, 
     rows = p.nonzero()[0]
     if len(rows) == 0:
         return 0.0, 0.0
-    mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
-    if within.moving is False:
-        return -float((p * mean).sum()), 0.0
-    drift = drifts(in_motion(within, contacts, before.q).only(rows), before.t, h, linearised)
-    work = -0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
-    return work - float((p * mean).sum()), work
+    if after.turning is None:
+        added = float((p * (contacts.G @ (0.5 * (before.u + after.u).ravel()))).sum())
+        work = 0.0
+    else:
+        now = after.turning
+        mean = 0.5 * (before.u + after.u).reshape(now.push.shape)
+        added, work = float((now.push * mean).sum()) + now.work, -float((now.tangential * now.drag).sum())
+        before = before.of_balls(problem.bodies)
+    if problem.within.moving is False:
+        return work - added, work
+    drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
+    work -= 0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
+    return work - added, work
 
 
 def contacts_of(state: State) -> tuple[Integers, Array, Array]:
@@ -217,7 +232,8 @@ def shown(state: State) -> Array:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).margin, np.inf)
+    q = state.of_balls(problem.bodies).q
+    return lowest(state.within(problem.within).linearise(state.t, q, 0.0).margin, np.inf)
 
 
 def record_of(problem: Any, linearised: bool, before: State, state: State, h: float) -> tuple[Any, ...]:
@@ -227,7 +243,7 @@ def record_of(problem: Any, linearised: bool, before: State, state: State, h: fl
     """
     P = state.projection
     assert P is not None
-    energy = works(problem.within, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
+    energy = works(problem, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
     r, p = P.residual, state.multipliers
     return (
         state.t, h, len(p), len(p.nonzero()[0]), P.iterations, r.primal, r.dual, r.complementarity,
@@ -277,6 +293,7 @@ class Frame(NamedTuple):
     normals: Array
     z: Array | None
     duration: float
+    turning: Turning | None = None
 
 
 class MemorySaver:
@@ -314,7 +331,8 @@ class MemorySaver:
             self.last = _, pairs, normals = G, contacts.pairs, read_only(contacts.normals[:])
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
-        self.frames.append(Frame(state.t, q, state.u, state.multipliers, pairs, normals, z, state.duration))
+        p, turning = state.multipliers, state.turning
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, turning))
 
     def commit(self) -> None:
         """Nothing is in a file."""
@@ -326,10 +344,10 @@ class MemorySaver:
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
         if self.log is not None:
-            self.log.add(before, after, h)
+            self.log.add(before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies), h)
 
     def solution(self, status: str) -> Solution:
-        t, q, u, multipliers, pairs, normals, z, durations = zip(*self.frames, strict=True)
+        t, q, u, multipliers, pairs, normals, z, durations, turning = zip(*self.frames, strict=True)
         paoli = [one for one in z[1:] if one is not None]
         return Solution(
             self.problem,
@@ -345,7 +363,19 @@ class MemorySaver:
             _frozen(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
             durations=_frozen(np.array(durations)),
+            **({} if turning[0] is None else turned_frames(self.problem.bodies, turning)),
         )
+
+
+def turned_frames(bodies: Bodies, turning: tuple[Turning, ...]) -> dict[str, Any]:
+    """The turns, spins and tangential impulses of saved states, as a `Solution` keeps them."""
+    turns = [bodies.given_turn(one.turn) for one in turning]
+    return {
+        "turn": _frozen(np.stack(turns)),
+        "spin": _frozen(np.stack([one.spin for one in turning])),
+        "tangential": tuple(one.tangential for one in turning),
+        "rolling": tuple(one.rolling for one in turning),
+    }
 
 
 def _frozen(array: Array) -> Array:

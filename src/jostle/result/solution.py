@@ -81,6 +81,16 @@ class Solution:
         Shapes of the walls at each saved time, for a solution that was read from a file.
     refinement : Refinement or None
         How the time step was chosen, for a solution of ``solve(..., accuracy=...)``.
+    turn : array, shape (k, n) or (k, n, 4), or None
+        How the bodies are turned at the saved times: angles in the plane, quaternions (w, x, y, z) in space; None if
+        they do not turn.
+    spin : array, shape (k, n) or (k, n, 3), or None
+        Angular velocities at the saved times; None if bodies do not turn.
+    tangential : tuple of k arrays, each of shape (m, d), or None
+        For each saved time, the impulse of friction in each contact on the second body of its pair; that on the first
+        body has the other sign. None if there is no friction.
+    rolling : tuple of k arrays, each of shape (m, 1) or (m, 3), or None
+        For each saved time, the angular impulse of rolling resistance on the second body of each pair.
     facts : Facts
         Masses, names of walls, groups and units, from the file or from the problem.
     message : str
@@ -120,6 +130,10 @@ class Solution:
     saved_facts: Facts | None = None
     saved_shapes: Any = None
     refinement: Any = None
+    turn: Array | None = None
+    spin: Array | None = None
+    tangential: tuple[Array, ...] | None = None
+    rolling: tuple[Array, ...] | None = None
     _repr_html_ = html
 
     def __post_init__(self) -> None:
@@ -244,7 +258,7 @@ class Solution:
         """
         if self.order == 1:
             raise InvalidValue("a first-order problem has no kinetic energy")
-        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u)
+        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u, self.turn, self.spin)
         return Energy(kinetic, potential_of(self.problem, self.facts, (self.t, self.q, self.u)))
 
     def energy_balance(self) -> EnergyBalance:
@@ -281,7 +295,8 @@ class Solution:
         dict of str to array
             `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2"; `first` and `second`, the
             numbers of `Contacts.pairs`; `impulse`, of the step that led to the time; `force`, the impulse divided by
-            its duration. In first-order problems `impulse` and `force` are both the reaction p.
+            its duration. In first-order problems `impulse` and `force` are both the reaction p. With friction also
+            `friction`, the size of the tangential impulse.
 
         Examples
         --------
@@ -339,7 +354,35 @@ class Solution:
             raise InvalidValue(
                 "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"
             )
-        return np.array([gap_of_present(self.problem.within, t, q) for t, q in zip(self.t, self.q, strict=True)])
+        within = self.problem.within
+        return np.array([gap_of_present(within, float(t), self.places(k)) for k, t in enumerate(self.t)])
+
+    def places(self, k: int) -> Array:
+        """The centres of the balls at one saved time.
+
+        Parameters
+        ----------
+        k : int
+            Number of the saved time; negative numbers count from the end.
+
+        Returns
+        -------
+        array
+            ``q[k]`` itself if each body is one ball; shape (b, d) for `Clumps` of b balls together.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> dumbbell = [[-1.0, 0.0], [1.0, 0.0]], 0.5
+        >>> one = jo.Motion(q0=[[0.0, 3.0]], turn0=np.pi / 2, within=jo.Clumps([dumbbell]))
+        >>> jo.solve(one, jo.Maury(), t=1.0, h=1.0).places(-1)[:, 1].tolist()
+        [2.0, 4.0]
+        """
+        q = np.asarray(self.q[k])
+        if self.turn is None:
+            return q
+        bodies = self.problem.bodies if isinstance(self.problem, Motion) else self.facts.bodies
+        return bodies.balls(q, np.asarray(self.turn[k]))
 
     @property
     def overlap(self) -> float:

@@ -61,8 +61,7 @@ class Outlet:
         going = here & leaves
         if not going.any():
             return state
-        presence = presence.changed(going, GONE)
-        return state._replace(q=presence.placed(state.q), u=presence.still(state.u), presence=presence)
+        return state.with_presence(presence.changed(going, GONE))
 
 
 @check_arguments
@@ -171,7 +170,7 @@ class Source:
         u[candidates] = self.velocity
         refused = self._overlapping(presence.changed(candidates, PRESENT), state.t, q, candidates)
         presence = presence.let_in(self.number, np.setdiff1d(candidates, refused))
-        return state._replace(q=presence.placed(q), u=presence.still(u), presence=presence)
+        return state._replace(q=q, u=u).with_presence(presence)
 
     def _check_dimension(self, d: int) -> None:
         """Refuse a box and a velocity that are not those of bodies with d coordinates."""
@@ -224,12 +223,14 @@ def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State]
             f"solve give the times of a run"
         )
     state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
+    if state.presence is not None and within.bodies.clumped is not None:
+        raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once
     if moved.any() or first_left:
-        contacts = state.within(within).linearise(state.t, state.q, 0.0)
-        first, second = contacts.pairs.T
+        contacts = state.within(within).linearise(state.t, state.of_balls(within.bodies).q, 0.0)
+        first, second = (np.where(ball < 0, ball, within.bodies.owners(ball)) for ball in contacts.pairs.T)
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))

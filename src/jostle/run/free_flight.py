@@ -59,12 +59,12 @@ class FreeFlight:
     @staticmethod
     def of(problem: Any, scheme: Any, grid: Grid) -> FreeFlight | None:
         """The flights of a run, if it can have any."""
-        if type(scheme) not in (Paoli, MoreauJean) or not isinstance(problem, Motion):
+        if type(scheme) not in (Paoli, MoreauJean) or not isinstance(problem, Motion) or problem.turning is not None:
             return None
         within, solver = problem.within, scheme.solver
         acceleration = constant_acceleration(problem)
         small = problem.q0.ndim == 1 and problem.q0.size <= MAX_COORDINATES and problem.presence is None
-        if acceleration is None or not small or problem.law.uniform is None:
+        if acceleration is None or not small or problem.law.uniform is None or problem.turning is not None:
             return None
         if not within.flat or within.moving is not False or within.equalities:
             return None

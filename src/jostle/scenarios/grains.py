@@ -1,9 +1,13 @@
-"""kind = "grains": discs or spheres that fall, flow, swell or are shaken, between walls or in a periodic space."""
+"""kind = "grains": discs or spheres that fall, flow, swell or are shaken, between walls or in a periodic space.
+
+With a law of friction they turn. Rigid clumps of balls take the place of single ones.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial, reduce
 from operator import and_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -13,7 +17,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array, Booleans, InTime
 from jostle.endings import Empty
-from jostle.laws import ImpactLaw, Restitution
+from jostle.laws import ConvexFriction, Coulomb, ImpactLaw, Restitution
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.starts import DEFAULT_SPACING, lattice_places, random_sequential, square_lattice, triangular_lattice
 from jostle.problems import Motion
@@ -26,11 +30,13 @@ from jostle.scenarios.fields import (
     CountOrNone,
     Made,
     Multiple,
+    NotNegative,
     Number,
     Part,
     Path,
     Point,
     Positive,
+    PositiveOrList,
     Table,
     Vector,
     allowed,
@@ -40,9 +46,10 @@ from jostle.scenarios.fields import (
     table_of,
 )
 from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
-from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, VARIED_RESTITUTION
+from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
+from jostle.sets.clumps import Clumps
 from jostle.sets.polygons import Polygons
 from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
@@ -81,6 +88,17 @@ class Wall(Table):
     e: Part | None = Field(
         None, description="Restitution coefficient of grains on this wall; by default that between grains."
     )
+    mu: NotNegative | None = Field(
+        None, description="Friction coefficient of grains on this wall; by default that between grains."
+    )
+    rolling: NotNegative | None = Field(
+        None, description="Rolling resistance of grains on this wall (m); by default that between grains."
+    )
+    drag: Vector | None = Field(
+        None,
+        description="Velocity of the surface of the wall along itself (m/s), as of a belt; a wall that is shaken or "
+        "turns has the velocity of its movement besides.",
+    )
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
         if self.only not in (None, d):
@@ -91,6 +109,8 @@ class Wall(Table):
             yield (*path, "turning", "axis"), "must be left out in dimension 2, where walls turn in the plane"
             return
         yield from super().of_dimension(d, path)
+        if self.drag is not None and len(self.drag) != d:
+            yield (*path, "drag"), f"must have {d} numbers, one for each dimension, not {len(self.drag)}"
         for name in ("shaken", "turning"):
             table = getattr(self, name, None)
             for key in ("direction", "axis"):
@@ -105,6 +125,13 @@ class Wall(Table):
     def moves(self) -> bool:
         return bool(self.movement(2))
 
+    def dragging(self, d: int) -> Any:
+        """The velocity of the surface, for the argument `drag` of laws of friction; None if it is at rest."""
+        moves = self.movement(d)
+        if not moves:
+            return self.drag
+        return partial(_dragging, moves, np.zeros(d) if self.drag is None else np.array(self.drag))
+
     def build(self, radii: InTime, d: int) -> ConstraintSet:
         """The constraint set of the library for balls with the given radii."""
         raise NotImplementedError
@@ -112,6 +139,10 @@ class Wall(Table):
     def surrounds(self, x: Array) -> Booleans:
         """(m,) whether points (m, d) are on the side of the grains; only bowls and vessels have sides."""
         return np.ones(len(x), dtype=bool)
+
+
+def _dragging(moves: Movement, belt: Array, t: float, x: Array) -> Array:
+    return moves.velocity(t, x) + belt
 
 
 class Turns(Wall):
@@ -492,9 +523,49 @@ class SourceTable(Table):
         return Source(box, rate=self.rate, within=within, velocity=self.velocity or 0.0, seed=seed)
 
 
+MAX_SHAPES = 100
+"""Largest number of shapes of clumps."""
 MAX_WALLS = 1000
 """Largest number of walls, outlets or sources."""
 Several = Field(default=(), max_length=MAX_WALLS, strict=False)
+LAWS: dict[str, type[Coulomb]] = {"coulomb": Coulomb, "convex_friction": ConvexFriction}
+"""Laws of friction, by their names in scenario files."""
+
+
+class Law(Table):
+    """Friction between grains, and of grains on walls. Grains then turn."""
+
+    kind: Literal["coulomb", "convex_friction"] = Field(
+        description='"coulomb" for Coulomb\'s law, "convex_friction" for its convex relative, in which a body that '
+        "slides lifts off a little."
+    )
+    mu: NotNegative = Field(description="Friction coefficient.")
+    e: Part = Field(0.0, description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss.")
+    rolling: NotNegative = Field(0.0, description="Rolling resistance, over the normal force (m).")
+
+
+class ClumpTable(Table):
+    """A rigid clump of balls."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("arms",)
+    arms: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_POINTS, strict=False)] = Field(
+        description="Centres of the balls (m), seen from their centre of mass."
+    )
+    radii: PositiveOrList = Field(description="Radii of the balls (m): one for all, or one for each.")
+    share: Positive = Field(1.0, description="Relative number of grains of this shape.")
+
+    @model_validator(mode="after")
+    def _one_radius_each(self) -> Self:
+        if isinstance(self.radii, tuple) and len(self.radii) != len(self.arms):
+            complain([(("radii",), f"must have one entry for each of the {len(self.arms)} balls")])
+        return self
+
+    @property
+    def shape(self) -> tuple[Array, Array]:
+        """The arms (k, d) and the radii (k,)."""
+        return np.array(self.arms), np.broadcast_to(np.array(self.radii), (len(self.arms),)).astype(float)
+
+
 Gravity = Annotated[
     Annotated[Number, allowed("a number, or a list with one number for each axis"), Tag("<one>")]
     | Annotated[Vector, Tag("<list>")],
@@ -502,8 +573,21 @@ Gravity = Annotated[
 ]
 
 
+def shared(clumps: Sequence[ClumpTable], n: int, random: np.random.Generator) -> list[tuple[Array, Array]]:
+    """The shapes (arms, radii) of n clumps, in random order."""
+    shares, shapes = np.array([one.share for one in clumps]), [one.shape for one in clumps]
+    ends = np.round(np.cumsum(shares / shares.sum()) * n).astype(int)
+    kinds = np.repeat(np.arange(len(shapes)), np.diff(ends, prepend=0))
+    return [shapes[kind] for kind in random.permutation(kinds)]
+
+
+def _volumes(radii: Array, d: int) -> Array:
+    """Areas of discs, or volumes of spheres."""
+    return np.asarray(math.pi * radii**2 if d == 2 else 4.0 / 3.0 * math.pi * radii**3)
+
+
 class Grains(ProblemTable):
-    """Discs in the plane (dimension 2) or spheres in space (dimension 3). The last axis is vertical."""
+    """Discs in the plane (dimension 2) or spheres in space (dimension 3), or clumps. The last axis is vertical."""
 
     vectors: ClassVar[tuple[str, ...]] = ("gravity", "velocity", "period")
     endings: ClassVar[tuple[str, ...]] = ("never", "at_rest", "empty", "below", "jammed")
@@ -512,10 +596,15 @@ class Grains(ProblemTable):
     kind: Literal["grains"] = Field(description="Discs or spheres that never overlap.")
     dimension: Literal[2, 3] = Field(description="2 for discs in the plane, 3 for spheres in space.")
     n: Count | None = Field(None, description="Number of grains; not needed if points or radii are lists.")
-    radii: Radii = Field(
+    radii: Radii | None = Field(
+        None,
         description="Radius (m): one number, a list with one for each grain, { uniform = [smallest, largest] } or "
-        "{ mixture = [{ radius = ..., share = ... }, ...] }."
+        "{ mixture = [{ radius = ..., share = ... }, ...] }. Left out for clumps.",
     )
+    clumps: Annotated[tuple[ClumpTable, ...], Field(max_length=MAX_SHAPES, strict=False)] = Field(
+        (), description="Shapes of rigid clumps of balls, each with its share of the number of grains; they are turned "
+        "at random at the start.",
+    )  # fmt: skip
     swelling: Swelling | None = Field(None, description="All radii grow in time.")
     density: Positive | None = Field(
         None, description="Mass per volume (kg/m^3), in 2-D per area (kg/m^2); 1000 by default."
@@ -523,7 +612,18 @@ class Grains(ProblemTable):
     masses: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] | None = Field(
         None, description="Masses (kg), one for each grain, instead of a density."
     )
-    e: Part = Field(0.0, description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss.")
+    e: Part = Field(
+        0.0,
+        description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss. A law of friction has "
+        "its own.",
+    )
+    law: Law | None = Field(None, description="Friction; none by default.")
+    spin: Gravity | None = Field(
+        None, description="Angular velocity of all grains at the start (rad/s): a number in 2-D, three in 3-D."
+    )
+    inertia: PositiveOrList | None = Field(
+        None, description="Moments of inertia (kg m^2), one for all or one for each grain; of solid bodies by default."
+    )
     gravity: Gravity = Field(
         9.81, description="Gravitational acceleration (m/s^2): a number, downwards, or a list with one for each axis."
     )
@@ -541,12 +641,32 @@ class Grains(ProblemTable):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        complain([*self.of_dimension(self.dimension), *self._numbers(), *self._waits()])
+        complain([*self.of_dimension(self.dimension), *self._numbers(), *self._waits(), *self._turns()])
         return self
+
+    def _turns(self) -> Iterator[Complaint]:
+        """Errors about friction, spins and clumps."""
+        if (self.radii is None) != bool(self.clumps):
+            yield ("radii",), "must be left out if there are clumps" if self.clumps else "missing; set the radii"
+        for name in ("swelling", "period", "outlets", "sources") if self.clumps else ():
+            if getattr(self, name):
+                yield (name,), "must be left out if there are clumps"
+        if self.law is not None and "e" in self.model_fields_set:
+            yield ("e",), "must be a key of the law, if there is one"
+        turning = self.law is not None or self.clumps
+        for name in ("spin", "inertia") if not turning else ():
+            if getattr(self, name) is not None:
+                yield (name,), "needs grains that turn: set a law of friction, or clumps"
+        if self.spin is not None and isinstance(self.spin, tuple) != (self.dimension == 3):
+            yield ("spin",), "must be a list of three numbers in dimension 3, and one number in dimension 2"
+        for k, wall in enumerate(self.walls):
+            for name in ("mu", "rolling", "drag"):
+                if self.law is None and getattr(wall, name) is not None:
+                    yield ("walls", k, name), "needs a law of friction: set problem.law"
 
     def _numbers(self) -> Iterator[Complaint]:
         """Errors about lists that do not have one entry for each grain."""
-        n, lists = self._number(), {("radii",): self.radii, ("masses",): self.masses}
+        n, lists = self._number(), {("radii",): self.radii, ("masses",): self.masses, ("inertia",): self.inertia}
         if isinstance(self.start, Points) and not self._waiting():
             lists[("start", "points")] = self.start.points  # type: ignore[index, assignment]
         if n is None:
@@ -599,7 +719,13 @@ class Grains(ProblemTable):
     def rebounds(self) -> list[Path]:
         """The keys that ask for a rebound."""
         walls: list[Path] = [("walls", k, "e") for k, wall in enumerate(self.walls) if wall.e]
-        return ([("e",)] if self.e > 0.0 else []) + walls
+        between: list[Path] = [("e",) if self.law is None else ("law", "e")] if self._e > 0.0 else []
+        return between + walls
+
+    @property
+    def _e(self) -> float:
+        """The restitution between grains."""
+        return self.e if self.law is None else self.law.e
 
     def ending(self) -> str:
         return "jammed" if self.swelling is not None else "empty" if self.outlets else "never"
@@ -611,6 +737,7 @@ class Grains(ProblemTable):
             VARIED_RESTITUTION: [("walls", k, "e") for k, wall in enumerate(self.walls) if wall.e is not None],
             MOVING: ([("swelling",)] if self.swelling is not None else []) + moving,
             EXCHANGE: [(name,) for name in ("outlets", "sources") if getattr(self, name)],
+            TURNING: [(name,) for name in ("law", "clumps") if getattr(self, name)],
         }
         return {need: paths[0] for need, paths in asked.items() if paths}
 
@@ -623,46 +750,87 @@ class Grains(ProblemTable):
     def build(self, seed: int) -> Built:
         d, n, waiting = self.dimension, self._number() or 0, self._waiting()
         random = np.random.default_rng(seed)
-        sizes = drawn(self.radii, n, random)
-        within = self._within(sizes)
+        shapes = shared(self.clumps, n, random) if self.clumps else ()
+        if self.radii is None:
+            sizes = np.array([(np.linalg.norm(arms, axis=1) + radii).max() for arms, radii in shapes])
+        else:
+            sizes = drawn(self.radii, n, random)
+        within = self._within(sizes, shapes)
         here = np.arange(n) < n - waiting
         q0 = np.zeros((n, d))
         if self.start is not None:
             with belongs_to("start"):
                 q0[here] = self.start.build(sizes[here], self.walls, self.period, random)
-        mass = self._masses(sizes)
-        problem = Motion(
-            q0=q0, v0=self.velocity or 0.0, mass=mass, force=np.outer(mass, self._acceleration()), within=within,
-            law=self._law(within), present=here if waiting else None,
-        )  # fmt: skip
+        mass = self._masses(sizes, shapes)
+        turned: dict[str, Any] = {}
+        if shapes:
+            turned["turn0"] = random.uniform(0.0, 2.0 * math.pi, n) if d == 2 else random.normal(size=(n, 4))
+        if self.law is not None or shapes:
+            turned |= {"spin0": self.spin or 0.0, "inertia": self.inertia}
+        with belongs_to("inertia") if self.inertia is not None else nullcontext():
+            problem = Motion(
+                q0=q0, v0=self.velocity or 0.0, mass=mass, force=np.outer(mass, self._acceleration()), within=within,
+                law=self._law(within, n), present=here if waiting else None, **turned,
+            )  # fmt: skip
         return Built(problem, self._change(within, seed), Empty())
 
-    def _within(self, sizes: Array) -> ConstraintSet:
+    def _within(self, sizes: Array, shapes: Sequence[tuple[Array, Array]]) -> ConstraintSet:
         radii = in_time(sizes, self.swelling)
-        with belongs_to("period"):
-            sets: list[ConstraintSet] = [Balls(radii, period=self.period)]
+        sets: list[ConstraintSet]
+        if shapes:
+            with belongs_to("clumps"):
+                sets, radii = [Clumps(shapes)], np.concatenate([radii for _, radii in shapes])
+        else:
+            with belongs_to("period"):
+                sets = [Balls(radii, period=self.period)]
         for k, wall in enumerate(self.walls):
             with belongs_to("walls", k):
                 sets.append(wall.build(radii, self.dimension))
         return reduce(and_, sets)
 
-    def _law(self, within: ConstraintSet) -> ImpactLaw:
+    def _law(self, within: ConstraintSet, n: int) -> ImpactLaw:
         """One number for all contacts, or a table if a wall has its own."""
-        # The sets of the walls follow that of the balls, in the order of the walls.
-        if all(wall.e is None for wall in self.walls):
-            return Restitution(self.e)
-        between, number = {}, 0
-        for wall, Q in zip(self.walls, within.sets[1:], strict=True):  # type: ignore[attr-defined]
-            for _ in Q.names:
-                between[f"wall {number}"] = self.e if wall.e is None else wall.e
-                number += 1
-        return Restitution(between, otherwise=self.e)
+        names = self._wall_names(within)
+        between = self._by_wall(names, "e", self._e)
+        restitution = Restitution(self._e) if between is None else Restitution(between, otherwise=self._e)
+        if self.law is None:
+            return restitution
+        mu, rolling = self._by_wall(names, "mu", self.law.mu), self._by_wall(names, "rolling", self.law.rolling)
+        if rolling is not None:
+            rolling = {("grains", "grains"): self.law.rolling, **rolling}
+        velocities = {name: wall.dragging(self.dimension) for wall, own in names for name in own}
+        return LAWS[self.law.kind](
+            self.law.mu if mu is None else mu,
+            restitution,
+            self.law.rolling if rolling is None else rolling,
+            groups={"grains": np.arange(n)},
+            otherwise=self.law.mu,
+            drag={name: given for name, given in velocities.items() if given is not None},
+        )
 
-    def _masses(self, radii: Array) -> Array:
+    def _wall_names(self, within: ConstraintSet) -> list[tuple[AnyWall, list[str]]]:
+        """The names of the parts of each wall, such as the four sides of a box: "wall 0" and so on."""
+        # The sets of the walls follow that of the balls, in the order of the walls.
+        found, number = [], 0
+        for wall, Q in zip(self.walls, within.sets[1:] if self.walls else (), strict=True):  # type: ignore[attr-defined]
+            found.append((wall, [f"wall {number + k}" for k in range(len(Q.names))]))
+            number += len(Q.names)
+        return found
+
+    def _by_wall(self, names: list[tuple[AnyWall, list[str]]], key: str, usual: float) -> dict[Any, Any] | None:
+        """A coefficient for each part of a wall; None if no wall has its own."""
+        given = [(getattr(wall, key), own) for wall, own in names]
+        if all(value is None for value, _ in given):
+            return None
+        return {name: usual if value is None else value for value, own in given for name in own}
+
+    def _masses(self, radii: Array, shapes: Sequence[tuple[Array, Array]]) -> Array:
         if self.masses is not None:
             return np.array(self.masses)
         density = 1000.0 if self.density is None else self.density
-        return density * (math.pi * radii**2 if self.dimension == 2 else 4.0 / 3.0 * math.pi * radii**3)
+        if shapes:
+            return density * np.array([_volumes(radii, self.dimension).sum() for _, radii in shapes])
+        return density * _volumes(radii, self.dimension)
 
     def _acceleration(self) -> Array:
         if isinstance(self.gravity, tuple):

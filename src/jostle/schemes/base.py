@@ -71,6 +71,7 @@ NOT_CONVEX, EXCHANGE = "gaps that are not convex", "bodies that come and go"
 METRIC, EQUALITIES = "a mass in first order", "equality constraints"
 VARIED_RESTITUTION = "restitution that differs between contacts"
 STIFF = "a StiffForce"
+TURNING = "bodies that turn"
 """Needs of problems, which are abilities of schemes."""
 
 REASONS = {
@@ -85,6 +86,7 @@ REASONS = {
     METRIC: "projects in the Euclidean metric, the problem has a mass",
     EQUALITIES: "has no room for equality constraints, and the problem has some",
     STIFF: "takes forces explicitly, and the force is a StiffForce",
+    TURNING: "has no spin, and the bodies turn: the problem has friction, or clumps",
 }
 """Why a scheme refuses a problem with a need that is not among its abilities."""
 
@@ -111,6 +113,7 @@ def needs_of(problem: Any) -> frozenset[str]:
         METRIC: isinstance(problem, Sweeping) and problem.mass is not None,
         EQUALITIES: within.equalities,
         STIFF: isinstance(problem, Motion) and problem.stiff is not None,
+        TURNING: isinstance(problem, Motion) and problem.turning is not None,
     }
     return frozenset(need for need, there in found.items() if there)
 
@@ -292,7 +295,7 @@ def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, befor
     # A row without a length is compared with what the step moved: the way from q to q', and the displacement
     # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest.
     tolerance, length = contacts.tolerance(np.abs(after.q - before.q)), contacts.length
-    if after.contacts is not None and not (length > 0.0).all():
+    if after.contacts is not None and after.turning is None and not (length > 0.0).all():
         M, h = problem.metric(before.q), after.t - before.t
         push = h * M.norm(M.solve(after.contacts.G.adjoint(after.multipliers)))
         tolerance = tolerance + np.where(length > 0.0, 0.0, CLOSED * push * contacts.G.norms(M))
@@ -449,12 +452,12 @@ class Scheme:
         self.check(problem)
         put_back(differences_of(problem.within), None)  # runs from the same start have the same bits
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
+        state = State(t, q, u, turning=getattr(problem, "turning", None))
         if presence is not None:
-            presence = replace(presence, start=t)
-            q, u = presence.placed(q), presence.still(u)
-        state = State(t, q, u, presence=presence)
-        contacts = state.within(problem.within).near(t, q, 0.0)
-        check_kinds(problem.within, contacts, state)
+            state = state.with_presence(replace(presence, start=t))
+        seen = state.of_balls(problem.bodies)
+        contacts = state.within(problem.within).near(t, seen.q, 0.0)
+        check_kinds(problem.within, contacts, seen)
         check_start(contacts)
         return state
 
@@ -543,10 +546,10 @@ class Scheme:
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
-        sets = parts(problem.within)
+        sets, before = parts(problem.within), state.of_balls(problem.bodies)
         if MOVING in self.abilities:
-            check_rest(sets, (state.t, state.t + h), state.q)
-        elif moves(sets, (state.t, state.t + h), state.q) and problem.within.moving is None:
+            check_rest(sets, (state.t, state.t + h), before.q)
+        elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
         if after.projection is None or after.contacts is None:
@@ -568,18 +571,21 @@ class Scheme:
             self._overshoot(there, after, t_next),
             state.presence,
             after.duration if told else h,
+            after.turning,
         )
         check_finite(after.q, "position")
+        if after.turning is not None:
+            check_finite(after.turning.spin, "spin")
         if not type(self).__module__.startswith("jostle."):  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
-        within = there.within
+        within, seen = there.within, after.of_balls(problem.bodies)
         if not self.linearises:
-            check_depth(within, state, after)
+            check_depth(within, before, seen)
         elif within.convex_gaps is not True:
-            check_inside(type(self).__name__, self.solver.tol, there, state, after)
+            check_inside(type(self).__name__, self.solver.tol, there, before, seen)
         if within.equalities:
-            check_equalities(type(self).__name__, self.solver.tol, there, state, after)
-        check_crossings(self.linearises, sets, state, after)
+            check_equalities(type(self).__name__, self.solver.tol, there, before, seen)
+        check_crossings(self.linearises, sets, before, seen)
         return after
 
     def _aside(self, after: State, presence: Presence) -> State:
@@ -590,11 +596,11 @@ class Scheme:
                 f"{type(self).__name__} moved body {int(np.argmax(moved))}, which is not present: a matrix of mass, "
                 f"stiffness or damping that couples bodies needs all of them; give one number per body"
             )
-        return after._replace(q=presence.placed(after.q), u=presence.still(after.u))
+        return after.with_presence(presence)
 
     def _overshoot(self, problem: Any, after: State, t_next: float | None) -> float:
         """The deepest overlap of the new q that the residual of the projection does not bound."""
-        t, within = after.t if t_next is None else t_next, problem.within
-        if not self.projects_positions(problem):
-            return float(within.overlap(t, after.q)) if all_finite(after.q) else np.inf
-        return float(part_of(within, lambda Q: Q.curved).overlap(t, after.q)) if within.curved else 0.0
+        t, within, q = after.t if t_next is None else t_next, problem.within, after.of_balls(problem.bodies).q
+        if not self.projects_positions(problem) or problem.bodies.clumped is not None:
+            return float(within.overlap(t, q)) if all_finite(q) else np.inf
+        return float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0

@@ -43,7 +43,7 @@ from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, needs_of, refusal
+from jostle.schemes.base import EQUALITIES, TURNING, needs_of, refusal
 from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, with_checked_reach
 from jostle.schemes.state import State
@@ -151,20 +151,21 @@ class Gluey(Maury):
     def check(self, problem: Motion) -> None:
         # Refuse a problem that the scheme cannot solve, such as one with equalities.
         super().check(problem)
-        if EQUALITIES in needs_of(problem):
-            raise refusal(type(self).__name__, EQUALITIES, problem)
+        for need in (EQUALITIES, TURNING):
+            if need in needs_of(problem):
+                raise refusal(type(self).__name__, need, problem)
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step of Maury's scheme in which glued contacts may pull, p >= gamma^n.
         t, q, u, within = state.t, state.q, state.u, problem.within
         predicted, M = self.predict(problem, t, q, u, h)
 
-        def attempt(reach: Reach) -> tuple[Contacts, Projection, tuple[_Known, Booleans]]:
+        def attempt(reach: Reach) -> tuple[Contacts, Array, tuple[_Known, Projection, Booleans]]:
             known = _known(within, state, h, reach, M)
             P, held = self._project(known, self._closest(known, within.flat), predicted)
-            return known.contacts, P, (known, held)
+            return known.contacts, P.point, (known, P, held)
 
-        contacts, P, (known, held) = with_checked_reach(within, state, h, predicted, attempt)
+        contacts, (known, P, held) = with_checked_reach(within, t + h, q, h, predicted, u, attempt)
         memory = _remembered(contacts.pairs, self._paid(known, P, held))
         return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers, memory)
 

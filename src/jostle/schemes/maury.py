@@ -23,7 +23,8 @@ from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, Scheme
+from jostle.schemes.base import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING, Scheme
+from jostle.schemes.grip import turned_on
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times
@@ -50,7 +51,7 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES, STIFF})
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES, STIFF, TURNING})
     linearises: ClassVar[bool] = True
     theta: ClassVar[float] = 1.0
     balances: ClassVar[bool] = True
@@ -67,8 +68,8 @@ class Maury(Scheme):
         # One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
         t, q, u = state.t, state.q, state.u
         predicted, M = self.predict(problem, t, q, u, h)
-        contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
-        return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
+        contacts, (P, u, p, turning) = project_velocity(self.solver, problem, state, h, predicted, M)
+        return State(t + h, q + h * u, u, P, contacts, p, turning=turned_on(problem, turning, h))
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 (f^n - h K u^n), and the metric W = M + h C + h^2 K.

@@ -38,12 +38,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, squares
+from jostle.bodies import Turning
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
-from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet
-from jostle.laws import ImpactLaw, coefficients
+from jostle.laws import coefficients
 from jostle.problems import Motion
 from jostle.schemes.base import (
     EQUALITIES,
@@ -53,9 +53,11 @@ from jostle.schemes.base import (
     RESTITUTION,
     SECOND,
     STIFF,
+    TURNING,
     VARIED_RESTITUTION,
     Scheme,
 )
+from jostle.schemes.grip import Pushed, push, turned_on, turning_at
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric
@@ -106,7 +108,7 @@ class MoreauJean(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset(
-        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF}
+        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF, TURNING}
     )
     remembers: ClassVar[type[Any] | None] = Depth
     theta: ClassVar[float] = 0.5
@@ -115,18 +117,26 @@ class MoreauJean(Scheme):
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: Moreau's law for the velocities, and positions by their mean.
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
+        turning = turning_at(problem, state, h / 2.0)
         if state.memory is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)
         predicted, W = self.predict(problem, t, q, u, h)
-        contacts = _at_midpoint(problem.within, t + h / 2.0, q, h / 2.0 * u, first_reach(h, predicted, u))
-        closed = _closed(contacts, h / 2.0 * (np.abs(u) + np.abs(predicted)))
+        here, way = problem.bodies.places(q, state.turning), h / 2.0 * u
+        if here is not q:
+            way = problem.bodies.places(q + way, turning) - here
+        before, free = problem.bodies.velocities(u, state.turning), problem.bodies.velocities(predicted, turning)
+        contacts = _at_midpoint(problem.within, t + h / 2.0, here, way, first_reach(h, free, before))
+        closed = _closed(contacts, h / 2.0 * (np.abs(before) + np.abs(free)))
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
-        P, after, p = self._impact(problem.law, touching, depth, state, u, predicted, h, W)
+        P, after, p, turning = self._impact(problem, touching, depth, state, u, predicted, h, W, turning)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
-        return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers, depth)
+        if turning is not None:
+            turning = turned_on(problem, _of_all(turning, closed, len(contacts.gap)), h / 2.0)
+        moved = q + h * (u + after) / 2.0
+        return State(t + h, moved, after, P, contacts, multipliers, depth, turning=turning)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 f, and the metric W = M + h/2 C + h^2/4 K.
@@ -156,17 +166,18 @@ class MoreauJean(Scheme):
         return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
     def _impact(
-        self, law: ImpactLaw, touching: Contacts, depth: Depth | None, state: State, u: Array, predicted: Array,
-        h: float, M: Metric,
-    ) -> tuple[Projection, Array, Array]:  # fmt: skip
-        """The law in all contacts that touch: the projection, u^{n+1} and p."""
+        self, problem: Motion, touching: Contacts, depth: Depth | None, state: State, u: Array, predicted: Array,
+        h: float, M: Metric, turning: Turning | None,
+    ) -> Pushed:  # fmt: skip
+        """The law in all contacts that touch: the projection, u^{n+1}, p, and how bodies turn."""
+        law, bodies = problem.law, problem.bodies
         guess, drift, zeros = state.impulses_of(touching), touching.drifts(state.t, h), np.zeros(len(touching.gap))
         at_rest = touching.gap_at is None or not any(rates.any() for rates in drift)
-        if depth is None and touching.equal is None and at_rest and law.uniform is not None:
+        if depth is None and touching.equal is None and at_rest and law.uniform is not None and turning is None:
             e, C = law.uniform, Rows(touching.G, zeros, zeros, zeros, None, touching.describe)
             P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
-            return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
-        before = touching.G @ u.ravel() + drift[0]
+            return Pushed(P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers, None)
+        before = touching.G @ bodies.velocities(u, turning).ravel() + drift[0]
         c = drift[1] + coefficients(law, touching, before) * before
         round_off, length, equal = touching.noise / h, zeros, touching.equal
         noise = zeros if touching.gap_at is None else DRIFT_NOISE * round_off
@@ -180,11 +191,10 @@ class MoreauJean(Scheme):
             noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
         K = Rows(touching.G, c, length, noise, equal, touching.describe)
         try:
-            P = self.solver.project(predicted, K, M, guess)
+            return push(self.solver, problem, state, touching, K, predicted, M, turning)
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
             raise error.because(why) from None
-        return P, P.point, P.multipliers
 
     def _along_equalities(self, problem: Motion, state: State, h: float, M: Metric) -> Array:
         """The nearest velocity to u with G u + dg/dt = 0 in all equalities."""
@@ -192,6 +202,18 @@ class MoreauJean(Scheme):
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         return self.solver.project(state.u, rates, M).point
+
+
+def _of_all(turning: Turning, rows: Integers, m: int) -> Turning:
+    """The impulses of some of m contacts, as those of all of them."""
+
+    def spread(values: Array) -> Array:
+        every = np.zeros((m, values.shape[1]))
+        every[rows] = values
+        return every
+
+    tangential, rolling, drag = map(spread, (turning.tangential, turning.rolling, turning.drag))
+    return turning._replace(tangential=tangential, rolling=rolling, drag=drag)
 
 
 def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:

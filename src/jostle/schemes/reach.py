@@ -12,11 +12,11 @@ import numpy as np
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, place_of, squares
 from jostle.convex.metric import Metric
-from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.interface import offers_for_many
 from jostle.kernels.parallel import by_rows, chunks_of
+from jostle.schemes.grip import Pushed, push
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, by_pair
@@ -35,15 +35,17 @@ WIDENING_FACTOR = 1.5
 
 
 def project_velocity(
-    solver: Solver, within: ConstraintSet, state: State, h: float, w: Array, M: Metric
-) -> tuple[Contacts, Projection]:
+    solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric
+) -> tuple[Contacts, Pushed]:
     """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13)."""
+    within, places = problem.within, problem.bodies.places(state.q, state.turning)
 
-    def attempt(reach: Reach) -> tuple[Contacts, Projection, None]:
-        contacts = within.near(state.t + h, state.q, reach)
+    def attempt(reach: Reach) -> tuple[Contacts, Array, Pushed]:
+        contacts = within.near(state.t + h, places, reach)
         K = _velocities(contacts, state, h)
         try:
-            return contacts, solver.project(w, K, M, state.impulses_of(contacts)), None
+            pushed = push(solver, problem, state, contacts, K, w, M, state.turning)
+            return contacts, problem.bodies.velocities(pushed.point, pushed.turning), pushed
         except EmptySet as error:
             if within.flat:
                 raise
@@ -51,7 +53,8 @@ def project_velocity(
                 "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
             ) from None
 
-    return with_checked_reach(within, state, h, w, attempt)[:2]
+    before, free = (problem.bodies.velocities(each, state.turning) for each in (state.u, w))
+    return with_checked_reach(within, state.t + h, places, h, free, before, attempt)
 
 
 def _velocities(contacts: Contacts, state: State, h: float) -> Rows:
@@ -68,28 +71,31 @@ def _velocities(contacts: Contacts, state: State, h: float) -> Rows:
 
 def with_checked_reach(
     within: ConstraintSet,
-    state: State,
+    t: float,
+    q: Array,
     h: float,
     w: Array,
-    attempt: Callable[[Reach], tuple[Contacts, Projection, Found]],
-) -> tuple[Contacts, Projection, Found]:
+    before: Array,
+    attempt: Callable[[Reach], tuple[Contacts, Array, Found]],
+) -> tuple[Contacts, Found]:
     """attempt(reach), where pairs of bodies that are not expected to meet in a step of length h from w are left out.
 
-    Afterwards it is checked that none of those left out did: either no body went further than its reach, or the
-    linearised constraints of all that a longer reach adds hold too, so that they would have changed nothing. If not,
-    it is done again with the longer reach.
+    The balls are at q, and had the velocities `before`. An attempt returns contacts, the new velocities of the balls,
+    and what it found. Afterwards it is checked that none of the pairs left out met: either no ball went further than
+    its reach, or the linearised constraints of all that a longer reach adds hold too, so that they would have changed
+    nothing. If not, it is done again with the longer reach.
     """
-    reach = first_reach(h, w, state.u)
+    reach = first_reach(h, w, before)
     while True:
-        contacts, P, found = attempt(reach)
+        contacts, u, found = attempt(reach)
         bodies = getattr(contacts.reach, "ndim", 0) > 0
-        if bodies and offers_for_many(P.point, "outran") and _within(P.point, h, contacts.reach):
-            return contacts, P, found
-        ways = h * _speeds(P.point)
+        if bodies and offers_for_many(u, "outran") and _within(u, h, contacts.reach):
+            return contacts, found
+        ways = h * _speeds(u)
         way: Reach = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
         inside: Any = way <= contacts.reach
         if (inside.all() if bodies else inside) or np.all(contacts.reach == np.inf):
-            return contacts, P, found
+            return contacts, found
         beyond = np.logical_not(inside)
         if not np.isfinite(way).all():
             raise NotFinite("the velocity that a projection returned is not finite")
@@ -101,10 +107,10 @@ def with_checked_reach(
                 f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
             )
         reach = np.maximum(reach, WIDENING_FACTOR * way)
-        more = within.near(state.t + h, state.q, reach)
+        more = within.near(t, q, reach)
         new = by_pair(contacts.pairs, place_of(contacts.pairs).ones(len(contacts.pairs)), more.pairs) == 0.0
-        if np.all(way <= more.reach) and (more.gap + h * (more.G @ P.point.ravel()) >= 0.0)[new].all():
-            return contacts, P, found
+        if np.all(way <= more.reach) and (more.gap + h * (more.G @ u.ravel()) >= 0.0)[new].all():
+            return contacts, found
 
 
 def first_reach(h: float, w: Array, before: Array) -> Reach:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array
+from jostle.bodies import Bodies, Turning
 from jostle.convex.projection import Projection
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
@@ -49,6 +50,10 @@ class State(NamedTuple):
         Who is present; None: everyone.
     duration : float
         Time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`.
+    turning : Turning or None
+        How bodies are turned and turn, and the tangential impulses of the last step; None if they do not turn.
+    spin : array, shape (n,) or (n, 3), or None
+        Angular velocities; None if bodies do not turn.
 
     Examples
     --------
@@ -70,6 +75,49 @@ class State(NamedTuple):
     overshoot: float = 0.0
     presence: Presence | None = None
     duration: float = np.nan
+    turning: Turning | None = None
+
+    @property
+    def spin(self) -> Array | None:
+        """Angular velocities; None if bodies do not turn."""
+        return None if self.turning is None else self.turning.spin
+
+    def of_balls(self, bodies: Bodies) -> State:
+        """The state as sets see it: positions and velocities of balls.
+
+        Parameters
+        ----------
+        bodies : Bodies
+            The bodies of the problem.
+
+        Returns
+        -------
+        State
+            The state itself if each body is one ball.
+        """
+        if bodies.clumped is None:
+            return self
+        q, u = bodies.places(self.q, self.turning), bodies.velocities(self.u, self.turning)
+        return self._replace(q=q, u=u)
+
+    def with_presence(self, presence: Presence) -> State:
+        """The state of those who are present: the others are put aside and have no velocity and no spin.
+
+        Parameters
+        ----------
+        presence : Presence
+            Who is present.
+
+        Returns
+        -------
+        State
+            The same state for them.
+        """
+        turning = self.turning
+        if turning is not None:
+            turning = turning._replace(spin=presence.still(turning.spin))
+        q, u = presence.placed(self.q), presence.still(self.u)
+        return self._replace(q=q, u=u, presence=presence, turning=turning)
 
     def within(self, Q: ConstraintSet) -> ConstraintSet:
         """The admissible set of the bodies that are present.

@@ -128,7 +128,9 @@ class ForceWatch:
             return
         M, last = self.problem.metric(before.q), self.last
         u, a = before.u.ravel(), (state.u - before.u).ravel()
-        if state.contacts is not None and state.multipliers.any():
+        if state.turning is not None:
+            a = a - M.solve(state.turning.push.ravel())
+        elif state.contacts is not None and state.multipliers.any():
             a = a - M.solve(state.contacts.G.adjoint(state.multipliers))
         a = a / h
         self.last = _Step(before, state, a)

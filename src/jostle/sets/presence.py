@@ -75,8 +75,8 @@ class Presence:
         return replace(self.changed(bodies, PRESENT), entered=tuple(counts.items()))
 
     def still(self, u: Array) -> Array:
-        """u, zero for those who are not there."""
-        return np.where(self.here[:, None], u, 0.0)
+        """u, or spins, zero for those who are not there."""
+        return np.where(self.here[:, None] if u.ndim == 2 else self.here, u, 0.0)
 
     def placed(self, q: Array) -> Array:
         """q, with those who are not there put aside."""

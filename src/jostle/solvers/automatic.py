@@ -15,6 +15,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.kernels import offers
+from jostle.solvers.augmented_newton import AugmentedNewton
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.gauss_seidel import GaussSeidel
@@ -34,6 +35,10 @@ MAX_GUESS_RESIDUAL = 3000.0
 TRIAL_RESIDUAL = 30.0
 """The next trial needs a residual below this many tolerances, and below half the one before; otherwise second order is
 cheaper."""
+SWEEPS_OF_FRICTION = (100, 1000, 5000)
+"""Sweeps with friction before each attempt of Newton's method; 100 suffice at rest, and for few contacts."""
+ANOTHER_RHO = 3.0
+"""The first rho of Newton's method when it begins afresh."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
 PROOF_ITERATIONS = 10_000
@@ -59,7 +64,8 @@ class Automatic(Solver):
     Up to 128 rows are solved by `ActiveSet`. Larger problems of spheres are solved by `GaussSeidel`, those of discs by
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
     equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
-    128 rows there is only one); ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
+    128 rows there is only one); ``Projection.iterations`` is their sum. Friction is swept, and solved by Newton's
+    method where 100 sweeps are not enough. On a GPU, which has no kernels for the others,
     `GaussSeidel` solves everything.
 
     Parameters
@@ -87,6 +93,10 @@ class Automatic(Solver):
             yield from self._first_order()
             return
         if K.cones is not None:
+            for sweeps in SWEEPS_OF_FRICTION:
+                yield self._trial(sweeps)
+                yield AugmentedNewton(tol=self.tol)
+                yield _Afresh(tol=self.tol, rho=ANOTHER_RHO)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
@@ -171,6 +181,16 @@ class _Guess(Solver):
         if guess is not None and K.equal is not None:
             p = np.where(K.equal, guess, p)
         return w + M.solve(K.G.adjoint(p)), p, 0
+
+
+class _Afresh(AugmentedNewton):
+    """Newton's method from the multipliers of the step before: sweeps may lead away from an answer."""
+
+    afresh: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return AugmentedNewton.__name__
 
 
 class _Trial(GaussSeidel):

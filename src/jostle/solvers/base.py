@@ -78,6 +78,8 @@ class Solver:
         True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
     takes_cones : bool
         True if the solver projects on sets with friction cones (`jostle.convex.Cones`); otherwise it refuses them.
+    afresh : bool
+        True if the solver starts from the multipliers that `project` was given, not from the last answer of the plan.
     kernels : frozenset of str
         Names of the kernels that the solver needs (see `jostle.kernels.interface`). Where they do not all exist for the
         arrays of a run, such as on a GPU, `solve` refuses the solver. By default it needs all of them.
@@ -93,6 +95,7 @@ class Solver:
     """
 
     accepts_start: ClassVar[bool] = True
+    afresh: ClassVar[bool] = False
     takes_cones: ClassVar[bool] = False
 
     kernels: ClassVar[frozenset[str]] = frozenset(KERNELS)
@@ -174,6 +177,7 @@ class Solver:
     def _tried(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
+        first = guess
         used, looked, remarks = 0, False, []
         if K.cones is not None and not self.takes_cones:
             raise InvalidValue(
@@ -190,7 +194,7 @@ class Solver:
             if solver.max_iterations > self.max_iterations - used:
                 solver = replace(solver, max_iterations=self.max_iterations - used)
             try:
-                u, guess, iterations = solver._answer(w, K, M, slack, guess)
+                u, guess, iterations = solver._answer(w, K, M, slack, first if solver.afresh else guess)
             except Declined as reason:
                 remarks.append(f"{solver.name} was left out: {reason}")
                 solver = next(plan, None)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, finite
+from jostle.bodies import Turning
 from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
@@ -20,7 +21,8 @@ from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.theory import assumptions, conditions
 from jostle.theory.assumptions import Numbers
-from jostle.theory.places import Place, Slopes, place, places, restitution, slopes
+from jostle.theory.friction import steps_with_friction
+from jostle.theory.places import Place, Slopes, place, places, restitution, slopes, turning_of
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 # The largest time step h for which each scheme is well defined at a place.
@@ -121,7 +123,8 @@ def hypotheses(
     Each hypothesis holds, fails (where, by how much), or cannot be checked (why). What is asked for every q of the
     admissible set is checked at this q, unless the set is made of balls and walls, whose constants are known at every
     q; the table says which. Along a solution each line is shown at the saved time at which it is worst; contacts with a
-    multiplier count as closed.
+    multiplier count as closed. The theorems do not cover friction, nor clumps: then a section of its own says what is
+    known about each step.
 
     Parameters
     ----------
@@ -153,23 +156,29 @@ def hypotheses(
         return _along(problem)
     if not isinstance(problem, Motion | Sweeping):
         raise InvalidValue(f"problem must be a jo.Motion, a jo.Sweeping or a Solution, not {problem!r}")
-    here = place(problem, t, problem.q0 if q is None else finite(q, "q"), rho)
-    return _at(here, None, q is None)
+    given, turning = problem.q0 if q is None else finite(q, "q"), getattr(problem, "turning", None)
+    return _at(place(problem, t, problem.bodies.places(given, turning), rho), None, q is None, turning)
 
 
 def _along(sol: Solution) -> Report:
     """The worst of each line along a solution."""
-    found = {float(sol.t[k]): _at(one, np.asarray(sol.u[k]), k == 0) for k, one in places(sol, MAX_FRAMES)}
+    found = {
+        float(sol.t[k]): _at(one, np.asarray(sol.u[k]), k == 0, turning_of(sol, k))
+        for k, one in places(sol, MAX_FRAMES)
+    }
     seen = "" if len(found) == len(sol.t) else f", at {len(found)} of {len(sol.t)} saved times"
     return worst(f"Hypotheses along the solution, t = {sol.t[0]:.4g} to {sol.t[-1]:.4g}{seen}", found)
 
 
-def _at(here: Place, u: Array | None, start: bool) -> Report:
+def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = None) -> Report:
     """The report of one place, with the velocity u there (by default v0); `start`: is it where the motion begins?"""
-    numbers, field = Numbers(here), slopes(here, u)
-    one_sided = _inequalities(here)
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
+    friction = () if turning is None else (steps_with_friction(here, turning),)
+    if here.problem.bodies.clumped is not None:
+        return Report(title, friction)
+    numbers, field = Numbers(here), slopes(here, u)
+    one_sided = (*_inequalities(here), *_without_friction(turning))
     if isinstance(here.problem, Sweeping):
         venel = _venel(numbers, field)
         return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
@@ -181,7 +190,15 @@ def _at(here: Place, u: Array | None, start: bool) -> Report:
         _paoli_2010(numbers, field, free, begin),
     )
     sections = tuple(replace(section, lines=(*one_sided, *section.lines)) for section in sections)
-    return Report(title, (*sections, largest_steps(numbers, field, u)))
+    return Report(title, (*sections, *friction, largest_steps(numbers, field, u)))
+
+
+def _without_friction(turning: Turning | None) -> tuple[Line, ...]:
+    """The line that the theorems do not cover friction, if there is some."""
+    if turning is None:
+        return ()
+    why = "the law has friction; the other lines are about the same contacts without it"
+    return (Line("no friction", "contacts push along their normals only", FAILS, why),)
 
 
 def _inequalities(here: Place) -> tuple[Line, ...]:

@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle._tools.rotations import product
+from jostle.bodies import Turning
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
+from jostle.laws import Restitution
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.paoli import Paoli
@@ -64,9 +67,15 @@ class Place:
 def place(
     problem: Motion | Sweeping, t: float, q: Array, rho: float | None = None, touching: Integers | None = None
 ) -> Place:
-    """The place (t, q); the pairs `touching` count as closed at any gap. A body at NaN is not present."""
-    if q.shape != problem.q0.shape:
-        raise InvalidValue(f"q must have the shape of q0, {problem.q0.shape}, not {q.shape}")
+    """The place (t, q); the pairs `touching` count as closed at any gap. A body at NaN is not present.
+
+    q are the positions of bodies; for clumps they are the places of their balls.
+    """
+    shape = problem.q0.shape
+    if problem.bodies.clumped is not None:
+        shape = problem.bodies.clumped.arms.shape
+    if q.shape != shape:
+        raise InvalidValue(f"q must have the shape of q0, {shape}, not {q.shape}")
     within, presence = problem.within, problem.presence
     if not np.isfinite(q).all():
         presence = Presence.of(q, np.isfinite(q).reshape(len(q), -1).all(axis=1), within.bodies.largest)
@@ -111,7 +120,20 @@ def position(sol: Solution, k: int) -> Array:
     """Where the contacts of frame k were closed: Z^n for `Paoli`, q for the others."""
     projected = isinstance(sol.scheme, Paoli) and sol.z is not None and len(sol.z) == len(sol.t)
     found: Array = np.asarray(sol.z[k] if sol.z is not None and projected else sol.q[k])
-    return found.astype(float)
+    return sol.places(k) if _clumped(sol) else found.astype(float)
+
+
+def _clumped(sol: Solution) -> bool:
+    return isinstance(sol.problem, Motion) and sol.problem.bodies.clumped is not None
+
+
+def turning_of(sol: Solution, k: int) -> Turning | None:
+    """How bodies are turned and turn at frame k; None if they do not turn."""
+    if sol.turn is None or sol.spin is None or not isinstance(sol.problem, Motion) or sol.problem.turning is None:
+        return None
+    turn, clumped = np.asarray(sol.turn[k]), sol.problem.bodies.clumped
+    principal = turn if clumped is None else product(turn, clumped.axes)
+    return sol.problem.turning._replace(turn=principal, spin=np.asarray(sol.spin[k]))
 
 
 def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
@@ -119,7 +141,7 @@ def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
     p, pairs = np.asarray(sol.multipliers[k]), np.asarray(sol.pairs[k])
     if len(p) == 0 or not isinstance(sol.problem, Motion | Sweeping) or not sol.problem.within.equalities:
         return p, pairs
-    there = sol.problem.within.linearise(float(sol.t[k]), np.asarray(sol.q[k], dtype=float))
+    there = sol.problem.within.linearise(float(sol.t[k]), np.asarray(sol.places(k), dtype=float))
     kinds = np.zeros(len(there.gap)) if there.equal is None else there.equal.astype(float)
     rows = by_pair(there.pairs, kinds, pairs) == 0.0
     return p[rows], pairs[rows]
@@ -128,6 +150,7 @@ def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
 def restitution(problem: Motion | Sweeping) -> float | None:
     """The number e of the impact law; None if contacts have coefficients of their own."""
     e = getattr(getattr(problem, "law", None), "e", None)
+    e = e.e if isinstance(e, Restitution) else e  # that of a law with friction
     return float(e) if isinstance(e, int | float | np.floating) else None
 
 

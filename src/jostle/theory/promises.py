@@ -17,10 +17,11 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.convex.linear_map import Dense
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue, NotApproaching
-from jostle.laws import impact
+from jostle.laws import Coulomb, impact
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.run.refinement import SAME_TIME
@@ -116,10 +117,12 @@ def impulse(sol: Solution, k: int) -> Array:
     if not p.any():
         return J
     if normals.ndim == 2 and normals.shape[1] and J.size % normals.shape[1] == 0:
-        bodies = J.reshape(-1, normals.shape[1])
-        np.add.at(bodies, pairs[:, 0], -p[:, None] * normals)
+        bodies, clumped = J.reshape(-1, normals.shape[1]), sol.problem.bodies.clumped if sol.problem else None
+        owner = np.arange(len(bodies)) if clumped is None else clumped.owner
+        push = p[:, None] * normals + (0.0 if sol.tangential is None else np.asarray(sol.tangential[k]))
+        np.add.at(bodies, owner[pairs[:, 0]], -push)
         two = pairs[:, 1] >= 0
-        np.add.at(bodies, pairs[two, 1], p[two, None] * normals[two])
+        np.add.at(bodies, owner[pairs[two, 1]], push[two])
         return J
     if not isinstance(sol.problem, Motion | Sweeping):
         raise InvalidValue("the gradients are not in the file: give the problem, jo.io.read(path, problem)")
@@ -209,6 +212,8 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
     problem = sol.problem
     if not isinstance(problem, Motion):
         return Line("impact law", SAYS, UNKNOWN, "the law is not in the file: jo.io.read(path, problem)")
+    if problem.turning is not None:
+        return Line("impact law", SAYS, UNKNOWN, "bodies turn, and the law has friction: see the line friction")
     if restitution(problem) is None:
         return Line("impact law", SAYS, UNKNOWN, "contacts have different restitution coefficients")
     if problem.within.moving is not False:
@@ -283,14 +288,20 @@ BETWEEN = (0.25, 0.5, 0.75, 1.0)
 ENERGY_FIRST_ORDER = 2.0
 """Contacts may give this many times |h a| / |u| of the largest kinetic energy, a the acceleration by forces."""
 
+GAIN_TOLERANCE = 1e-4
+"""Friction beyond its limit, and energy that contacts give, up to these fractions are the tolerance of the solver."""
+MOBILISED = 1e-3
+"""A contact is mobilised, |p_T| = mu p_n, up to this fraction."""
+
 
 @check_arguments
 def promises(solution: Solution, problem: Motion | Sweeping | None = None) -> Report:
     """Check whether a solution satisfies the inclusion that the theorems promise, with residuals.
 
     Checked are feasibility between the nodes, the sign and support of the multipliers, the balance of momentum, the
-    impact law at each impact, the work of the contacts, and the total variation of the velocity. Where steps were not
-    saved (``every=``), what happened in between cannot be checked.
+    impact law at each impact, the work of the contacts, and the total variation of the velocity; with friction, that
+    each tangential impulse is within its limit. Where steps were not saved (``every=``), what happened in between
+    cannot be checked.
 
     Parameters
     ----------
@@ -322,6 +333,8 @@ def promises(solution: Solution, problem: Motion | Sweeping | None = None) -> Re
     lines = [_feasible(solution, missing), _signs(solution), _support(solution), _momentum(solution, steps, missing)]
     if second:
         law = impact_law(solution, steps) if steps else Line("impact law", "u+ = P_C u- - e P_N u-", UNKNOWN, missing)
+        if solution.tangential is not None and isinstance(solution.problem, Motion):
+            lines.append(_friction(solution, solution.problem))
         lines += [law, _energy(solution, steps, missing)]
     lines.append(_variation(solution, steps, missing))
     source = "Bernicot & Lefebvre-Lepot 2010 (1.10), Paoli 2010 (P)" if second else "Venel 2009 (5)"
@@ -356,9 +369,10 @@ def _feasible(sol: Solution, missing: str) -> Line:
     says = "q(t) in Q(t), between the nodes too"
     if not isinstance(sol.problem, Motion | Sweeping):
         return Line("feasible", says, UNKNOWN, "the set is not in the file: jo.io.read(path, problem)")
-    within, q, worst, where = sol.problem.within, np.asarray(sol.q, dtype=float), 0.0, ""
+    within, worst, where = sol.problem.within, 0.0, ""
+    q = np.array([sol.places(k) for k in range(len(sol.t))], dtype=float)
     for k in range(1, len(sol.t)):
-        for part in (1.0,) if missing else BETWEEN:
+        for part in (1.0,) if missing or within.bodies.clumped is not None else BETWEEN:  # clumps turn in between
             t = float((1.0 - part) * sol.t[k - 1] + part * sol.t[k])
             x = (1.0 - part) * q[k - 1] + part * q[k]
             here = place(sol.problem, t, x) if not np.isfinite(x).all() else None
@@ -438,6 +452,8 @@ def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
     if isinstance(sol.problem, Motion) and sol.problem.within.moving is not False:
         return Line("energy", says, UNKNOWN, "the set may move: contacts may do work")
     kinetic = max(0.5 * max(step.metric.norm(step.after), step.metric.norm(step.before)) ** 2 for step in steps)
+    if sol.spin is not None:
+        return _energy_with_spins(sol, max(kinetic, float(sol.energy().kinetic.max())))
     inside = np.array([len(fresh(sol, step.k)) > 0 for step in steps])  # an impact takes two steps
     taken_up = np.cumsum([step.work for step in steps])[~inside]
     rise = taken_up - np.minimum.accumulate(np.append(0.0, taken_up))[:-1] if len(taken_up) else np.zeros(1)
@@ -451,6 +467,40 @@ def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
     if elastic and lost > (1 + inside.sum()) * allowed * kinetic:
         return Line("energy", says, FAILS, "energy is lost although e = 1", values)
     return Line("energy", says, HOLDS if gain <= allowed else FAILS, detail, values)
+
+
+def _energy_with_spins(sol: Solution, kinetic: float) -> Line:
+    """The energy that contacts took from velocities and spins together, as each step recorded it."""
+    taken_up = np.cumsum(sol.stats["dissipated"])
+    rise = float(np.max(np.maximum.accumulate(taken_up) - taken_up, initial=0.0)) / (kinetic or 1.0)
+    values = {"taken": float(taken_up[-1]) if len(taken_up) else 0.0, "largest gain / kinetic": rise}
+    verdict = HOLDS if rise <= GAIN_TOLERANCE else FAILS
+    return Line("energy", "contacts take energy, from velocities and spins together", verdict, "", values)
+
+
+def _friction(sol: Solution, problem: Motion) -> Line:
+    """|p_T| <= mu p_n in each contact."""
+    assert sol.tangential is not None
+    says, law = "|p_T| <= mu p_n", problem.law if isinstance(problem.law, Coulomb) else Coulomb(0.0)
+    if not sol.contacts_saved:
+        return Line("friction", says, UNKNOWN, why_not(sol))
+    largest = max(float(np.max(sol.multipliers[k], initial=0.0)) for k in range(len(sol.t))) or 1.0
+    worst, where, mobilised = 0.0, "", 0
+    for k in range(1, len(sol.t)):
+        touching = np.asarray(sol.pairs[k])[:, 0] >= 0
+        p, pairs = np.asarray(sol.multipliers[k])[touching], np.asarray(sol.pairs[k])[touching]
+        if len(p) == 0:
+            continue
+        some = Contacts(np.zeros(len(p)), Dense(np.zeros((len(p), 1))), pairs, numbers=len(p))
+        length = np.linalg.norm(np.asarray(sol.tangential[k])[touching], axis=1)
+        limit = law.friction(some) * p
+        beyond = (length - limit) / largest
+        mobilised += int(((length >= (1.0 - MOBILISED) * limit) & (limit > BALANCE_TOLERANCE * largest)).sum())
+        row = int(np.argmax(beyond))
+        if beyond[row] > worst:
+            worst, where = float(beyond[row]), f"worst at t = {sol.t[k]:.4g}, pair {tuple(pairs[row].tolist())}"
+    values = {"beyond / largest p": worst, "mobilised": float(mobilised)}
+    return Line("friction", says, HOLDS if worst <= GAIN_TOLERANCE else FAILS, where, values)
 
 
 def _per_step(steps: list[Taken]) -> float:

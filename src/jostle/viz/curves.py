@@ -99,8 +99,8 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
     if ax is None:
         ax = figure_for(picture).subplots()
     in_plane = sol.q.ndim == 3 and sol.q.shape[2] == 2
-    stairs = jumps(sol) if in_plane else np.zeros((len(sol.t) - 1, scene.count), dtype=bool)
-    for number in range(scene.count):
+    stairs = jumps(sol) if in_plane else np.zeros((len(sol.t) - 1, scene.bodies), dtype=bool)
+    for number in range(scene.bodies):
         way, colour = seen[:, number], pen(number)["color"]
         through = np.abs(np.diff(everywhere[:, number, : scene.dimension], axis=0)) > WRAPPED * scene.period
         ends = np.flatnonzero(through.any(axis=1) | stairs[:, number]) + 1

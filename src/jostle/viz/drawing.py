@@ -2,7 +2,8 @@
 
 Discs are to scale, walls are black lines, and orange bars between centres are contact forces, whose width is the square
 root of the force; gluey contacts that pull are purple. Bodies in space are drawn without perspective, and far bodies
-are hidden behind near ones; forces are not hidden, but fade with the distance.
+are hidden behind near ones; forces are not hidden, but fade with the distance. A ball that turns has a spot, in space
+six of them, so that one sees it roll. The balls of a clump are drawn as one body.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, check_arguments
-from jostle._tools.arrays import Array
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
@@ -85,6 +86,11 @@ BALL_LAYERS = (
     (0.12, 0.36, 0.62),
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
+SPOT_SIZE, SPOT_PLACE = 0.2, 0.62
+"""Radius of the spot of a disc that turns, and its distance from the centre, as fractions of the radius."""
+SPOT_SHADE, SPOT_SHINE, DARK = 0.45, 0.75, 0.45
+"""Brightness of a spot on a ball in space, as a fraction of that of the ball; lightening of the spots of a dark ball;
+and the largest mean of red, green and blue of a dark ball."""
 LIGHT_DIRECTION = np.array([-0.6, 0.8])
 """Direction towards the light, in the plane of the picture."""
 BALL_HAZE = 0.35
@@ -164,7 +170,7 @@ class Picture:
     def onto(self, ax: Axes, frame: Frame, contacts: bool) -> None:
         """Draw a frame."""
         values = _values(frame, self.colour)
-        if self.scene.count == 1:
+        if self.scene.bodies == 1:
             ax.plot(*self.flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
         if self.scene.d == 2:
             self._plane(ax, frame, values)
@@ -249,6 +255,34 @@ class Picture:
             discs.set(array=np.ma.masked_invalid(values[who]), norm=self.key.norm, cmap=self.key.cmap)
             discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
             ax.add_collection(discs)
+            if len(self.scene.clumps):
+                self._without_inner_outlines(ax, discs, np.isin(frame.number[who], self.scene.clumps))
+            self._spots(ax, frame, x, who, alpha)
+
+    def _without_inner_outlines(self, ax: Axes, discs: EllipseCollection, in_clumps: Booleans) -> None:
+        """Cover the outlines of discs inside the discs of their clumps."""
+        across = discs.get_widths()[in_clumps]
+        covers = EllipseCollection(
+            across, across, 0 * across, units="xy", offsets=discs.get_offsets()[in_clumps],
+            offset_transform=ax.transData, zorder=2.1, alpha=discs.get_alpha(), linewidth=0.0,
+        )  # fmt: skip
+        covers.set(array=discs.get_array()[in_clumps], norm=self.key.norm, cmap=self.key.cmap)
+        ax.add_collection(covers)
+
+    def _spots(self, ax: Axes, frame: Frame, x: Array, who: Integers, alpha: float) -> None:
+        """Draw a spot on each disc that turns and is not part of a clump."""
+        if frame.axes is None:
+            return
+        alone = ~np.isin(frame.number[who], self.scene.clumps)
+        r = frame.radii[who][alone]
+        places = x[alone] + SPOT_PLACE * r[:, None] * frame.axes[who][alone, :, 0]
+        across = 2.0 * SPOT_SIZE * r
+        spots = EllipseCollection(
+            across, across, 0 * across, units="xy", offsets=places, offset_transform=ax.transData, zorder=2.2,
+            alpha=alpha, facecolors="white", edgecolors="0.15",
+        )  # fmt: skip
+        spots.set_linewidth(float(np.clip(12.0 / np.sqrt(max(len(frame.x), 1)), 0.1, 1.0)))
+        ax.add_collection(spots)
 
     def _space(self, ax: Axes, frame: Frame, values: Array) -> None:
         flat = self.flat(frame.x)
@@ -261,10 +295,21 @@ class Picture:
             sizes.append(2 * part * r)
             places.append(flat[order, :2] + towards * r[:, None] * LIGHT_DIRECTION)
             colours.append(base + shine * (1.0 - base) if shine > 0 else base * (1.0 + shine))
-        across, offsets, faces = (np.stack(each, axis=1) for each in (sizes, places, colours))
+        heights, angles = list(sizes), [0.0 * r for _ in sizes]
+        if frame.axes is not None:
+            alone, dark = ~np.isin(frame.number[order], self.scene.clumps), base.mean(axis=1, keepdims=True) <= DARK
+            seen = np.einsum("ij,njk->nki", directions(self.view), frame.axes[order])
+            for spot in np.concatenate([seen, -seen], axis=1).transpose(1, 0, 2):
+                there = np.where(alone & (spot[:, 2] > 0.0), 2.0 * SPOT_SIZE * r, 0.0)
+                sizes.append(there * spot[:, 2])
+                heights.append(there)
+                angles.append(np.degrees(np.arctan2(spot[:, 1], spot[:, 0])))
+                places.append(flat[order, :2] + np.sqrt(1.0 - SPOT_SIZE**2) * r[:, None] * spot[:, :2])
+                colours.append(np.where(dark, base + SPOT_SHINE * (1.0 - base), SPOT_SHADE * base))
+        across, upright, offsets, faces = (np.stack(each, axis=1) for each in (sizes, heights, places, colours))
         balls = EllipseCollection(
-            across.ravel(), across.ravel(), 0 * across.ravel(), units="xy", facecolors=faces.reshape(-1, 3).clip(0, 1),
-            linewidths=0.0, offsets=offsets.reshape(-1, 2), offset_transform=ax.transData, zorder=2,
+            across.ravel(), upright.ravel(), np.stack(angles, axis=1).ravel(), units="xy", linewidths=0.0, zorder=2,
+            facecolors=faces.reshape(-1, 3).clip(0, 1), offsets=offsets.reshape(-1, 2), offset_transform=ax.transData,
         )  # fmt: skip
         ax.add_collection(balls)
 
@@ -273,12 +318,9 @@ class Picture:
         if not len(bars.force) or strongest == 0.0:
             return
         # a bar across the end of a periodic cell is drawn at both of its bodies
-        both = np.flatnonzero(bars.rows[:, 1] >= 0)
-        j = bars.rows[both, 1]
-        away = np.linalg.norm(bars.end[both] - frame.x[j], axis=1) > frame.radii[j]
-        split, other = both[away], frame.x[j[away]]
-        start = self.flat(np.concatenate([bars.start, other]))
-        end = self.flat(np.concatenate([bars.end, other + bars.start[split] - bars.end[split]]))
+        split, shift = self.scene.split(frame)
+        start = self.flat(np.concatenate([bars.start, bars.end[split] + shift]))
+        end = self.flat(np.concatenate([bars.end, bars.start[split] + shift]))
         force = np.concatenate([bars.force, bars.force[split]])
         part = np.sqrt(np.minimum(np.abs(force) / strongest, 1.0))
         width = MAX_BAR_WIDTH[self.scene.d] * 2.0 * float(np.median(frame.radii)) * part
@@ -316,14 +358,14 @@ def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
     if isinstance(colour, str):
         return chosen(scene, colour)
     given = np.asarray(colour, dtype=float)
-    if given.shape != (scene.count,):
-        raise InvalidValue(f"colour must have one number per body, shape ({scene.count},), not {given.shape}")
+    if given.shape != (scene.bodies,):
+        raise InvalidValue(f"colour must have one number per body, shape ({scene.bodies},), not {given.shape}")
     return given
 
 
 def _values(frame: Frame, colour: Quantity | Array) -> Array:
     """The numbers by which the bodies of a frame are coloured."""
-    return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
+    return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.body])
 
 
 def _of_categories(count: int) -> ScalarMappable:

@@ -10,6 +10,8 @@ The bytes of a frame are consecutive arrays, little-endian, each padded to a mul
     first, second             int32 (c): rows of the bodies of a contact, second = -1 - w for wall w
     force    float32 (c)
     away     int8 (3 c)       127 times the unit vector to the wall
+    whole    int8 (3 c)       only if bodies turn: 127 times the unit vector of the whole force
+    axes     int8 (m d d)     only if bodies turn: 127 times their axes, one after the other
     walls    float32 (2 w d)  only if walls move or there are rods: both ends of each line
 
 All positions are relative to an origin in the middle, so that 32 bits are enough also for distant systems.
@@ -98,24 +100,24 @@ def _words(value: object) -> str:
 def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any]:
     array = _real(name, values)
     frames = len(scene.sol.t)
-    if array.shape not in ((scene.count,), (frames, scene.count)):
+    if array.shape not in ((scene.bodies,), (frames, scene.bodies)):
         raise InvalidValue(
-            f"the quantity {name!r} has shape {array.shape}: give one number per body, ({scene.count},), or one per "
-            f"frame and body, ({frames}, {scene.count})"
+            f"the quantity {name!r} has shape {array.shape}: give one number per body, ({scene.bodies},), or one per "
+            f"frame and body, ({frames}, {scene.bodies})"
         )
-    unknown = np.full(scene.count, np.nan)  # for frames that were saved later
+    unknown = np.full(scene.bodies, np.nan)  # for frames that were saved later
     return lambda k: array if array.ndim == 1 else array[k] if k < frames else unknown
 
 
 def _of(scene: Scene, name: str, of_frame: Callable[[int], ArrayLike]) -> Callable[[Frame], Array]:
     def values(frame: Frame) -> Array:
         array = _real(name, of_frame(frame.k))
-        if array.shape != (scene.count,):
+        if array.shape != (scene.bodies,):
             raise InvalidValue(
                 f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number per body is expected, "
-                f"({scene.count},)"
+                f"({scene.bodies},)"
             )
-        return np.asarray(array[frame.number])
+        return np.asarray(array[frame.body])
 
     return values
 
@@ -219,9 +221,15 @@ class Encoder:
         arrays += [quantity.of(frame).astype("<f4") for quantity in self.sent]
         away, bars = np.zeros((c, 3), dtype="i1"), frame.bars
         walls_at = np.flatnonzero(bars.rows[:, 1] < 0)
-        unit = (bars.end - bars.start)[walls_at] / frame.radii[bars.rows[walls_at, 0], None]
+        touching = bars.rows[walls_at, 0]
+        unit = (bars.end[walls_at] - frame.x[touching]) / frame.radii[touching, None]
         away[walls_at, : self.scene.d] = np.rint(MAX_NORMAL * unit)
         arrays += [rows.astype("<i4") for rows in bars.rows.T] + [bars.force.astype("<f4"), away]
+        if frame.axes is not None:
+            along = bars.end - bars.start
+            whole = np.zeros((c, 3), dtype="i1")
+            whole[:, : self.scene.d] = np.rint(MAX_NORMAL * along / np.linalg.norm(along, axis=1)[:, None])
+            arrays += [whole, np.rint(MAX_NORMAL * frame.axes.transpose(0, 2, 1)).astype("i1")]
         w = 0
         if self.walls is None:
             lines = line_segments(self.scene.walls(frame.t, self.seen), self.scene.d)
@@ -242,6 +250,8 @@ class Encoder:
             "d": scene.d,
             "dimension": scene.dimension,
             "n": scene.count,
+            "owner": text(joined(scene.owner.astype("<i4"))) if scene.facts.clumped is not None else None,
+            "turns": scene.sol.turn is not None,
             "small": self.small,
             "origin": [*self.origin.tolist(), 0.0][:3],
             "radii": None if self.radii is None else text(joined(self.radii.astype("<f4"))),

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, check_arguments
 from jostle._tools.arrays import Array
+from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution
@@ -84,11 +85,28 @@ def between(scene: Scene, t: float) -> Frame:
     x[:, wraps] = (x[:, wraps] - scene.cell_start[wraps]) % L + scene.cell_start[wraps]
     fastest = np.maximum(*(scene.speeds(each)[frame.number] for each in (k, after)))
     jumped = np.linalg.norm(way, axis=1) > JUMP_FACTOR * fastest * (saved[after] - saved[k])
+    turn = _turn_between(scene, k, after, part)
+    if turn is not None and scene.facts.clumped is not None:
+        q = (1.0 - part) * np.asarray(scene.sol.q[k]) + part * np.asarray(scene.sol.q[after])
+        x = scene.placed(scene.facts.bodies.balls(q, turn))[frame.number]
     x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also for bodies that came or left in between
     i, j = frame.bars.rows.T
     shift = x - frame.x
     bars = replace(frame.bars, start=frame.bars.start + shift[i], end=frame.bars.end + shift[np.where(j >= 0, j, i)])
-    return replace(frame, t=float(t), x=x, bars=bars)
+    axes = frame.axes if turn is None else matrices(turn)[frame.body]
+    return replace(frame, t=float(t), x=x, bars=bars, axes=axes)
+
+
+def _turn_between(scene: Scene, k: int, after: int, part: float) -> Array | None:
+    """The turns of the bodies between two saved times: the mean angles, or the mean quaternions."""
+    if scene.sol.turn is None:
+        return None
+    start, end = (np.asarray(scene.sol.turn[each]) for each in (k, after))
+    if start.ndim == 1:
+        return (1.0 - part) * start + part * end
+    end = np.where((start * end).sum(axis=1)[:, None] < 0.0, -end, end)
+    mean = (1.0 - part) * start + part * end
+    return np.asarray(mean / np.linalg.norm(mean, axis=1)[:, None])
 
 
 DPI = 110

@@ -41,7 +41,7 @@ class Part:
     """
 
     name: str
-    """Name of the attribute: 'x', 'u', 'radii', 'force', 'number', 'contacts', 'mass' or 'group'."""
+    """Name of the attribute: 'x', 'u', 'radii', 'force', 'body', 'contacts', 'mass' or 'group'."""
     axis: int | None = None
     over_surface: bool = False
     """Whether the number is divided by the surface of the body, see `surface`."""
@@ -178,7 +178,7 @@ QUANTITIES: Registry[Quantity | Callable[[Frame], ArrayLike]] = Registry(
         name: f"jostle.viz.quantities:{name.upper()}"
         for name in (
             "speed", "force", "pressure", "contacts", "radius", "mass", "group", "number", "x", "y", "z", "vx", "vy",
-            "vz",
+            "vz", "spin",
         )
     },
     check=_check,
@@ -279,9 +279,9 @@ def _unit_of_pressure(scene: Scene) -> Unit:
     return NO_UNIT if unit == NO_UNIT else (length - scene.dimension + 1, time, mass)
 
 
-def _all(values: Any) -> Array:
-    """(count,) the numbers of all bodies; NaN for a body without a group."""
-    array = np.zeros(0) if values is None else np.asarray(values, dtype=float)
+def _all(scene: Scene, values: Any) -> Array:
+    """(count,) the numbers of all bodies, for each ball; NaN for a body without a group."""
+    array = np.zeros(0) if values is None else np.asarray(values, dtype=float)[scene.owner]
     return np.where(array < 0.0, np.nan, array)
 
 
@@ -291,6 +291,12 @@ def _axis(name: str, axis: int) -> Quantity:
     return Quantity(
         name, Part(part, axis=axis), label, unit, lacks=lambda scene: lacks if axis >= scene.dimension else ""
     )
+
+
+def _spin(frame: Frame) -> Array:
+    """(n,) the spin in the plane, its size in space."""
+    assert frame.spin is not None
+    return frame.spin if frame.spin.ndim == 1 else np.asarray(np.linalg.norm(frame.spin, axis=1))
 
 
 SPEED = Quantity("speed", Part("u"), unit=VELOCITY, low=0.0)
@@ -310,15 +316,19 @@ PRESSURE = Quantity(
 CONTACTS = Quantity("contacts", Part("contacts"), low=0.0, lacks=_contacts)
 RADIUS = Quantity("radius", Part("radii"), unit=LENGTH)
 MASS = Quantity(
-    "mass", Part("mass"), unit=KILOGRAM, constant=lambda scene: _all(scene.facts.masses),
+    "mass", Part("mass"), unit=KILOGRAM, constant=lambda scene: _all(scene, scene.facts.masses),
     lacks=lambda scene: "needs masses, which are unknown" if scene.facts.masses is None else "",
 )  # fmt: skip
 GROUP = Quantity(
     "group", Part("group"),
-    constant=lambda scene: _all(None if scene.facts.groups is None else scene.facts.groups.number),
+    constant=lambda scene: _all(scene, None if scene.facts.groups is None else scene.facts.groups.number),
     lacks=_groups,
     categories=lambda scene: () if scene.facts.groups is None else scene.facts.groups.names,
 )  # fmt: skip
-NUMBER = Quantity("number", Part("number"), "body number", low=0.0)
+NUMBER = Quantity("number", Part("body"), "body number", low=0.0)
 X, Y, Z = (_axis(name, axis) for axis, name in enumerate("xyz"))
 VX, VY, VZ = (_axis(f"v{name}", axis) for axis, name in enumerate("xyz"))
+SPIN = Quantity(
+    "spin", _spin, unit=(0, -1, 0),
+    lacks=lambda scene: "needs bodies that turn, but these have no friction" if scene.sol.spin is None else "",
+)  # fmt: skip

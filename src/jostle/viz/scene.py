@@ -1,7 +1,7 @@
 """Scenes of a `Solution` for pictures and the viewer: bodies with radii, the forces between them, and the walls.
 
 A scene has two or three dimensions: balls on a line lie on the x axis of a plane. Bodies in a periodic space are shown
-within one cell.
+within one cell. What is drawn are balls: each body is one ball, or a clump of several.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.pictures import WALL_HEIGHT
 from jostle.io.reading import States
@@ -27,6 +28,8 @@ from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, h
 @dataclass(frozen=True, eq=False)
 class Bars:
     """The m contacts that carry a force, drawn as bars between centres of bodies, or from a body to a wall.
+
+    Where there is friction, a bar has the direction of the whole force, and goes through the point of contact.
 
     Attributes
     ----------
@@ -48,7 +51,10 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The n bodies that are present at one saved time; the argument of functions in `jostle.viz.QUANTITIES`.
+    """The n balls that are present at one saved time; the argument of functions in `jostle.viz.QUANTITIES`.
+
+    Each body is one ball, or a clump of several. The velocity, mass, group, force and contacts of a ball are those of
+    its body.
 
     Attributes
     ----------
@@ -59,7 +65,7 @@ class Frame:
     dimension : int
         Dimension of the space of the bodies: 1, 2 or 3.
     number : array of int, shape (n,)
-        Body numbers.
+        Numbers of the balls; those of the bodies, unless they are clumps.
     x : array, shape (n, d)
         Positions; d is 2 or 3.
     u : array, shape (n, d)
@@ -74,6 +80,12 @@ class Frame:
         Number of the group of each body; -1 for none.
     bars : Bars
         The contacts that carry a force.
+    body : array of int, shape (n,)
+        Body numbers.
+    axes : array, shape (n, d, d), or None
+        How the balls are turned: the k-th column is the k-th axis of the ball. None if bodies do not turn.
+    spin : array, shape (n,) or (n, 3), or None
+        Angular velocities; None if bodies do not turn.
     speed : array, shape (n,)
         Speeds.
     contacts : array, shape (n,)
@@ -99,6 +111,9 @@ class Frame:
     mass: Array
     group: Integers
     bars: Bars
+    body: Integers
+    axes: Array | None = None
+    spin: Array | None = None
 
     @property
     def speed(self) -> Array:
@@ -108,8 +123,8 @@ class Frame:
     @property
     def contacts(self) -> Array:
         """(n,): the number of contacts of each body that carry a force."""
-        touched = self.bars.rows[self.bars.rows >= 0]
-        return np.bincount(touched, minlength=len(self.number)).astype(float)
+        touched = self.body[self.bars.rows[self.bars.rows >= 0]]
+        return np.bincount(touched, minlength=int(self.body.max(initial=-1)) + 1)[self.body].astype(float)
 
 
 POINT_RADIUS = 0.012
@@ -141,7 +156,15 @@ class Scene:
         """Dimension of the pictures: 2 or 3."""
         if self.dimension > 3:
             raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
-        self.count = int(np.prod(sol.q.shape[1:])) // self.dimension
+        self.bodies = int(np.prod(sol.q.shape[1:])) // self.dimension
+        """Number of bodies."""
+        clumped = self.facts.clumped
+        self.owner = np.arange(self.bodies) if clumped is None else clumped.owner
+        """(count,) the body of each ball."""
+        self.count = len(self.owner)
+        """Number of balls."""
+        self.clumps = np.flatnonzero(np.bincount(self.owner, minlength=self.bodies)[self.owner] > 1)
+        """Numbers of the balls that are not alone in their bodies."""
         self.period = np.full(self.dimension, np.inf) if self.facts.period is None else self.facts.period
         self.contacts_known = sol.contacts_saved
         """Whether contacts are known; files contain them only if `Output(contacts=True)` was used."""
@@ -184,16 +207,22 @@ class Scene:
         k = k % len(self.sol.t)
         everyone = self.places(k)
         here = np.flatnonzero(np.isfinite(everyone).all(axis=1))
-        x, u = everyone[here], self._embedded(np.asarray(self.sol.u[k]))[here]
+        body = self.owner[here]
+        x, u = everyone[here], self._embedded(np.asarray(self.sol.u[k]))[body]
         shown = self.radii(k)[here]
         shown[shown <= 0.0] = self.point
         row = np.full(self.count, -1)
         row[here] = np.arange(len(here))
         bars, force = self._forces(k, x, shown, row)
-        facts, unknown, none = self.facts, np.full(self.count, np.nan), np.full(self.count, -1)
-        mass = (unknown if facts.masses is None else facts.masses)[here]
-        group = (none if facts.groups is None else facts.groups.number)[here]
-        return Frame(k, float(self.sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars)
+        if len(self.clumps):
+            force = np.bincount(body, force, self.bodies)[body]
+        facts, unknown, none = self.facts, np.full(self.bodies, np.nan), np.full(self.bodies, -1)
+        mass = (unknown if facts.masses is None else facts.masses)[body]
+        group = (none if facts.groups is None else facts.groups.number)[body]
+        sol, turned = self.sol, {}
+        if sol.turn is not None and sol.spin is not None:
+            turned = {"axes": matrices(np.asarray(sol.turn[k]))[body], "spin": np.asarray(sol.spin[k])[body]}
+        return Frame(k, float(sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars, body, **turned)
 
     def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
         """Yield frames; consecutive frames of a file are read together.
@@ -217,24 +246,27 @@ class Scene:
         """The same scene with only these frames, in memory."""
         sol, loaded = self.sol, copy(self)
         loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point, "_order": self._order}
+        turned = {name: getattr(sol, name) for name in ("turn", "spin", "tangential", "rolling")}
         loaded.sol = replace(
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
             normals=sol.normals[some], radii=sol.radii[some],
             durations=None if sol.durations is None else sol.durations[some],
             saved_shapes=None if sol.saved_shapes is None else sol.saved_shapes[some], saved_facts=self.facts,
+            **{name: None if given is None else given[some] for name, given in turned.items()},
         )  # fmt: skip
         return loaded
 
     def places(self, k: int) -> Array:
-        """(count, d) positions of all bodies in frame k, as drawn; NaN for absent bodies."""
-        return self._placed(self.sol.q[k])
+        """(count, d) positions of all balls in frame k, as drawn; NaN for absent bodies."""
+        return self.placed(self.sol.places(k))
 
     def everywhere(self) -> Array:
-        """(k, count, d) positions of all bodies in all frames, as drawn."""
-        return np.stack([self._placed(q) for q in self.sol.q])
+        """(k, bodies, d) positions of all bodies in all frames, as drawn."""
+        return np.stack([self.placed(q) for q in self.sol.q])
 
-    def _placed(self, q: Array) -> Array:
-        x = np.asarray(q, dtype=float).reshape(self.count, self.dimension)
+    def placed(self, q: Array) -> Array:
+        """(m, d) positions of bodies or balls, as drawn."""
+        x = np.asarray(q, dtype=float).reshape(-1, self.dimension)
         wraps = np.isfinite(self.period)
         if wraps.any():
             L, low = self.period[wraps], self.cell_start[wraps]
@@ -243,8 +275,8 @@ class Scene:
         return self._embedded(x)
 
     def speeds(self, k: int) -> Array:
-        """(count,) speeds of all bodies in frame k."""
-        return np.asarray(np.linalg.norm(self._embedded(np.asarray(self.sol.u[k])), axis=1))
+        """(count,) speeds of all balls in frame k."""
+        return np.asarray(np.linalg.norm(self._embedded(np.asarray(self.sol.u[k])), axis=1))[self.owner]
 
     def radii(self, k: int) -> Array:
         """(count,) radii of all bodies in frame k, 0 for points."""
@@ -278,7 +310,7 @@ class Scene:
     @cached_property
     def cell_start(self) -> Array:
         """(dimension,) the lower corner of the periodic cell: 0, or -period / 2 if all bodies start around 0."""
-        x = np.asarray(self.sol.q[0], dtype=float).reshape(self.count, self.dimension)
+        x = np.asarray(self.sol.q[0], dtype=float).reshape(-1, self.dimension)
         x = x[np.isfinite(x).all(axis=1)]
         lower, margin = -self.period / 2.0, CELL_MARGIN * self.period
         around = (x >= lower - margin).all(axis=0) & (x <= -lower + margin).all(axis=0)
@@ -328,6 +360,15 @@ class Scene:
                 again = np.flatnonzero(reaches[: len(r)])
                 rows, x = np.append(rows, rows[again]), np.concatenate([x, x[again] + shift * np.eye(self.d)[axis]])
         return rows[len(frame.x) :], x[len(frame.x) :]
+
+    def split(self, frame: Frame) -> tuple[Integers, Array]:
+        """The bars across an end of a periodic cell, and by how much their other images are shifted."""
+        i, j = frame.bars.rows.T
+        both = np.flatnonzero(j >= 0)
+        apart = frame.x[j[both]] - frame.x[i[both]]
+        shift = apart - self._nearest_image(apart.copy())
+        across = (shift != 0.0).any(axis=1)
+        return both[across], shift[across]
 
     @cached_property
     def has_rods(self) -> bool:
@@ -391,7 +432,7 @@ class Scene:
         return View(lower, upper)
 
     def _embedded(self, x: Array) -> Array:
-        x = np.asarray(x, dtype=float).reshape(self.count, self.dimension)
+        x = np.asarray(x, dtype=float).reshape(-1, self.dimension)
         return np.column_stack([x, np.where(np.isfinite(x), 0.0, np.nan)]) if self.dimension == 1 else x
 
     def _forces(self, k: int, x: Array, radii: Array, row: Integers) -> tuple[Bars, Array]:
@@ -403,6 +444,9 @@ class Scene:
         if not shown.any():
             return self._no_bars, np.zeros(len(x))
         i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self.duration(k)
+        along = None if self.sol.tangential is None else np.asarray(self.sol.tangential[k])[shown] / self.duration(k)
+        if along is not None:
+            f = np.copysign(np.hypot(f, np.linalg.norm(along, axis=1)), f)
         between = j >= 0
         size, carried = np.abs(f), np.zeros(len(x))
         carried += np.bincount(i, size, len(x))
@@ -414,7 +458,15 @@ class Scene:
         walls = np.flatnonzero(~between)
         apart[walls] = 0.0
         apart[walls, : self.dimension] = normals[np.flatnonzero(shown)[walls]] * radii[i[walls], None]
-        return Bars(start, start + apart, f, np.stack([i, np.where(between, j, wall)], axis=1)), carried
+        rows = np.stack([i, np.where(between, j, wall)], axis=1)
+        if along is None:
+            return Bars(start, start + apart, f, rows), carried
+        n = normals[shown]
+        whole = n * (p[shown] / self.duration(k))[:, None] + along
+        unit = whole / np.linalg.norm(whole, axis=1)[:, None]
+        touched = start + radii[i, None] * n
+        end = touched + np.where(between, radii[j], 0.0)[:, None] * unit
+        return Bars(touched - radii[i, None] * unit, end, f, rows), carried
 
     @property
     def _no_bars(self) -> Bars:

@@ -12,12 +12,13 @@ from jostle.macro import obstacle_step
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.pressure import hard
 from jostle.macro.obstacle import FivePoint, nested, obstacle
+from rows import examples
 
 SHAPE = (6, 5)
 densities = arrays(float, SHAPE, elements=st.integers(0, 16).map(lambda k: k / 8))
 masks = arrays(bool, SHAPE, elements=st.sampled_from([False, False, False, True]))
 sides = st.tuples(*[st.tuples(st.booleans(), st.booleans())] * 2)
-quick = settings(max_examples=25, deadline=None)
+quick = settings(max_examples=examples(25), deadline=None)
 
 
 def room(closed=True, h=1.0):

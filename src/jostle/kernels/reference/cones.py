@@ -115,7 +115,7 @@ def metrics_of_blocks(local: Array, axis: Array) -> Array:
     between = np.sqrt(np.square(flat @ local[:, :d, d:]).sum(axis=(1, 2)))
     found = np.stack([W_n, W_t, W_r], axis=1)
     for one, other, coupling in ((0, 1, with_t), (0, 2, with_r), (1, 2, between)):
-        ratio = np.sqrt(np.maximum(found[:, one], TINY) / np.maximum(found[:, other], TINY))
+        ratio = np.sqrt(np.maximum(found[:, one], TINY)) / np.sqrt(np.maximum(found[:, other], TINY))
         coupled = coupling > COUPLED * np.sqrt(found[:, one] * found[:, other])
         found[:, one] += np.where(coupled, coupling * ratio, 0.0)
         found[:, other] += np.where(coupled, coupling / ratio, 0.0)

@@ -28,7 +28,10 @@ function bodyPicker($, stage, source, tellAloud) {
     $("picked").hidden = picked === null && contact === null;
     if ($("picked").hidden || !stage.frame) return;
     const i = contact ? contactRow() : row();
-    const name = contact ? `Contact of body ${contact[0]} and ${partner(contact[1])}` : `Body ${picked}`;
+    const owner = source.owner ? (ball) => `ball ${ball} of body ${source.owner[ball]}` : (ball) => `body ${ball}`;
+    const other = contact && (contact[1] < 0 ? partner(contact[1]) : owner(contact[1]));
+    const ofBody = picked === null ? "" : owner(picked);
+    const name = contact ? `Contact of ${owner(contact[0])} and ${other}` : ofBody[0].toUpperCase() + ofBody.slice(1);
     $("picked-name").textContent = name;
     let facts = [["", contact ? "no force at this time" : "absent at this time"]];
     if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);

@@ -66,7 +66,7 @@ function bodyFacts(frame, about, i) {
     const value = valuesOf(recipe, frame, about)[i];
     return categories.length ? categories[value] ?? "none" : short(value);
   };
-  const scalars = about.quantities.filter(({ recipe: { part, axis } }) => part !== "number" && !Number.isInteger(axis));
+  const scalars = about.quantities.filter(({ recipe: { part, axis } }) => part !== "body" && !Number.isInteger(axis));
   return [
     ["position", point(frame.q, about.origin)], ["velocity", point(frame.u)],
     ...scalars.map((quantity) => [quantity.label, told(quantity)]),

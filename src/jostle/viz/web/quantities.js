@@ -6,8 +6,8 @@
 function valuesOf({ part, axis, index, overSurface }, frame, about) {
   if (part === "sent") return frame.sent[index];
   if (part === "constant") return frame.constant(index);
-  const { number, q, u, radius, load, touching } = frame, origin = part === "x" ? about.origin : [0, 0, 0];
-  const stored = { number, x: q, u, radii: radius, force: load, contacts: touching }[part], m = number.length;
+  const { number, body, q, u, radius, load, touching } = frame, origin = part === "x" ? about.origin : [0, 0, 0];
+  const stored = { body, x: q, u, radii: radius, force: load, contacts: touching }[part], m = number.length;
   const vector = part === "x" || part === "u";
   if (!vector && !overSurface) return stored;
   const out = new Float32Array(m);
@@ -21,7 +21,8 @@ function valuesOf({ part, axis, index, overSurface }, frame, about) {
 const surface = (r, dimension) => [2, 2 * Math.PI * r, 4 * Math.PI * r * r][dimension - 1];
 const norm = (v, i) => Math.sqrt(v[3 * i] ** 2 + v[3 * i + 1] ** 2 + v[3 * i + 2] ** 2);
 
-// Sums over the contacts of each body: load is the sum of the forces, touching the number of contacts.
+// Sums over the contacts of each body: load is the sum of the forces, touching the number of contacts. All balls of a
+// clump have those of their body.
 function addLoads(frame) {
   const { number, contacts: { first, second, force } } = frame;
   frame.load = new Float32Array(number.length);
@@ -33,6 +34,11 @@ function addLoads(frame) {
     if (j < 0) continue;
     frame.load[j] += size;
     frame.touching[j]++;
+  }
+  if (frame.body !== number) for (const values of [frame.load, frame.touching]) {
+    const sums = new Map();
+    frame.body.forEach((b, i) => sums.set(b, (sums.get(b) ?? 0) + values[i]));
+    frame.body.forEach((b, i) => { values[i] = sums.get(b); });
   }
   return frame;
 }

@@ -60,7 +60,7 @@ class RasterPainter {
         this.sphere(x, y, at[2], r, tone, 4 * i, chosen ? mark : null);
         continue;
       }
-      const thick = chosen ? Math.max(0.2 * r, 3) : r < 2.5 ? 0 : Math.min(1.2, 0.14 * r);
+      const thick = chosen ? Math.max(0.2 * r, 3) : r < 2.5 || tone[4 * i + 3] === 254 ? 0 : Math.min(1.2, 0.14 * r);
       for (let c = 0; c < 3; c++) rim[c] = chosen ? mark[c] : 0.5 * (tone[4 * i + c] + edge[c]);
       this.disc(x, y, r, colours[i], tone, 4 * i, rim, thick);
     }

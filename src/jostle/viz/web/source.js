@@ -2,13 +2,15 @@
 //
 //     about             data that are the same for all frames (written by encoding.py and scales.py)
 //     count, times      the number of frames and their times
-//     async frame(k)    {t, number, q, u, radius, sent, constant, contacts: {first, second, force, away}, walls}
+//     async frame(k)    {t, number, body, q, u, radius, sent, constant, axes, walls,
+//                        contacts: {first, second, force, away, whole}}
 //     ahead(list)       announces the frames that will be needed next
 //
-// All arrays are typed arrays, and positions are relative to about.origin. For the m bodies that are present: number,
-// radius, each of sent and constant(index) (m), q and u (3 m). For c contacts: the rows of both bodies, where
-// second = -1 - w for wall w, the force, and the position of the wall, away (3 c). walls (6 w): the two ends of each
-// line. A subclass only needs to define bytes(k). Frames of a density are different: see fields.js.
+// All arrays are typed arrays, and positions are relative to about.origin. For the m balls that are present: number,
+// the number of its body, radius, each of sent and constant(index) (m), q and u (3 m), and axes (d d m), null if bodies
+// do not turn. For c contacts: the rows of both balls, where second = -1 - w for wall w, the force, the position of the
+// wall, away (3 c), and the direction of the force, whole (3 c), null without friction. walls (6 w): the two ends of
+// each line. A subclass only needs to define bytes(k). Frames of a density are different: see fields.js.
 
 const HEAD = 9;
 
@@ -23,6 +25,7 @@ class Source {
     this.count = about.times.length;
     this.radius = about.radii && new Float32Array(bytesOf(about.radii));
     this.constant = (about.constant || []).map((text) => new Float32Array(bytesOf(text)));
+    this.owner = about.owner && new Int32Array(bytesOf(about.owner));
     this.walls = about.walls && spread(new Float32Array(bytesOf(about.walls)), about.d);
     if (!about.grid && this.everyone?.length !== about.n) this.everyone = Uint32Array.from({ length: about.n }, (_, i) => i);
   }
@@ -46,8 +49,11 @@ class Source {
     const constant = (index) => chosen(this.constant[index], number);
     const first = take(Int32Array, c), second = take(Int32Array, c), force = take(Float32Array, c);
     const away = scaled(take(Int8Array, 3 * c), 1 / 127);
+    const whole = about.turns ? scaled(take(Int8Array, 3 * c), 1 / 127) : null;
+    const axes = about.turns ? scaled(take(Int8Array, m * about.d * about.d), 1 / 127) : null;
     const walls = this.walls || spread(take(Float32Array, 2 * w * about.d), about.d);
-    return { t, number, q, u, radius, sent, constant, contacts: { first, second, force, away }, walls };
+    const body = this.owner ? chosen(this.owner, number) : number;
+    return { t, number, body, q, u, radius, sent, constant, axes, contacts: { first, second, force, away, whole }, walls };
   }
 }
 

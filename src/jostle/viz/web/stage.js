@@ -2,6 +2,9 @@
 
 const WIDEST = { 2: 0.34, 3: 0.15 }; // width of a strong force's bar in 2-D and 3-D, over the median diameter
 const EXIT_WIDTH = 5; // pixels
+const SPOT = { 2: [0.2, 0.62], 3: [0.24, 0.8] }; // radius and place of the spots of balls that turn, over the radius
+const DARK = 110; // mean of red, green and blue up to which a ball has light spots
+const NO_RIM = 0xfeffffff; // the last byte of a colour is 254 for a disc without a rim
 const MANY = 2000; // bodies or cells: above this number, our own raster replaces WebGL if WebGL runs on the processor
 const ON_THE_PROCESSOR = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
@@ -87,12 +90,47 @@ class Stage {
       if (length) colours[i] = values[i] >= 0 ? packed(categories[values[i] % categories.length]) : unknown;
       else colours[i] = step >= 0 ? bodies[step > 255 ? 255 : step] : step < 0 ? bodies[0] : unknown;
     }
-    this.painter.load("balls", balls, colours);
+    const outlined = this.camera.flat && this.source.owner ? this.outlined(balls, colours) : [balls, colours];
+    this.before = outlined[1].length - m; // balls that come before those of the rows
+    const spots = this.spots(colours);
+    this.painter.load("balls", ...[spots[0], spots[1]].map((more, k) => joinedArrays(outlined[k], more)));
+  }
+
+  // Discs of clumps: all outlines first, and above them the discs without rims, so that a clump looks like one body.
+  outlined(balls, colours) {
+    const { theme } = this.palette, edge = packed(mixed([theme.back, theme.wall], 0.7)) & NO_RIM;
+    const rim = 0.08 * this.source.about.median;
+    const inner = balls.map((x, k) => (k % 4 === 3 ? Math.max(x - rim, 0.7 * x) : x));
+    return [joinedArrays(balls, inner), joinedArrays(colours.map(() => edge >>> 0), colours.map((c) => (c & NO_RIM) >>> 0))];
+  }
+
+  // Spots on balls that turn and are not part of a clump: one on a disc, six on a sphere; dark ones on light balls.
+  spots(colours) {
+    const { axes, q, radius, body } = this.frame, { d } = this.source.about;
+    if (!axes) return [new Float32Array(0), new Uint32Array(0)];
+    const count = new Map(), [size, place] = SPOT[d], spots = [], paint = [];
+    const [dark, light] = [[0.1, 0.1, 0.1], [0.95, 0.95, 0.95]].map((grey) => (packed(grey) & NO_RIM) >>> 0);
+    const tone = new Uint8Array(colours.buffer, colours.byteOffset, colours.byteLength);
+    body.forEach((b) => count.set(b, (count.get(b) ?? 0) + 1));
+    for (let i = 0; i < radius.length; i++) {
+      if (count.get(body[i]) > 1) continue;
+      for (let k = 0; k < (d === 2 ? 1 : d); k++) {
+        for (const sign of d === 2 ? [1] : [1, -1]) {
+          for (let a = 0; a < 3; a++) {
+            const along = a < d ? axes[d * d * i + d * k + a] : 0;
+            spots.push(q[3 * i + a] + sign * place * radius[i] * along);
+          }
+          spots.push(size * radius[i]);
+          paint.push(tone[4 * i] + tone[4 * i + 1] + tone[4 * i + 2] > 3 * DARK ? dark : light);
+        }
+      }
+    }
+    return [Float32Array.from(spots), Uint32Array.from(paint)];
   }
 
   // Bars from centre to centre, or to the wall; across the boundary of a periodic cell, one bar from each body.
   loadBars() {
-    const { contacts: { force }, q } = this.frame, { about } = this.source, { push, theme } = this.palette;
+    const { contacts: { force, whole }, q, radius } = this.frame, { about } = this.source, { push, theme } = this.palette;
     const ends = new Float32Array(16 * force.length), colours = new Uint32Array(2 * force.length);
     const strong = Math.max(high(force), 0.05 * about.strong); // so that each frame shows its force network
     const [mark, pull] = [packed(theme.mark), packed(theme.pull)], widest = WIDEST[about.d] * 2 * about.median;
@@ -103,11 +141,17 @@ class Stage {
       if (c < 0 || (c === chosen && turn === c)) continue;
       const size = Math.min(Math.sqrt(Math.abs(force[c]) / strong), 1.5);
       const across = this.apart(c, apart);
+      const length = whole && Math.hypot(...apart);
       for (let end = 0; end <= across; end++) {
-        const i = end ? second[c] : first[c], sign = end ? -1 : 1;
+        const i = end ? second[c] : first[c], j = end ? first[c] : second[c], sign = end ? -1 : 1;
         for (let a = 0; a < 3; a++) {
           ends[8 * count + a] = q[3 * i + a];
           ends[8 * count + 4 + a] = q[3 * i + a] + sign * apart[a];
+          if (!whole) continue;
+          // through the point of contact, along the whole force
+          const touched = q[3 * i + a] + (sign * radius[i] * apart[a]) / length;
+          ends[8 * count + a] = touched - sign * radius[i] * whole[3 * c + a];
+          ends[8 * count + 4 + a] = touched + (j < 0 ? 0 : sign * radius[j] * whole[3 * c + a]);
         }
         ends[8 * count + 3] = c === chosen ? widest : size * widest;
         colours[count++] = c === chosen ? mark : force[c] < 0 ? pull : push[Math.round(32 * Math.min(size, 1))];
@@ -175,9 +219,18 @@ class Stage {
       this.barsAreOld = false;
     }
     const reach = 2 * Math.hypot(...camera.target) + Math.max(about.reach, 1 / camera.scale);
-    this.painter.paint(camera, { reach, theme, picked: this.wish.body(), forces: this.wish.forces() });
+    const row = this.wish.body(), picked = row < 0 ? row : row + (this.before ?? 0);
+    this.painter.paint(camera, { reach, theme, picked, forces: this.wish.forces() });
     this.painted();
   }
+}
+
+function joinedArrays(one, two) {
+  if (!two.length) return one;
+  const out = new one.constructor(one.length + two.length);
+  out.set(one);
+  out.set(two, one.length);
+  return out;
 }
 
 // A high quantile of the forces of a frame, from a sample of some thousands.

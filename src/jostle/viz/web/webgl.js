@@ -18,14 +18,14 @@ const PROGRAM = `#version 300 es
 
 const BALL_VERTEX = `${PROGRAM}
   uniform int picked;
-  out vec2 at; out float far; flat out vec3 paint; flat out float height, ring;
+  out vec2 at; out float far; flat out vec3 paint; flat out float height, ring, rimmed;
   void main() {
     int k = gl_VertexID / 6;
     vec4 ball = texel(numbers, k);
     vec3 seen = axes * (ball.xyz - target);
     float r = max(ball.w, 0.7 * pixel);
     at = corners[gl_VertexID % 6] * (1.0 + 1.5 * pixel / r);
-    paint = texel(colours, k).rgb; height = 0.5 * r * depth; ring = float(k == picked);
+    paint = texel(colours, k).rgb; rimmed = step(0.998, texel(colours, k).a); height = 0.5 * r * depth; ring = float(k == picked);
     gl_Position = vec4((seen.xy + at * r) * scale, -seen.z * depth, 1.0);
     far = clamp(0.5 - seen.z / deep, 0.0, 1.0);
   }`;
@@ -33,7 +33,7 @@ const BALL_VERTEX = `${PROGRAM}
 const BALL_FRAGMENT = `#version 300 es
   precision highp float;
   uniform bool flat_; uniform vec3 back, mark, edge_;
-  in vec2 at; in float far; flat in vec3 paint; flat in float height, ring; out vec4 result;
+  in vec2 at; in float far; flat in vec3 paint; flat in float height, ring, rimmed; out vec4 result;
   void main() {
     float rho = length(at), edge = fwidth(rho);
     float cover = 1.0 - smoothstep(1.0 - edge, 1.0 + edge * 0.5, rho);
@@ -44,7 +44,7 @@ const BALL_FRAGMENT = `#version 300 es
     if (flat_) {
       seen = paint * (0.94 + 0.06 * lit);
       float rim = min(2.4 * edge, 0.14); // a thin rim, thinner on small discs
-      seen = mix(seen, edge_, 0.5 * smoothstep(1.0 - rim - edge, 1.0 - rim, rho) * (1.0 - smoothstep(0.1, 0.4, edge)));
+      seen = mix(seen, edge_, 0.5 * rimmed * smoothstep(1.0 - rim - edge, 1.0 - rim, rho) * (1.0 - smoothstep(0.1, 0.4, edge)));
     } else {
       float shine = pow(max(dot(reflect(-${LIGHT}, normal), vec3(0, 0, 1)), 0.0), 24.0);
       seen = paint * (0.54 + 0.56 * lit) * (0.76 + 0.24 * h) + 0.2 * shine;

@@ -1,0 +1,110 @@
+"""How bodies turn in the plane and in space: angles, or unit quaternions (w, x, y, z); spins in fixed axes.
+
+In the plane a spin is one number, and a turn one angle. In space a spin is a vector, and a turn a unit quaternion. All
+functions take those of n bodies: (n,) or (n, 3) spins, (n,) or (n, 4) turns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle._tools.arrays import Array, place_of
+
+AXES = {2: 1, 3: 3}
+"""The number of axes about which a body turns, by the dimension of space."""
+MAX_ITERATIONS = 20
+"""Newton iterations of a free rotation; three or four are usual."""
+ROUND_OFF = 16 * float(np.finfo(float).eps)
+
+
+def crossed(spin: Array, arm: Array) -> Array:
+    """spin x arm, the velocity at the end of an arm (n, d) of a body that turns about its beginning.
+
+    >>> crossed(np.array([2.0]), np.array([[1.0, 1.0]])).tolist()
+    [[-2.0, 2.0]]
+    """
+    if arm.shape[1] == 2:
+        return np.stack([-spin * arm[:, 1], spin * arm[:, 0]], axis=1)
+    return np.asanyarray(np.cross(spin, arm))
+
+
+def matrices(turn: Array) -> Array:
+    """(n, d, d) the rotations of the turns.
+
+    >>> matrices(np.array([np.pi / 2]))[0].round(12).tolist(), matrices(np.array([[1.0, 0, 0, 0]]))[0].tolist()
+    ([[0.0, -1.0], [1.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+    d = 2 if turn.ndim == 1 else 3
+    R: Array = place_of(turn).empty((len(turn), d, d))
+    if d == 2:
+        R[:, 0, 0] = R[:, 1, 1] = np.cos(turn)
+        R[:, 1, 0] = np.sin(turn)
+        R[:, 0, 1] = -R[:, 1, 0]
+        return R
+    w, x, y, z = turn.T
+    R[:, 0, 0], R[:, 0, 1], R[:, 0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    R[:, 1, 0], R[:, 1, 1], R[:, 1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    R[:, 2, 0], R[:, 2, 1], R[:, 2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+    return R
+
+
+def product(one: Array, two: Array) -> Array:
+    """The turns `two`, followed by the turns `one`."""
+    if one.ndim == 1:
+        return one + two
+    (a, b, c, d), (w, x, y, z) = one.T, two.T
+    return np.stack(
+        [
+            a * w - b * x - c * y - d * z,
+            a * x + b * w + c * z - d * y,
+            a * y - b * z + c * w + d * x,
+            a * z + b * y - c * x + d * w,
+        ],
+        axis=1,
+    )
+
+
+def turned(turn: Array, way: Array) -> Array:
+    """The turns after small ones, `way` = h spin: their sum, or in space Cayley's map of the way.
+
+    >>> turned(np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 2.0]])).round(6).tolist()
+    [[0.707107, 0.0, 0.0, 0.707107]]
+    """
+    if turn.ndim == 1:
+        return turn + way
+    small = np.concatenate([place_of(turn).ones((len(way), 1)), way / 2.0], axis=1)
+    after: Array = product(small, turn)
+    after /= np.sqrt((after * after).sum(axis=1))[:, None]
+    return after
+
+
+def free_rotation(turn: Array, spin: Array, inertia: Array, h: float) -> tuple[Array, Array]:
+    """Turns and spins after a time h without torques; inertia (n, 1) or (n, 3), about the axes of each body.
+
+    In space, Euler's equations by the implicit midpoint rule, and Cayley's map of the mean spin: energy and angular
+    momentum stay as they are. A ball, and a body in the plane, keeps its spin.
+    """
+    if turn.ndim == 1 or (inertia == inertia[:, :1]).all():
+        return turned(turn, h * spin), spin
+    R = matrices(turn)
+    before = np.einsum("nji,nj->ni", R, spin)
+    after, J = before.copy(), inertia[:, :, None] * np.eye(3)
+    for _ in range(MAX_ITERATIONS):
+        mean = (before + after) / 2.0
+        L = inertia * mean
+        rest = inertia * (after - before) + h * np.cross(mean, L)
+        slope = J + h / 2.0 * (_cross_matrices(mean) @ J - _cross_matrices(L))
+        change = np.linalg.solve(slope, rest[:, :, None])[:, :, 0]
+        after = after - change
+        if (np.abs(change) <= ROUND_OFF * np.abs(after).max(initial=0.0)).all():
+            break
+    mean = (before + after) / 2.0
+    later = turned(turn, h * np.einsum("nij,nj->ni", R, mean))
+    return later, np.einsum("nij,nj->ni", matrices(later), after)
+
+
+def _cross_matrices(vectors: Array) -> Array:
+    """(n, 3, 3) matrices A with A b = a x b."""
+    x, y, z = vectors.T
+    zero = np.zeros_like(x)
+    return np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)

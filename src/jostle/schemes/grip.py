@@ -1,0 +1,274 @@
+"""Contacts of bodies that turn: from rows on balls to blocks on bodies, with friction cones; and back.
+
+A set knows balls and normals. A body that turns feels a contact at the end of a lever l from its centre of mass, where
+its surface moves at v + spin x l. In each contact the relative velocity of the two surfaces is a block of d rows in
+fixed axes, s = c + G u, and friction allows impulses p in a cone around the normal (see `convex.rows.Cones`). Rolling
+resistance adds the relative spin to the block. Everything else (rods, constraints of the user) stays a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Integers, place_of
+from jostle._tools.rotations import AXES, matrices
+from jostle.bodies import Bodies, Turning
+from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
+from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
+from jostle.convex.rows import UNIT, Cones, Rows
+from jostle.errors import InvalidValue, ThrownUp, warn
+from jostle.laws import Coulomb
+from jostle.schemes.state import State
+from jostle.sets.contacts import Contacts, by_pair
+from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
+
+
+class Pushed(NamedTuple):
+    """What contacts did in a step: the projection, the normal impulse of each row, and how bodies turn after it."""
+
+    projection: Projection
+    point: Array
+    """The new velocities, in the shape of those before."""
+    multipliers: Array
+    turning: Turning | None
+
+
+def push(
+    solver: Solver, problem: Any, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric,
+    turning: Turning | None,
+) -> Pushed:  # fmt: skip
+    """The projection of the velocities w on the rows K of contacts: bodies that turn also have spins, and friction.
+
+    `turning` are the turns and spins of bodies at the contacts; None if they do not turn.
+    """
+    if turning is None:
+        P = solver.project(w, K, M, state.impulses_of(contacts))
+        return Pushed(P, P.point, P.multipliers, None)
+    bodies, place = problem.bodies, place_of(contacts.gap)
+    touching = contacts.pairs[:, 0] >= 0
+    rows = np.flatnonzero(touching) if not touching.all() else None
+    chosen = contacts if rows is None else contacts.only(rows)
+    normal, (m, d) = chosen.normals, (len(chosen.gap), w.shape[-1])
+    if normal.shape != (m, d):
+        normal = normal.reshape(m, d)
+    if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
+        raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
+    spins, size = AXES[d], d
+    lever = _Levers.of(bodies, chosen, normal, turning.turn, state.t)
+    law = problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
+    rolling = law.resistance(chosen) if law.rolls else None
+    if rolling is not None:
+        size = d + spins
+    places = bodies.places(state.q, turning).reshape(-1, d)
+    drag = law.dragged(chosen, state.t, lever.points(places, normal))
+    sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
+    c = place.zeros((m, size))
+    c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
+    G: LinearMap = lever.grips(normal, bodies, turning.turn, places, rolling is not None)
+    own = np.arange(len(contacts.gap)) if rows is None else rows
+    others = np.flatnonzero(~touching)
+    length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
+    equal, flat = None, c.ravel()
+    if len(others):
+        from scipy.sparse import csr_array, vstack
+
+        G = Sparse(csr_array(vstack([G.tocsr(), _on_bodies(K.G.rows(others), bodies, turning.turn, d)])))
+        flat, length, noise = (
+            np.append(one, two[others]) for one, two in ((flat, K.c), (length, K.length), (noise, K.noise))
+        )
+        equal = None if K.equal is None else np.append(np.zeros(m * size, dtype=bool), K.equal[others])
+    names = np.concatenate([np.repeat(own, size), others]) if len(others) or size else own
+    cones = Cones(normal, law.friction(chosen), law.exact, rolling)
+    blocks = Rows(G, flat, length, noise, equal, lambda row: K.describe(int(names[row])), cones)
+    guess = _guess(state, contacts, own, others, normal, size)
+    whole = bodies.joined(w, turning.turn, turning.spin)
+    P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
+    p = P.multipliers[: m * size].reshape(m, size)
+    along = (p[:, :d] * normal).sum(axis=1)
+    if not law.exact:
+        _warn_if_thrown(blocks, P, normal, along, size)
+    multipliers = place.zeros(len(contacts.gap))
+    multipliers[own] = along
+    if len(others):
+        multipliers[others] = P.multipliers[m * size :]
+    impulses = place.zeros((2, len(contacts.gap), d))
+    impulses[0, own], impulses[1, own] = p[:, :d] - along[:, None] * normal, drag
+    moments = place.zeros((len(contacts.gap), spins))
+    if rolling is not None:
+        moments[own] = p[:, d:]
+    u, spin = bodies.split(P.point, turning.turn, w.shape)
+    pushed = G.adjoint(P.multipliers).reshape(P.point.shape)
+    work = float((pushed[:, d:] * (0.5 * (whole + P.point)[:, d:])).sum())
+    after = Turning(turning.turn, spin, impulses[0], moments, impulses[1], pushed[:, :d], work)
+    return Pushed(P, u, multipliers, after)
+
+
+def _without_noise(K: Rows, tol: float) -> Array:
+    """(m,) c, zero where the gap is no more than the last steps may have left of it, tol times its length."""
+    # Contacts that stick and depend on each other cannot all close such gaps. The least contradiction makes the exact
+    # impulses move far, until one of them slides; and in a wedge with much friction there are none.
+    return np.where(np.abs(K.c) <= tol * K.length, 0.0, K.c)
+
+
+def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
+    """Warn if the convex law opens a closed contact because it slides."""
+    (m, d), flat = normal.shape, P.point.ravel()
+    before, after = (rows[: m * size].reshape(m, size)[:, :d] for rows in (K.c, K.slack(flat)))
+    gap, rate = (before * normal).sum(axis=1), ((after - before) * normal).sum(axis=1)
+    thrown = (pushed > 0.0) & (rate > NOTABLE * np.linalg.norm(after, axis=1)) & (gap <= rate)
+    if thrown.any():
+        warn(
+            "the convex law of friction threw a body up that slides, at mu |s_T| / (1 + mu^2) and for every h: take "
+            "jo.Coulomb, which does not",
+            ThrownUp,
+        )
+
+
+NOTABLE = 1e-3
+"""A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
+FRICTIONLESS = Coulomb(0.0)
+"""The law of clumps without friction: their balls push along normals alone."""
+
+
+def turning_at(problem: Any, state: State, h: float) -> Turning | None:
+    """How the bodies of a state are turned and turn after a time h without contacts; None if they do not turn."""
+    if state.turning is None or h == 0.0:
+        return state.turning
+    turn, spin = problem.bodies.rotated(state.turning.turn, state.turning.spin, h)
+    return state.turning._replace(turn=turn, spin=spin)
+
+
+def turned_on(problem: Any, turning: Turning | None, h: float) -> Turning | None:
+    """The same after the contacts of a step, for the time h that is left of it."""
+    if turning is None:
+        return None
+    turn, spin = problem.bodies.rotated(turning.turn, turning.spin, h)
+    return turning._replace(turn=turn, spin=spin)
+
+
+def _guess(state: State, contacts: Contacts, own: Integers, others: Integers, normal: Array, size: int) -> Array | None:
+    """The impulses that the same contacts had in the last step, one for each row of the blocks."""
+    known, last = state.impulses_of(contacts), state.turning
+    if known is None or last is None or state.contacts is None:
+        return None
+    (m, d), pairs = normal.shape, state.contacts.pairs
+    p = place_of(normal).zeros((m, size))
+    wanted = contacts.pairs[own]
+    for axis in range(d):
+        values = np.ascontiguousarray(last.tangential[:, axis])
+        p[:, axis] = known[own] * normal[:, axis] + by_pair(pairs, values, wanted)
+    for axis in range(size - d):
+        p[:, d + axis] = by_pair(pairs, np.ascontiguousarray(last.rolling[:, axis]), wanted)
+    return np.append(p.ravel(), known[others])
+
+
+class _Levers(NamedTuple):
+    """The two bodies of each contact, the second one -1 for a wall, and the levers (m, d) to the point of contact."""
+
+    i: Integers
+    j: Integers
+    first: Array
+    second: Array
+    radii: Array
+    """(m, 2) from the centres of the two balls to the point of contact, half-way in their gap; 0 for a wall."""
+    balls: Integers
+    """(m,) the first ball."""
+
+    @staticmethod
+    def of(bodies: Bodies, contacts: Contacts, normal: Array, turn: Array, t: float) -> _Levers:
+        """The levers of contacts between balls at the time t."""
+        i, j = contacts.pairs.T
+        place, wall = place_of(normal), j < 0
+        balls = len(turn) if bodies.clumped is None else len(bodies.clumped.owner)
+        sizes, _ = bodies.sizes(t, place.empty(balls))
+        radii = place.zeros((len(i), 2))
+        if sizes is not None:
+            radii[:, 0], radii[:, 1] = sizes[i], np.where(wall, 0.0, sizes[np.maximum(j, 0)])
+        radii[~wall] += contacts.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
+        first = radii[:, :1] * normal + bodies.levers(turn, i)
+        second = bodies.levers(turn, np.maximum(j, 0)) - radii[:, 1:] * normal
+        other = np.where(wall, -1, bodies.owners(np.maximum(j, 0)))
+        return _Levers(bodies.owners(i), other, first, np.where(wall[:, None], 0.0, second), radii, i)
+
+    def points(self, places: Array, normal: Array) -> Array:
+        """(m, d) where bodies touch."""
+        return places[self.balls] + self.radii[:, :1] * normal
+
+    def grips(self, normal: Array, bodies: Bodies, turn: Array, places: Array, rolls: bool) -> LinearMap:
+        """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
+        n = len(turn)
+        if bodies.clumped is None and not bodies.own_axes:
+            return Grips(self.i, self.j, normal, self.radii, n, places, rolls)
+        rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
+        if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
+            G = np.zeros(shape)
+            np.add.at(G, (rows, columns), entries)
+            return Dense(G)
+        from scipy.sparse import csr_array
+
+        matrix = csr_array((entries, (rows, columns)), shape=shape)
+        matrix.sum_duplicates()
+        return Sparse(matrix)
+
+    def _entries(
+        self, normal: Array, bodies: Bodies, turn: Array, rolls: bool
+    ) -> tuple[Integers, Integers, Array, tuple[int, int]]:
+        """The entries of the map: rows, columns, values, and its shape."""
+        (m, d), n = normal.shape, len(turn)
+        spins, size = AXES[d], d + (AXES[d] if rolls else 0)
+        R = matrices(turn) if bodies.own_axes else None
+        rows, columns, entries = [], [], []
+        for body, lever, sign in ((self.i, self.first, -1.0), (self.j, self.second, 1.0)):
+            there = np.flatnonzero(body >= 0)
+            block = np.zeros((len(there), size, d + spins))
+            block[:, :d] = _at_lever(lever[there], None if R is None else R[body[there]])
+            if rolls:
+                block[:, d:, d:] = np.eye(spins) if R is None else R[body[there]]
+            rows.append(np.broadcast_to((size * there)[:, None, None] + np.arange(size)[:, None], block.shape).ravel())
+            at = (d + spins) * body[there][:, None, None] + np.arange(d + spins)
+            columns.append(np.broadcast_to(at, block.shape).ravel())
+            entries.append(sign * block.ravel())
+        shape = m * size, n * (d + spins)
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), shape
+
+
+def _at_lever(lever: Array, R: Array | None) -> Array:
+    """(m, d, d + s) matrices of v + spin x lever; the spins are about the axes R (m, 3, 3) of bodies, if given."""
+    m, d = lever.shape
+    block = np.zeros((m, d, d + AXES[d]))
+    block[:, :, :d] = np.eye(d)
+    if d == 2:
+        block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
+        return block
+    x, y, z = lever.T
+    block[:, 0, 4], block[:, 0, 5] = z, -y
+    block[:, 1, 3], block[:, 1, 5] = -z, x
+    block[:, 2, 3], block[:, 2, 4] = y, -x
+    if R is not None:
+        block[:, :, 3:] = block[:, :, 3:] @ R
+    return block
+
+
+def _on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> Any:
+    """Rows on the velocities of balls as rows on those of bodies, with their spins."""
+    from scipy.sparse import csr_array
+
+    balls = np.arange(G.shape[1] // d)
+    owner, lever = bodies.owners(balls), np.broadcast_to(bodies.levers(turn, balls), (len(balls), d))
+    R = matrices(turn)[owner] if bodies.own_axes else None
+    block, width = _at_lever(np.asarray(lever), R), d + AXES[d]
+    rows = np.broadcast_to((d * balls)[:, None, None] + np.arange(d)[:, None], block.shape)
+    columns = np.broadcast_to((width * owner)[:, None, None] + np.arange(width), block.shape)
+    shape = (d * len(balls), width * len(turn))
+    return G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+
+
+def grip(problem: Any, contacts: Contacts, turning: Turning, t: float) -> tuple[LinearMap, Cones]:
+    """The relative velocities of surfaces in contacts of balls as a map on velocities and spins, and their cones."""
+    normal, law = np.asarray(contacts.normals), problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
+    lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
+    G = lever.grips(normal, problem.bodies, turning.turn, False)
+    return G, Cones(normal, law.friction(contacts), law.exact)
