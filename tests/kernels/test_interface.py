@@ -138,7 +138,7 @@ def sweep_cones(random):
     A[blocks * d :] /= np.linalg.norm(A[blocks * d :], axis=1, keepdims=True)
     scale, s0, rows = metrics_of_blocks(local, axis), random.normal(size=len(A)) - 0.3, csr_array(A)
     coulomb, free = bool(random.uniform() < 0.5), np.array([False, True])
-    kinds = Blocks(axis, np.full(blocks, 0.3), np.zeros(blocks), local, scale, coulomb, 0.1, free)
+    kinds = Blocks(axis, np.full(blocks, 0.3), np.zeros(blocks), local, scale, coulomb, np.zeros(blocks), free)
     stop = Stop(np.full(len(A), 1e-10), 1e-10, 10_000, 20)
     return rows.data, rows.indices, rows.indptr, 14, s0, np.zeros(len(A)), kinds, stop
 
@@ -148,10 +148,10 @@ def sweep_grips(random, n=6):
     arms, inverse = random.uniform(0.5, 1.0, (n - 1, 2)), np.stack([1.0 / mass, 4.0 / mass], axis=1)
     W_n = inverse[contacts.i, 0] + inverse[contacts.j, 0]
     W_t = W_n + inverse[contacts.i, 1] * arms[:, 0] ** 2 + inverse[contacts.j, 1] * arms[:, 1] ** 2
-    grip = Grip(*contacts, arms, random.uniform(0.1, 0.5, n - 1), np.stack([W_n, W_t], axis=1))
+    grip = Grip(*contacts, arms, random.uniform(0.1, 0.5, n - 1), np.stack([W_n, W_t], axis=1), np.zeros(n - 1))
     s0, coulomb = random.normal(size=(n - 1, 2)) - 0.3, bool(random.uniform() < 0.5)
     stop = Stop(np.full(n - 1, 1e-10), 1e-10, 10_000, 20)
-    return grip, inverse, s0, np.zeros((n - 1, 2)), coulomb, 0.1, stop, 1, None
+    return grip, inverse, s0, np.zeros((n - 1, 2)), coulomb, stop, 1, None
 
 
 def chain(random, n=8):

@@ -247,6 +247,30 @@ def test_a_warm_start_at_the_answer_ends_at_once():
     assert solver.project(w, K, mass, P.multipliers).iterations == 0
 
 
+def test_contacts_that_are_closed_up_to_a_quarter_of_the_tolerance_are_closed():
+    cones = jo.convex.Cones(np.tile([0.0, 1.0], (4, 1)), np.full(4, 0.5))
+    c = np.array([7.0, 1e-4, 7.0, -1e-4, 7.0, -5e-4, 7.0, 5e-4])
+    K = jo.convex.Polyhedron(np.tile(np.eye(2), (4, 1)), c, length=2.0, cones=cones)
+    closed = K.with_closed_contacts(1e-4)
+    assert closed.c.reshape(4, 2)[:, 0].tolist() == [7.0] * 4
+    np.testing.assert_allclose(closed.c.reshape(4, 2)[:, 1], [0.0, 0.0, -3e-4, 5e-4], atol=1e-18)
+    P = jo.project([-7.0, -1.0], K, solver=jo.GaussSeidel(tol=4e-4))
+    assert K.margin(K.slack(P.point)).min() >= -4e-4 * 2.0
+
+
+@pytest.mark.parametrize("coulomb", [True, False])
+def test_a_pile_with_more_contacts_than_it_needs_comes_to_rest_at_once(coulomb):
+    # gaps that differ by less than the tolerance do not keep impulses moving from contact to contact
+    w, K, mass = heap(64, 3, coulomb=coulomb)
+    random = np.random.default_rng(2)
+    w[:] = 0.0
+    w[:, 2] = -0.1
+    c = (random.uniform(-1e-5, 1e-5, len(K.c) // 3)[:, None] * K.cones.axis).ravel()
+    pile = jo.convex.Polyhedron(K.G, c, length=5.0, cones=K.cones)
+    P = jo.project(w, pile, mass=mass, solver=jo.GaussSeidel(tol=1e-4, max_iterations=1000))
+    assert P.converged
+
+
 def test_blocks_beside_equalities_and_half_spaces():
     # a point on a floor with friction that a rod holds at x = 1 and a wall at y >= 0.5
     G = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])

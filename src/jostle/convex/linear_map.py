@@ -21,11 +21,10 @@ from jostle.errors import InvalidValue
 from jostle.kernels import Answer, ContactRows, one_row
 from jostle.kernels.parallel import chunks_of, concatenated
 from jostle.kernels.reference.cones import (
-    divided,
     laws_of_blocks,
     metrics_of_blocks,
+    natural_map,
     nearest_in_cones,
-    parts,
     sizes_of_blocks,
 )
 from jostle.kernels.reference.cones import lengths as vector_lengths
@@ -410,14 +409,13 @@ class Sparse(LinearMap):
 def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
     """The primal, dual and complementarity residuals and the natural map where rows are in friction cones.
 
-    A part of a slack (normal, tangential, spin) below its round-off counts as zero. The natural map is the distance of
-    p from the law of each block at the slack of p, in the metric of the local matrices.
+    Margins, slips and relative spins below their noise count as zero, except in the natural map.
     """
     cones = rows.cones
     assert cones is not None
     if not np.isfinite(u).all() or not np.isfinite(p).all():
         return np.inf, np.inf, np.inf, np.inf
-    d, first, resistance = cones.axis.shape[1], cones.rows, cones.resistance
+    first, resistance = cones.rows, cones.resistance
     slack = rows.c + (G @ u)
     noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + G.magnitude(np.abs(u) + np.abs(w)))
     moved = u - w
@@ -425,22 +423,11 @@ def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array,
     unit = norms[first:]
 
     s, q, fuzz = (cones.blocks_of(values) for values in (slack, p, noise))
-    near, aside, spin = parts(s, cones.axis)
-    small, small_spin = vector_lengths(fuzz[:, :d]), vector_lengths(fuzz[:, d:])
-    near = np.where(np.abs(near) <= small, 0.0, near)
-    aside = np.where(vector_lengths(aside)[:, None] <= small[:, None], 0.0, aside)
-    spin = np.where(vector_lengths(spin)[:, None] <= small_spin[:, None], 0.0, spin)
-    s = np.concatenate([near[:, None] * cones.axis + aside, spin], axis=1)
-    slip = cones.mu * vector_lengths(aside) + resistance * vector_lengths(spin)
-    margin, product = laws_of_blocks(s, q, cones.axis, cones.mu, resistance, cones.coulomb)
-    margin = np.where(np.abs(margin) <= small, 0.0, margin)
     scale = G.majorants(cones.axis, cones.height, M)
+    natural = natural_map(s, q, cones.axis, cones.mu, resistance, scale, cones.coulomb)
+    small = vector_lengths(fuzz)
+    margin, product = laws_of_blocks(s, q, cones.axis, cones.mu, resistance, cones.coulomb, small)
     outside = q - nearest_in_cones(q, cones.axis, cones.mu, resistance, scale)
-    shifted = s.copy()
-    if cones.coulomb:
-        shifted[:, :d] += slip[:, None] * cones.axis
-    wanted = q - divided(shifted, cones.axis, scale)
-    natural = sizes_of_blocks(q - nearest_in_cones(wanted, cones.axis, cones.mu, resistance, scale), cones.axis, scale)
 
     others, pushed = np.where(np.abs(slack) <= noise, 0.0, slack)[first:], p[first:]
     free = np.zeros(len(others), dtype=bool) if rows.equal is None else rows.equal[first:]

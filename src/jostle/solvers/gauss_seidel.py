@@ -23,7 +23,7 @@ from jostle.kernels import Blocks, ContactRows, Grip, Stop
 from jostle.kernels.parallel import by_rows, threads
 from jostle.kernels.reference.cones import metrics_of_blocks, nearest_in_cones
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.solvers.base import Solver, unit_rows
+from jostle.solvers.base import LOOSE, Solver, unit_rows
 
 TEST_INTERVAL = 20
 """Largest number of iterations between two stopping tests, until a tenth of those done exceeds it."""
@@ -32,8 +32,8 @@ PARALLEL_ROWS = 20_000
 take about as long as a sweep."""
 ROWS_A_THREAD = 4000
 """A thread is given at least this many contacts."""
-DAMPING, LEAST_DAMPING = 0.3, 0.01
-"""Coulomb's law: how much the momentum is damped for each kappa = mu^2 W_t / W_n, and at least."""
+CONE_TOLERANCE, TIGHT_CONE_TOLERANCE = 0.7, 0.1
+"""The loops over contacts with friction stop at this fraction of tol; at the second one if tol is below `LOOSE`."""
 INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
@@ -118,6 +118,11 @@ class GaussSeidel(Solver):
             raise InvalidValue(f"overlap is a fraction of the smallest radius, and {row} has none; leave overlap out")
         return np.maximum(self.overlap * K.length / unit, noise), np.inf
 
+    @property
+    def _part(self) -> float:
+        """The fraction of tol at which loops over contacts with friction stop."""
+        return CONE_TOLERANCE if self.tol >= LOOSE else TIGHT_CONE_TOLERANCE
+
     def _on_cones(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """The same where the first rows are blocks in friction cones, each divided by the length of its normal row."""
         cones = K.cones
@@ -136,7 +141,7 @@ class GaussSeidel(Solver):
         s0 = slack / unit
         start = np.zeros(len(s0)) if guess is None else guess * unit
         free = np.zeros(len(s0) - first, dtype=bool) if K.equal is None else K.equal[first:]
-        square = scale[:, :1]
+        square, quiet = scale[:, :1], np.sqrt(np.square(cones.blocks_of(noise)).sum(axis=1))
         blocks = Blocks(
             cones.axis,
             cones.mu,
@@ -144,12 +149,12 @@ class GaussSeidel(Solver):
             local / square[:, None],
             scale / square,
             cones.coulomb,
-            _damping(cones.mu, scale),
+            quiet,
             free,
         )
         start[:first] = nearest_in_cones(cones.blocks_of(start), *blocks[:3], blocks.scale).ravel()
         start[first:] = np.where(free, start[first:], np.maximum(start[first:], 0.0))
-        stop = Stop(*self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL)
+        stop = Stop(*self._stop(K, unit, s0, noise, self._part), self.max_iterations, TEST_INTERVAL)
         A = unit_rows(K.G, M, unit)
         x, p, iterations = kernels.sweep_cones(A.data, A.indices, A.indptr, A.shape[1], s0, start, blocks, stop)
         return w + M.unwhiten(x), p / unit, iterations
@@ -166,7 +171,7 @@ class GaussSeidel(Solver):
         unit = np.sqrt(scale[:, 0])
         noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))
         noise = np.sqrt(np.square(noise.reshape(m, d)).sum(axis=1))
-        tol = INNER_TOLERANCE * self.tol
+        tol = self._part * self.tol
         moved = -float((cones.margin(slack) / unit).min())
         if self.overlap == 0.0:
             violation = np.maximum(tol * np.where(K.length[::d] > 0.0, K.length[::d], moved * unit), noise)
@@ -176,11 +181,11 @@ class GaussSeidel(Solver):
         if guess is not None:
             no_spin = np.append(scale, scale[:, :1], axis=1)
             start = nearest_in_cones(guess.reshape(m, d), cones.axis, cones.mu, cones.resistance, no_spin)
-        grip = Grip(grips.i, grips.j, cones.axis, grips.arms, cones.mu, scale)
+        grip = Grip(grips.i, grips.j, cones.axis, grips.arms, cones.mu, scale, noise)
         stop = Stop(violation, tol, self.max_iterations, TEST_INTERVAL)
         chunks = max(1, min(threads(), m // ROWS_A_THREAD)) if m >= PARALLEL_ROWS else 1
-        damping, s0 = _damping(cones.mu, scale), slack.reshape(m, d)
-        p, iterations = kernels.sweep_grips(grip, masses, s0, start, cones.coulomb, damping, stop, chunks, grips.places)
+        given = grip, masses, slack.reshape(m, d), start, cones.coulomb, stop, chunks, grips.places
+        p, iterations = kernels.sweep_grips(*given)
         return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
 
     def _as_inequalities(
@@ -202,15 +207,6 @@ class GaussSeidel(Solver):
         signed = p[:m].copy()
         signed[rows] -= p[m:]
         return u, signed, iterations
-
-
-def _damping(mu: Array, scale: Array) -> float:
-    """How much the momentum is damped by Coulomb's law: in proportion to kappa = mu^2 W_t / W_n.
-
-    It measures how the normal multipliers depend on the slip, whose fixed point contracts by kappa / (1 + kappa).
-    """
-    kappa = mu**2 * scale[:, 1] / scale[:, 0]
-    return min(1.0, max(LEAST_DAMPING, DAMPING * float(kappa.mean()))) if len(mu) else 1.0
 
 
 def _scaled(guess: Array, unit: Array) -> Array:

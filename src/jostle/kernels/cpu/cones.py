@@ -9,7 +9,7 @@ from jostle._tools.arrays import Array
 from jostle.kernels.compiling import Bools, Floats, Floats2, Floats3, OutFloats2, OutInts, Shorts, jit
 from jostle.kernels.cpu.fused import following_test
 from jostle.kernels.cpu.sparse import BEFORE, EXACT, P, V, X, Y, _row
-from jostle.kernels.reference.cones import INNER, LEAST, SETTLED, WINDOW, Blocks, damped
+from jostle.kernels.reference.cones import DAMPING, INNER, SETTLED, WINDOW, Blocks, damped
 from jostle.kernels.reference.sweeps import FAR, RISE, Stop
 
 
@@ -103,7 +103,7 @@ def _solve_block(
 @jit()
 def _iterate(
     data: Floats, indices: Shorts, indptr: Shorts, s0: Floats,
-    axis: Floats2, mu: Floats, rolling: Floats, local: Floats3, scale: Floats2, coulomb: bool, damping: float,
+    axis: Floats2, mu: Floats, rolling: Floats, local: Floats3, scale: Floats2, coulomb: bool, noise: Floats,
     free: Bools,
     violation: Floats, tol: float, max_iterations: int, every: int,
     row: OutFloats2, column: OutFloats2, block: OutFloats2, kept: OutInts,
@@ -111,7 +111,7 @@ def _iterate(
     """The iteration; returns how many there were. `column` is zero."""
     m, n, b, d, e = len(s0), column.shape[1], local.shape[0], axis.shape[1], local.shape[1]
     theta, lowest, restart, tested, count, iteration = 1.0, np.inf, False, 0, 0, 0
-    steps, steps_before, least = 0.0, np.inf, LEAST * damping
+    damping, steps, steps_before = DAMPING, 0.0, np.inf
     while True:
         if iteration == min(tested, max_iterations):
             tested = following_test(iteration, every)
@@ -139,12 +139,19 @@ def _iterate(
                     normal, tangent, spin = _lengths(block, S, axis, k)
                     for a in range(d):
                         p_n += row[P, first + a] * axis[k, a]
-                        dissipated += row[P, first + a] * (block[S, a] - normal * axis[k, a])
+                        if tangent > noise[k]:
+                            dissipated += row[P, first + a] * (block[S, a] - normal * axis[k, a])
                     for a in range(d, e):
-                        dissipated += row[P, first + a] * block[S, a]
-                    slip = mu[k] * tangent + rolling[k] * spin
-                    margin = normal if coulomb else normal - slip
-                    product += abs(p_n * margin) + abs(p_n * slip + dissipated)
+                        if spin > noise[k]:
+                            dissipated += row[P, first + a] * block[S, a]
+                    margin = normal if coulomb else normal - mu[k] * tangent - rolling[k] * spin
+                    if abs(margin) <= noise[k]:
+                        margin = 0.0
+                    if tangent > noise[k]:
+                        dissipated += p_n * mu[k] * tangent
+                    if spin > noise[k]:
+                        dissipated += p_n * rolling[k] * spin
+                    product += abs(p_n * margin) + abs(dissipated)
                 else:
                     first = b * e + k - b
                     s = s0[first] + _row(data, indices, indptr[first], indptr[first + 1], column, X)
@@ -200,5 +207,5 @@ def _iterate(
         iteration += 1
         if iteration % WINDOW == 0:
             restart = restart or (coulomb and steps > steps_before)
-            damping = _damped(damping, least, steps, steps_before)
+            damping = _damped(damping, steps, steps_before)
             steps, steps_before = 0.0, steps

@@ -35,14 +35,14 @@ from jostle.kernels.cpu.fused import (
 from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_meeting
 from jostle.kernels.memory import working_memory
 from jostle.kernels.parallel import in_step, judge
-from jostle.kernels.reference.cones import LEAST, WINDOW, Grip, damped
+from jostle.kernels.reference.cones import DAMPING, WINDOW, Grip, damped
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, Stop
 
 WIDTH, MASS, INERTIA = 8, 6, 7
 """Length of the record of a body, and the places of its mass and inertia; beside the velocities v they are inverse."""
-AXIS, ARMS, MU, W_N, W_T, SLACK, VIOLATION, BEFORE, NUMBERS = 0, 3, 5, 6, 7, 8, 11, 12, 13
+AXIS, ARMS, MU, W_N, W_T, SLACK, VIOLATION, BEFORE, NOISE, NUMBERS = 0, 3, 5, 6, 7, 8, 11, 12, 13, 14
 """Entries of `grip`: normal, arms, friction coefficient, 1 / W_n, 1 / W_t, slack at w, allowed violation of the normal
-slack, and the margin at the test before."""
+slack, the margin at the test before, and the slack that counts as zero."""
 P, Y = 0, 3
 """Entries of `push`: the multiplier, and the one that the sweep starts from."""
 
@@ -51,7 +51,7 @@ _damped = jit(helper=True)(damped)
 
 @kernels.sweep_grips.on("numpy")
 def sweep_grips(
-    grip: Grip, inverse: Array, s0: Array, start: Array, coulomb: bool, damping: float, stop: Stop, chunks: int,
+    grip: Grip, inverse: Array, s0: Array, start: Array, coulomb: bool, stop: Stop, chunks: int,
     places: Array | None,
 ) -> tuple[Array, int]:  # fmt: skip
     n, (m, d) = len(inverse), grip.normal.shape
@@ -63,7 +63,7 @@ def sweep_grips(
         table, push = np.zeros((m, NUMBERS)), np.zeros((m, 6))
         table[:, AXIS : AXIS + d], table[:, ARMS : ARMS + 2] = grip.normal[order], grip.arms[order]
         table[:, MU], table[:, W_N : W_T + 1] = grip.mu[order], 1.0 / grip.scale[order]
-        table[:, SLACK : SLACK + d] = s0[order]
+        table[:, SLACK : SLACK + d], table[:, NOISE] = s0[order], grip.noise[order]
         table[:, VIOLATION], table[:, BEFORE] = stop.violation[order], -np.inf
         push[:, P : P + d] = push[:, Y : Y + d] = start[order]
         blocks, pieces = len(ends) - 1, -(-n // PIECE)
@@ -77,7 +77,7 @@ def sweep_grips(
         def divided(members: int) -> Any:
             of_pieces = pieces * np.arange(members + 1) // members
             tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
-            rest = index, table, push, body, ends, chosen, kept, tasks, n, sums, coulomb, damping, *stop[1:]
+            rest = index, table, push, body, ends, chosen, kept, tasks, n, sums, coulomb, *stop[1:]
             return _iterate, [(member, meeting, *rest) for member in range(members)]
 
         iterations, members = in_step(chunks, divided, partial(meeting.__setitem__, ABANDONED, 1))
@@ -198,9 +198,13 @@ def _test(sweeps, first, last, x, coulomb):
         px, py, pz = push[c, P], push[c, P + 1], push[c, P + 2]
         s_n, p_n = sx * nx + sy * ny + sz * nz, px * nx + py * ny + pz * nz
         tx, ty, tz = sx - s_n * nx, sy - s_n * ny, sz - s_n * nz
-        slip = grip[c, MU] * np.sqrt(tx * tx + ty * ty + tz * tz)
-        margin = s_n if coulomb else s_n - slip
-        product += abs(p_n * margin) + abs(p_n * slip + px * tx + py * ty + pz * tz)
+        slip, noise = np.sqrt(tx * tx + ty * ty + tz * tz), grip[c, NOISE]
+        margin = s_n if coulomb else s_n - grip[c, MU] * slip
+        if abs(margin) <= noise:
+            margin = 0.0
+        product += abs(p_n * margin)
+        if slip > noise:
+            product += abs(p_n * grip[c, MU] * slip + px * tx + py * ty + pz * tz)
         if not margin >= -grip[c, VIOLATION]:
             violated += 1.0
         loaded = p_n != 0.0 or push[c, Y] != 0.0 or push[c, Y + 1] != 0.0 or push[c, Y + 2] != 0.0
@@ -267,7 +271,7 @@ def _work(sweeps, phase, unit, n, sums, half, x, now, beta, source, coulomb):
 @jit(fastmath=SUMS)
 def _iterate(
     member: int, meeting: OutInts, index: Indices2, grip: OutFloats2, push: OutFloats2, body: OutFloats3, ends: Ints,
-    chosen: OutIndices, kept: OutInts, tasks: Ints2, n: int, sums: OutFloats3, coulomb: bool, damping: float,
+    chosen: OutIndices, kept: OutInts, tasks: Ints2, n: int, sums: OutFloats3, coulomb: bool,
     tol: float, max_iterations: int, every: int,
 ) -> int:  # fmt: skip
     """What a thread, `member`, does of the iteration; returns how many iterations there were. See `fused`."""
@@ -277,7 +281,7 @@ def _iterate(
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
     iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
     x, now, half, exact = X, OTHER, 0, False
-    steps, steps_before, least = 0.0, np.inf, LEAST * damping
+    damping, steps, steps_before = DAMPING, 0.0, np.inf
     while True:
         of_rows = phase <= TEST
         for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
@@ -308,7 +312,7 @@ def _iterate(
                 if iteration % WINDOW == 0:
                     if steps > steps_before:
                         source = P
-                    damping = _damped(damping, least, steps, steps_before)
+                    damping = _damped(damping, steps, steps_before)
                     steps, steps_before = 0.0, steps
             else:
                 objective = linear + 0.5 * one

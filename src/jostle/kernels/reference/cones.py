@@ -27,8 +27,8 @@ INNER = 12
 """Largest number of local iterations of a block whose local matrix has no closed formula."""
 WINDOW = 50
 """Number of sweeps after which the momentum is judged by the sizes of their steps, by Coulomb's law."""
-LEAST = 0.2
-"""Smallest damping of the momentum by Coulomb's law, as a fraction of the first one."""
+DAMPING = 0.12
+"""Smallest damping of the momentum by Coulomb's law: its factor is at most one minus the damping."""
 COUPLED = 1e-13
 """What couples two parts of a block counts if it exceeds this fraction of their own size."""
 SETTLED = 1e-12
@@ -48,8 +48,8 @@ class Blocks(NamedTuple):
     scale: Array
     """(b, 3) W_n, W_t, W_r of the matrices that majorise them, or equal them."""
     coulomb: bool
-    damping: float
-    """Coulomb's law: the factor of the momentum is at most 1 - damping at first."""
+    noise: Array
+    """(b,) slacks up to this count as zero in the stopping test."""
     free: Booleans
     """Which of the rows after the blocks are equalities."""
 
@@ -151,22 +151,43 @@ def block_step(y: Array, s: Array, blocks: Blocks, k: int) -> Array:
     return q
 
 
-def laws_of_blocks(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, coulomb: bool) -> tuple[Array, Array]:
-    """(b,) how far s (b, e) is from violating the law of its block, and the lack of complementarity with p (b, e)."""
+def laws_of_blocks(
+    s: Array, p: Array, axis: Array, mu: Array, rolling: Array, coulomb: bool, noise: Array | float = 0.0
+) -> tuple[Array, Array]:
+    """(b,) how far s (b, e) is from violating the law of its block, and the lack of complementarity with p (b, e).
+
+    Margins, slips and relative spins up to the noise (b,) count as zero.
+    """
     (s_n, s_T, s_R), (p_n, p_T, p_R) = parts(s, axis), parts(p, axis)
-    slip = mu * lengths(s_T) + rolling * lengths(s_R)
-    margin = s_n if coulomb else s_n - slip
-    dissipated = (p_T * s_T).sum(axis=1) + (p_R * s_R).sum(axis=1)
-    return margin, np.abs(p_n * margin) + np.abs(p_n * slip + dissipated)
+    slip, roll = lengths(s_T), lengths(s_R)
+    margin = s_n if coulomb else s_n - mu * slip - rolling * roll
+    margin = np.where(np.abs(margin) <= noise, 0.0, margin)
+    slides = np.where(slip <= noise, 0.0, p_n * mu * slip + (p_T * s_T).sum(axis=1))
+    rolls = np.where(roll <= noise, 0.0, p_n * rolling * roll + (p_R * s_R).sum(axis=1))
+    return margin, np.abs(p_n * margin) + np.abs(slides + rolls)
 
 
-def damped(damping: float, least: float, steps: float, steps_before: float) -> float:
+def damped(damping: float, steps: float, steps_before: float) -> float:
     """The damping of the momentum after another window of sweeps, in which the squares of all steps add up to `steps`.
 
     Coulomb's law is not the minimum of a function, so that momentum can carry the iteration away: steps that grow
-    double the damping, smaller ones reduce it, down to `least`.
+    double the damping, smaller ones reduce it, down to `DAMPING`.
     """
-    return min(1.0, 2.0 * damping) if steps > steps_before else max(least, 0.8 * damping)
+    return min(1.0, 2.0 * damping) if steps > steps_before else max(DAMPING, 0.8 * damping)
+
+
+def natural_map(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, scale: Array, coulomb: bool) -> Array:
+    """(b,) |p - P_K(p - W^-1 (s + mu |s_T| n))| of each block in the metric W of `scale`.
+
+    The convex law has no mu |s_T| n.
+    """
+    d = axis.shape[1]
+    if coulomb:
+        _, slip, roll = parts(s, axis)
+        s = s.copy()
+        s[:, :d] += (mu * lengths(slip) + rolling * lengths(roll))[:, None] * axis
+    nearest = nearest_in_cones(p - divided(s, axis, scale), axis, mu, rolling, scale)
+    return sizes_of_blocks(p - nearest, axis, scale)
 
 
 def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tuple[Array, Array, int]:
@@ -183,13 +204,13 @@ def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tupl
     p, y, x = p.copy(), p.copy(), A.T @ p
     v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
     before, kept = np.full(len(least), -np.inf), np.ones(len(least), dtype=bool)
-    damping, steps, steps_before = blocks.damping, 0.0, np.inf
+    damping, steps, steps_before = DAMPING, 0.0, np.inf
     for iteration in range(max_iterations):
         if iteration == tested:
             tested = next_test(iteration, every)
             s = s0 + A @ x
             on_blocks = s[: b * e].reshape(b, e), p[: b * e].reshape(b, e)
-            margin, product = laws_of_blocks(*on_blocks, *blocks[:3], blocks.coulomb)
+            margin, product = laws_of_blocks(*on_blocks, *blocks[:3], blocks.coulomb, blocks.noise)
             others, q = s[b * e :], p[b * e :]
             margin = np.append(margin, np.where(blocks.free, -np.abs(others), others))
             if (margin >= -least).all() and complementary(product.sum() + np.abs(q) @ np.abs(others), tol, x @ x):
@@ -221,7 +242,7 @@ def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tupl
         lowest = objective
         if (iteration + 1) % WINDOW == 0:
             restart = restart or (blocks.coulomb and steps > steps_before)
-            damping = damped(damping, LEAST * blocks.damping, steps, steps_before)
+            damping = damped(damping, steps, steps_before)
             steps, steps_before = 0.0, steps
     return A.T @ p, p, max_iterations
 
@@ -246,6 +267,8 @@ class Grip(NamedTuple):
     mu: Array
     scale: Array
     """(m, 2) W_n and W_t."""
+    noise: Array
+    """(m,) slacks up to this count as zero in the stopping test."""
 
 
 def grips_to_dense(grip: Grip, bodies: int) -> Array:
@@ -265,7 +288,7 @@ def grips_to_dense(grip: Grip, bodies: int) -> Array:
 
 
 def sweep_grips(
-    grip: Grip, inverse: Array, s0: Array, start: Array, coulomb: bool, damping: float, stop: Stop, chunks: int,
+    grip: Grip, inverse: Array, s0: Array, start: Array, coulomb: bool, stop: Stop, chunks: int,
     places: Array | None,
 ) -> tuple[Array, int]:  # fmt: skip
     """(p, iterations) of `cone_sweeps` over contacts of balls, from the multipliers `start` (m, d); s0 (m, d) at rest.
@@ -283,7 +306,7 @@ def sweep_grips(
     local = np.eye(d) + (ratio - 1.0)[:, None, None] * flat
     scale, nothing = np.stack([np.ones(m), ratio, np.ones(m)], axis=1), np.zeros(m)
     free = np.zeros(0, dtype=bool)
-    blocks = Blocks(grip.normal, grip.mu, nothing, local, scale, coulomb, damping, free)
+    blocks = Blocks(grip.normal, grip.mu, nothing, local, scale, coulomb, grip.noise / unit, free)
     allowed = stop._replace(violation=(stop.violation / unit).repeat(d))
     _, p, iterations = cone_sweeps(A, s0.ravel() / by_row, start.ravel() * by_row, blocks, allowed)
     return (p / by_row).reshape(m, d), iterations
