@@ -39,7 +39,7 @@ ROUND_OFF = 1e-13
 """... or this fraction of |x|."""
 SHORTEST = 1e-3
 """Shortest part of a Newton step; a round fails if that does not lower |F|."""
-MAX_UNKNOWNS = 20_000
+MAX_UNKNOWNS = 4000
 """More coordinates than this are left to sweeps: the factors would take minutes."""
 MAX_DENSE_UNKNOWNS = 150
 """Up to this many coordinates, matrices are dense."""
@@ -231,4 +231,4 @@ def _scales(A: Any, cones: Cones) -> Array:
     squares = np.asarray(A.multiply(A).sum(axis=1)).ravel()
     each = squares.copy()
     each[: cones.rows] = np.repeat(cones.blocks_of(squares).mean(axis=1), cones.height)
-    return 1.0 / np.maximum(each, TINY)
+    return np.asarray(1.0 / np.maximum(each, TINY))
