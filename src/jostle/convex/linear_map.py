@@ -758,7 +758,7 @@ class Grips(LinearMap):
         return csr_array((blocks[there], columns.astype(np.int32), ends.astype(np.int32)), shape=self.shape)
 
     def __matmul__(self, u: Array) -> Array:
-        d, by_body, moving = self.dimension, u.reshape(self.bodies, -1), (self.j >= 0)[:, None]
+        d, by_body, moving = self.dimension, u.reshape(self.bodies, self.dimension + self.spins), (self.j >= 0)[:, None]
         one, other = by_body[self.i], np.where(moving, by_body[self.j], 0.0)
         n, spin = self.normal, self.arms[:, :1] * one[:, d:] + self.arms[:, 1:] * other[:, d:]
         slip = other[:, :d] - one[:, :d]
