@@ -215,7 +215,7 @@ def test_the_fused_loop_and_sparse_rows_find_the_same_motion(d, coulomb):
 def test_a_sliding_ball_rolls_afterwards(d):
     # a floor below a ball that slides fast and is pressed on it: the friction has its full size, against the slip
     n = np.eye(d)[-1:] * -1.0
-    G = Grips(np.array([0]), np.array([-1]), n, np.array([[0.5, 0.0]]), 1)
+    G = Grips(np.array([0]), np.array([-7]), n, np.array([[0.5, 0.0]]), 1)
     K = jo.convex.Polyhedron(G, np.zeros(d), cones=jo.convex.Cones(n, [0.1]))
     w = np.zeros(3 if d == 2 else 6)
     w[0], w[d - 1] = 5.0, -1.0

@@ -759,7 +759,7 @@ class Grips(LinearMap):
 
     def __matmul__(self, u: Array) -> Array:
         d, by_body, moving = self.dimension, u.reshape(self.bodies, self.dimension + self.spins), (self.j >= 0)[:, None]
-        one, other = by_body[self.i], np.where(moving, by_body[self.j], 0.0)
+        one, other = by_body[self.i], np.where(moving, by_body[np.maximum(self.j, 0)], 0.0)
         n, spin = self.normal, self.arms[:, :1] * one[:, d:] + self.arms[:, 1:] * other[:, d:]
         slip = other[:, :d] - one[:, :d]
         if d == 2:
@@ -786,8 +786,12 @@ class Grips(LinearMap):
 
     def _sizes(self, values: Array, power: int) -> Array:
         """|G|^power, entry by entry, times values of all coordinates."""
-        d, by_body, moving = self.dimension, values.reshape(self.bodies, -1), (self.j >= 0)[:, None]
-        one, other = by_body[self.i], np.where(moving, by_body[self.j], 0.0)
+        d, by_body, moving = (
+            self.dimension,
+            values.reshape(self.bodies, self.dimension + self.spins),
+            (self.j >= 0)[:, None],
+        )
+        one, other = by_body[self.i], np.where(moving, by_body[np.maximum(self.j, 0)], 0.0)
         n, arms, total = np.abs(self.normal) ** power, np.abs(self.arms) ** power, one + other
         spin = arms[:, :1] * one[:, d:] + arms[:, 1:] * other[:, d:]
         if d == 2:
@@ -816,7 +820,7 @@ class Grips(LinearMap):
         array, shape (bodies, 2), or None
             The inverse masses; None if they differ between the coordinates of a body.
         """
-        d, inverse = self.dimension, M.inverse_diagonal.reshape(self.bodies, -1)
+        d, inverse = self.dimension, M.inverse_diagonal.reshape(self.bodies, self.dimension + self.spins)
         pair = inverse[:, [0, d]]
         alike = (inverse[:, :d] == pair[:, :1]).all() and (inverse[:, d:] == pair[:, 1:]).all()
         return pair if alike else None
@@ -834,10 +838,10 @@ class Grips(LinearMap):
         array, shape (m, 2)
             W_n and W_t of each contact.
         """
-        moving = self.j >= 0
-        W_n = masses[self.i, 0] + np.where(moving, masses[self.j, 0], 0.0)
+        moving, second = self.j >= 0, np.maximum(self.j, 0)  # walls may have any negative number
+        W_n = masses[self.i, 0] + np.where(moving, masses[second, 0], 0.0)
         turned = masses[self.i, 1] * self.arms[:, 0] ** 2
-        turned += np.where(moving, masses[self.j, 1] * self.arms[:, 1] ** 2, 0.0)
+        turned += np.where(moving, masses[second, 1] * self.arms[:, 1] ** 2, 0.0)
         return np.stack([W_n, W_n + turned], axis=1)
 
     def majorants(self, axis: Array, height: int, M: Metric) -> Array:
