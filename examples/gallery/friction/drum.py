@@ -43,14 +43,13 @@ sol = jo.solve(drum, scheme, t=14.0, h=0.02, every=0.1)
 
 centre = np.einsum("kni,n->ki", sol.q, mass) / mass.sum()
 angle = np.degrees(np.arctan2(centre[:, 0], -centre[:, 1]))
-speed = np.linalg.norm(sol.u, axis=2).max(axis=1)
+fall = angle[5:] - angle[:-5]  # in half a second
 figure = plt.figure(figsize=(10, 6.4), layout="constrained")
 top, bottom = figure.subfigures(2, 1, height_ratios=(1.3, 1.0))
-settled = np.flatnonzero(sol.t > 4.0)
-burst = settled[np.argmax(speed[settled])]
-moments = (burst - 8, burst, burst + 5)
+settled = np.flatnonzero(sol.t[:-5] > 4.0)
+burst = settled[np.argmin(fall[settled])]
+moments = (burst, burst + 2, burst + 5)
 for axis, k in zip(top.subplots(1, 3), moments, strict=True):
-    k = min(k, len(sol.t) - 1)
     jo.viz.draw(sol, k, ax=axis, colour=sol.spin[k], contacts=False)
     axis.set(title=f"$t = {sol.t[k]:.1f}$ s", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
 axis = bottom.subplots()
