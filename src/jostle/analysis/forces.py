@@ -196,7 +196,7 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Boo
     if len(step) == 0:
         return np.zeros(len(f), dtype=bool)
     n = int(pairs.max(initial=0)) + 1
-    owner, masses = _owners(sol), sol.facts.masses
+    owner, masses = owners(sol), sol.facts.masses
     inverse = np.ones(n) if masses is None else 1.0 / (masses if owner is None else masses[owner])[:n]
     i, j = pairs.T
     between, total = j >= 0, np.zeros((n, push.shape[1]))
@@ -207,7 +207,7 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Boo
     return np.asarray(f**2 * A * len(f) < bound)
 
 
-def _owners(sol: Solution) -> Integers | None:
+def owners(sol: Solution) -> Integers | None:
     """(b,) the body of each ball of a run with clumps; None if each body is one ball."""
     clumped = None if sol.problem is None else sol.problem.bodies.clumped
     return None if clumped is None else clumped.owner
@@ -258,7 +258,7 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     branch = r[i] + np.where(found.between, r[np.maximum(j, 0)], 0.0)
     if found.tangential is None:
         return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
-    if _owners(sol) is not None:
+    if owners(sol) is not None:
         raise InvalidValue("stress is that of balls: the branch vectors of clumps are not known")
     return np.asarray((found.vectors.T * branch) @ found.normals / volume)
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, NotNegative, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.analysis.forces import forces
+from jostle.analysis.forces import forces, owners
 from jostle.bodies import body_radii
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
@@ -241,6 +241,8 @@ def coordination(
     >>> round(found.z, 9), found.z_rigid == found.z, found.rattlers
     (2.666666667, True, 0)
     """
+    if owners(sol) is not None:
+        raise InvalidValue("coordination counts the contacts of balls: the bodies of this run are clumps")
     found = forces(sol, k)
     chosen = ~found.noise & (np.abs(found.magnitude) > threshold * found.mean)
     d = found.normals.shape[1]
