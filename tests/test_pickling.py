@@ -68,6 +68,7 @@ SETS = {
     "Polygons": (jo.Polygons(SQUARE, radii=0.1), PLACES),
     "Vessel": (jo.Vessel([(0.2, 0.0), (2.0, 1.0), (2.0, 4.0)], radii=0.1), SPHERES),
     "Balls": (jo.Balls([0.2, 0.3], period=[9.0, 9.0]), PLACES),
+    "Clumps": (jo.Clumps([([[0.0, 0.0]], 0.2), ([[-0.2, 0.0], [0.2, 0.0]], 0.1)]), PLACES),
     "Line": (jo.Line([0.2, 0.3], lower=0.0), np.array([1.0, 2.0])),
     "Rods": (jo.Rods([(0, 1)], float(np.linalg.norm(PLACES[1] - PLACES[0]))), PLACES),
     "Intersection": (jo.Balls([0.2, 0.3]) & jo.HalfSpace([0.0, 1.0], rising), PLACES),

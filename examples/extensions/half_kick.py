@@ -24,11 +24,10 @@ class HalfKick(jo.Scheme):
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         kick = h / 2 if state.projection is None else h
         predicted = u + kick * problem.acceleration(t, q, u)
-        Q = problem.within
-        contacts, P = project_velocity(self.solver, Q, state, h, predicted, M)
-        return jo.schemes.State(
-            t + h, q + h * P.point, P.point, P, contacts, P.multipliers
+        contacts, (P, u, p, _) = project_velocity(
+            self.solver, problem, state, h, predicted, M
         )
+        return jo.schemes.State(t + h, q + h * u, u, P, contacts, p)
 
 
 SCHEMES.register("half_kick", HalfKick)  # [scheme] kind = "half_kick" in scenario files

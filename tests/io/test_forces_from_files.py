@@ -83,6 +83,7 @@ OF_A_FRAME = {
     "pressure": lambda sol, k: analysis.pressure(sol, k, radii=radii_of(sol, k), volume=8.0),
     "wall_force": analysis.wall_force,
     "wall_pressure": lambda sol, k: analysis.wall_pressure(sol, k, area=2.0),
+    "wall_torque": lambda sol, k: analysis.wall_torque(sol, k, about=np.zeros(2)),
     "force_chains": analysis.force_chains,
     "coordination": analysis.coordination,
     "crowd_pressure": jo.crowds.crowd_pressure,
@@ -115,7 +116,7 @@ OF_NO_SOLUTION = {
     "most_neighbours",
 }
 OF_NO_SOLUTION |= {"order", "orthogonal", "packing_fraction", "band", "summary", "people_inside"}
-NEED_THE_PROBLEM = {"load_range", "multiplier_range"}
+NEED_THE_PROBLEM = {"load_range", "mobilised", "multiplier_range"}
 
 
 def test_every_analysis_of_a_solution_is_compared_with_the_one_of_a_file():

@@ -43,6 +43,8 @@ PARAMETERS = {
     "Balls radii": (lambda v: jo.Balls([0.1, v]), BODIES, ()),
     "Balls radii in time": (lambda v: jo.Balls(lambda t: [0.1, v]), BODIES, ()),
     "Balls period": (lambda v: jo.Balls([0.1, 0.1], period=[9.0, v]), BODIES, ("inf",)),
+    "Clumps arms": (lambda v: jo.Clumps([([[0.0, v]], 0.1), ([[0.0, 0.0]], 0.1)]), BODIES, ()),
+    "Clumps radii": (lambda v: jo.Clumps([([[0.0, 0.0]], v), ([[0.0, 0.0]], 0.1)]), BODIES, ()),
     "Line radii": (lambda v: jo.Line([0.1, v]), ROW, ()),
     "Line lower": (lambda v: jo.Line([0.1, 0.1], lower=v), ROW, ("-inf",)),
     "Line upper": (lambda v: jo.Line([0.1, 0.1], upper=v), ROW, ("inf",)),

@@ -826,7 +826,7 @@ class Grains(ProblemTable):
             restitution,
             self.law.rolling if rolling is None else rolling,
             groups={"grains": np.arange(n)},
-            otherwise=self.law.mu,
+            otherwise=0.0 if mu is None else self.law.mu,
             drag={name: given for name, given in velocities.items() if given is not None},
         )
 

@@ -63,7 +63,7 @@ class AugmentedNewton(Solver):
     >>> import jostle as jo
     >>> floor = jo.convex.Cones(axis=[[0.0, 1.0]], mu=[0.5])
     >>> K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], cones=floor)
-    >>> AugmentedNewton().project([3.0, -1.0], K).point.round(9).tolist()
+    >>> (AugmentedNewton().project([3.0, -1.0], K).point.round(9) + 0.0).tolist()
     [2.5, 0.0]
     """
 
