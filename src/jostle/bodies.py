@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,10 +245,7 @@ class Bodies:
         array
             q itself if each body is one ball; shape (b, d) for clumps of b balls together.
         """
-        if self.clumped is None or turning is None:
-            return q
-        owner, arms = self.clumped.owner, self.clumped.arms
-        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, turning.turn)
+        return q if turning is None else self._balls(q, turning.turn)
 
     def balls(self, q: Array, turn: Array) -> Array:
         """The centres of the balls, by the turns of the axes in which the bodies were given.
@@ -264,10 +262,14 @@ class Bodies:
         array
             q itself if each body is one ball; shape (b, d) for clumps of b balls together.
         """
+        return q if self.clumped is None else self._balls(q, product(turn, self.clumped.axes))
+
+    def _balls(self, q: Array, turn: Array) -> Array:
+        """The centres of the balls, by the turns of principal axes."""
         if self.clumped is None:
             return q
-        owner, arms = self.clumped.owner, self.clumped.arms
-        return q.reshape(-1, arms.shape[1])[owner] + self._turned(arms, product(turn, self.clumped.axes))
+        centres: Array = q.reshape(-1, self.clumped.arms.shape[1])[self.clumped.owner] + self.levers(turn)
+        return centres
 
     def velocities(self, u: Array, turning: Turning | None) -> Array:
         """The velocities of the centres of the balls.
@@ -286,35 +288,26 @@ class Bodies:
         """
         if self.clumped is None or turning is None:
             return u
-        owner, arms = self.clumped.owner, self.clumped.arms
-        turns = crossed(turning.spin[owner], self._turned(arms, turning.turn))
-        return u.reshape(-1, arms.shape[1])[owner] + turns
+        owner, levers = self.clumped.owner, self.levers(turning.turn)
+        return u.reshape(-1, self.clumped.arms.shape[1])[owner] + crossed(turning.spin[owner], levers)
 
-    def _turned(self, arms: Array, turn: Array) -> Array:
-        """(b, d) the arms of all balls, along fixed axes."""
-        assert self.clumped is not None
-        turned: Array = np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner], arms)
-        return turned
-
-    def levers(self, turn: Array, balls: Integers) -> Array | float:
+    def levers(self, turn: Array, balls: Any = slice(None)) -> Any:
         """(m, d) from the centre of mass of a body to the centre of each of these balls; 0 where bodies are balls."""
         if self.clumped is None:
             return 0.0
-        owner, arms = self.clumped.owner[balls], self.clumped.arms[balls]
-        levers: Array = np.einsum("bij,bj->bi", matrices(turn)[owner], arms)
-        return levers
+        return np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner[balls]], self.clumped.arms[balls])
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""
         return balls if self.clumped is None else self.clumped.owner[balls]
 
-    @property
+    @cached_property
     def own_axes(self) -> bool:
         """Whether angular velocities are taken about the axes of each body: in space, if its moments differ."""
         return self.inertia is not None and not bool((self.inertia == self.inertia[:, :1]).all())
 
     def joined(self, u: Array, turn: Array, spin: Array) -> Array:
-        """(n, d + s) velocities and spins, those of clumps in space about the axes of each body.
+        """(n, d + s) velocities and spins; the spins are about the axes of each body if its moments differ.
 
         Parameters
         ----------

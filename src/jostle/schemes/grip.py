@@ -25,6 +25,11 @@ from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
 
+NOTABLE = 1e-3
+"""A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
+FRICTIONLESS = Coulomb(0.0)
+"""The law of clumps without friction: their balls push along normals alone."""
+
 
 class Pushed(NamedTuple):
     """What contacts did in a step: the projection, the normal impulse of each row, and how bodies turn after it."""
@@ -51,23 +56,14 @@ def push(
     touching = contacts.pairs[:, 0] >= 0
     rows = np.flatnonzero(touching) if not touching.all() else None
     chosen = contacts if rows is None else contacts.only(rows)
-    normal, (m, d) = chosen.normals, (len(chosen.gap), w.shape[-1])
-    if normal.shape != (m, d):
-        normal = normal.reshape(m, d)
-    if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
-        raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
-    spins, size = AXES[d], d
-    lever = _Levers.of(bodies, chosen, normal, turning.turn, state.t)
-    law = problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
-    rolling = law.resistance(chosen) if law.rolls else None
-    if rolling is not None:
-        size = d + spins
+    m, d = len(chosen.gap), w.shape[-1]
     places = bodies.places(state.q, turning).reshape(-1, d)
-    drag = law.dragged(chosen, state.t, lever.points(places, normal))
+    G, cones, points = grip(problem, chosen, turning, state.t, places)
+    law, normal, size, spins = _law(problem), cones.axis, cones.height, AXES[d]
+    drag = law.dragged(chosen, state.t, points)
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
     c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
-    G: LinearMap = lever.grips(normal, bodies, turning.turn, places, rolling is not None)
     own = np.arange(len(contacts.gap)) if rows is None else rows
     others = np.flatnonzero(~touching)
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
@@ -80,8 +76,7 @@ def push(
             np.append(one, two[others]) for one, two in ((flat, K.c), (length, K.length), (noise, K.noise))
         )
         equal = None if K.equal is None else np.append(np.zeros(m * size, dtype=bool), K.equal[others])
-    names = np.concatenate([np.repeat(own, size), others]) if len(others) or size else own
-    cones = Cones(normal, law.friction(chosen), law.exact, rolling)
+    names = np.concatenate([np.repeat(own, size), others])
     blocks = Rows(G, flat, length, noise, equal, lambda row: K.describe(int(names[row])), cones)
     guess = _guess(state, contacts, own, others, normal, size)
     whole = bodies.joined(w, turning.turn, turning.spin)
@@ -97,13 +92,29 @@ def push(
     impulses = place.zeros((2, len(contacts.gap), d))
     impulses[0, own], impulses[1, own] = p[:, :d] - along[:, None] * normal, drag
     moments = place.zeros((len(contacts.gap), spins))
-    if rolling is not None:
+    if size > d:
         moments[own] = p[:, d:]
     u, spin = bodies.split(P.point, turning.turn, w.shape)
     pushed = G.adjoint(P.multipliers).reshape(P.point.shape)
     work = float((pushed[:, d:] * (0.5 * (whole + P.point)[:, d:])).sum())
     after = Turning(turning.turn, spin, impulses[0], moments, impulses[1], pushed[:, :d], work)
     return Pushed(P, u, multipliers, after)
+
+
+def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones, Array]:
+    """The blocks of contacts of balls at these places: a map on velocities and spins, cones, and points of contact."""
+    law, d = _law(problem), places.shape[1]
+    normal = contacts.normals.reshape(len(contacts.gap), d)
+    if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
+        raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
+    rolling = law.resistance(contacts) if law.rolls else None
+    lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
+    G = lever.grips(normal, problem.bodies, turning.turn, places, rolling is not None)
+    return G, Cones(normal, law.friction(contacts), law.exact, rolling), lever.points(places, normal)
+
+
+def _law(problem: Any) -> Coulomb:
+    return problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
 
 
 def _without_noise(K: Rows, tol: float) -> Array:
@@ -127,22 +138,8 @@ def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: 
         )
 
 
-NOTABLE = 1e-3
-"""A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
-FRICTIONLESS = Coulomb(0.0)
-"""The law of clumps without friction: their balls push along normals alone."""
-
-
-def turning_at(problem: Any, state: State, h: float) -> Turning | None:
-    """How the bodies of a state are turned and turn after a time h without contacts; None if they do not turn."""
-    if state.turning is None or h == 0.0:
-        return state.turning
-    turn, spin = problem.bodies.rotated(state.turning.turn, state.turning.spin, h)
-    return state.turning._replace(turn=turn, spin=spin)
-
-
 def turned_on(problem: Any, turning: Turning | None, h: float) -> Turning | None:
-    """The same after the contacts of a step, for the time h that is left of it."""
+    """How bodies are turned and turn after a time h without contacts; None if they do not turn."""
     if turning is None:
         return None
     turn, spin = problem.bodies.rotated(turning.turn, turning.spin, h)
@@ -264,11 +261,3 @@ def _on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> Any:
     columns = np.broadcast_to((width * owner)[:, None, None] + np.arange(width), block.shape)
     shape = (d * len(balls), width * len(turn))
     return G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
-
-
-def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones]:
-    """The relative velocities of surfaces in contacts of balls as a map on velocities and spins, and their cones."""
-    normal, law = np.asarray(contacts.normals), problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
-    lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
-    G = lever.grips(normal, problem.bodies, turning.turn, places.reshape(-1, normal.shape[1]), False)
-    return G, Cones(normal, law.friction(contacts), law.exact)

@@ -57,7 +57,7 @@ from jostle.schemes.base import (
     VARIED_RESTITUTION,
     Scheme,
 )
-from jostle.schemes.grip import Pushed, push, turned_on, turning_at
+from jostle.schemes.grip import Pushed, push, turned_on
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric
@@ -117,7 +117,7 @@ class MoreauJean(Scheme):
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: Moreau's law for the velocities, and positions by their mean.
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
-        turning = turning_at(problem, state, h / 2.0)
+        turning = turned_on(problem, state.turning, h / 2.0)
         if state.memory is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)
         predicted, W = self.predict(problem, t, q, u, h)

@@ -38,7 +38,8 @@ def steps_with_friction(here: Place, turning: Turning) -> Section:
     if len(chosen.gap) == 0:
         exists, unique = Line("existence", EXISTS, HOLDS, "no contact is closed", badness=-np.inf), True
     else:
-        G, cones = grip(here.problem, chosen, turning, here.t, here.q)
+        places = here.q.reshape(-1, here.problem.q0.shape[-1])
+        G, cones, _ = grip(here.problem, chosen, turning, here.t, places)
         exists, unique = _opening(here, G, cones), not (cones.coulomb and np.any(cones.mu))
     said = "one convex projection" if unique else "several velocities and impulses may solve the same step"
     law = here.problem.law
@@ -58,7 +59,9 @@ MEASURE = "the papers treat neither friction nor spin; jo.theory.convergence mea
 def _opening(here: Place, G: LinearMap, cones: Cones) -> Line:
     """The line whether a velocity opens all closed contacts in the cones, and how fast for its length."""
     problem = here.problem
-    K = Polyhedron(G, -np.asarray(cones.axis).ravel(), cones=cones._replace(coulomb=False))
+    c = np.zeros((len(cones.mu), cones.height))
+    c[:, : cones.axis.shape[1]] = -cones.axis
+    K = Polyhedron(G, c.ravel(), cones=cones._replace(coulomb=False))
     M = problem.bodies.with_inertia(problem.metric(problem.q0), problem.q0.shape)
     try:
         found = project(np.zeros(G.shape[1]), K, mass=M, solver=GaussSeidel(tol=TOLERANCE, max_iterations=MAX_SWEEPS))
