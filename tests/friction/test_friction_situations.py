@@ -482,3 +482,11 @@ def test_walls_that_may_move_along_themselves_must_say_how_fast(wall, moves):
         jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5))
     jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5, drag={"wall 0": [0.0, 0.0]}))
     jo.Motion(q0=[[0.0, 0.0]], within=within)  # without friction nobody is dragged
+
+
+@pytest.mark.parametrize(("gap", "left"), [(5e-9, 5e-9), (1e-6, 0.0)], ids=["within the tolerance", "larger"])
+def test_friction_does_not_chase_gaps_within_the_tolerance(gap, left):
+    """Contacts that stick and depend on each other cannot all close what the last steps left of them."""
+    disc = jo.Motion(q0=[[0.0, 1.0 + gap]], force=[0.0, -10.0], law=jo.Coulomb(0.5), within=jo.Balls([1.0]) & FLOOR)
+    sol = jo.solve(disc, jo.Maury(), t=0.02, h=0.01)
+    assert sol.q[-1, 0, 1] - 1.0 == pytest.approx(left, abs=1e-12)
