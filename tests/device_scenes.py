@@ -84,6 +84,18 @@ def blown():
     return thrown(80, 2, [-4, -4], [4, 4], jo.Balls(np.full(80, 0.4)), force=force, mass=np.linspace(1.0, 3.0, 80))
 
 
+def with_friction(d):
+    heap = pile(d)
+    law, spin = jo.Coulomb(0.4), np.random.default_rng(2).uniform(-3.0, 3.0, (80, 3) if d == 3 else 80)
+    return jo.Motion(q0=heap.q0, v0=heap.v0, force=[0.0] * (d - 1) + [-9.81], within=heap.within, law=law, spin0=spin)
+
+
+def belt():
+    floor = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([1.0, 0.0])
+    law = jo.Coulomb({"wall 0": 0.8, "bodies": 0.2}, drag={"wall 0": [1.0, 0.0]})
+    return thrown(60, 2, [0.5, 0.5], [6, 6], jo.Balls(np.full(60, 0.35)) & floor, force=[0.0, -9.81], law=law)
+
+
 def lone_ball():
     return jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
 
@@ -105,7 +117,8 @@ SCENES = {
     "spheres in a box": lambda: pile(3), "a heap": lambda: pile(2), "periodic": periodic, "a silo": silo,
     "a bottle that is shaken": bottle, "radii that grow": growing, "a piston": piston, "pegs": pegs, "wind": blown,
     "one ball": lone_ball, "five balls": few_balls, "free": free, "an arm that turns": turning,
-    "a drum that is shaken": drum,
+    "a drum that is shaken": drum, "friction in space": lambda: with_friction(3),
+    "friction in the plane": lambda: with_friction(2), "a belt": belt,
     "a crowd": lambda: crowd()[1], "people with weights": weighted_queue,
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import accepts, check_arguments, described, number
-from jostle._tools.arrays import Array, Booleans, Integers, numbers, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, moved_to, numbers, place_of, to_host
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -233,7 +233,7 @@ class _Found:
 
     def of(self, contacts: Contacts) -> Iterator[tuple[Integers, Any]]:
         """The rows that each entry is for, and its value; later entries replace earlier ones."""
-        first, second = contacts.pairs.T
+        first, second = to_host(contacts.pairs).T
         wall = self.bodies + np.where(first < 0, second, -1 - second)
         if self.owner is not None:
             first, second = (np.where(ball < 0, ball, self.owner[np.maximum(ball, 0)]) for ball in (first, second))
@@ -427,7 +427,7 @@ class Coulomb(ImpactLaw):
         each = np.full(len(contacts.gap), otherwise)
         for rows, value in self.found[name].of(contacts):
             each[rows] = value
-        return each
+        return moved_to(each, contacts.gap)
 
     def dragged(self, contacts: Contacts, t: float, points: Array) -> Array:
         """The velocity of the surface of the wall in each contact.
@@ -446,9 +446,10 @@ class Coulomb(ImpactLaw):
         array, shape (m, d)
             The velocities; 0 where two bodies touch.
         """
-        velocities: Array = place_of(points).zeros(points.shape)
         if not self.drag:
-            return velocities
+            return place_of(points).zeros(points.shape)
+        there, points = points, to_host(points)
+        velocities = np.zeros(points.shape)
         for rows, value in self.found["drag"].of(contacts):
             given = numbers(value(t, points[rows]) if callable(value) else value, "the velocity in drag")
             try:
@@ -458,7 +459,7 @@ class Coulomb(ImpactLaw):
                     f"the velocity in drag has shape {given.shape}: give {points.shape[1:]}, or one row for each of "
                     f"{len(rows)} points"
                 ) from None
-        return velocities
+        return moved_to(velocities, there)
 
 
 def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:

@@ -515,8 +515,9 @@ class Motion:
         """
         there = copy(self)
         _set(there, force=from_host(self.force, place), constant_force=to_device(self.constant_force, place))
-        _set(there, bodies=replace(self.bodies, mass=to_device(self.bodies.mass, place)), within=anew(self.within))
-        _set(there, _given=None)
+        bodies, turning = self.bodies, to_device(self.turning, place)
+        bodies = replace(bodies, mass=to_device(bodies.mass, place), inertia=to_device(bodies.inertia, place))
+        _set(there, bodies=bodies, turning=turning, within=anew(self.within), _given=None)
         return there
 
     def __copy__(self) -> Self:

@@ -129,16 +129,15 @@ def blocked(request, device, monkeypatch):
     return rows_in_space(request.param)
 
 
-def arranged(device, i, j, normal, n, places):
+def arranged(device, i, j, n, d, places):
     """The order of the rows, where each colour of each block begins, and where the blocks of each group do."""
-    given = tuple(moved(device, np.ones((4, len(i)))))
-    found = device.arrangement.arranged(*moved(device, (i, j, normal)), given, n, places)
+    found = device.arrangement.arranged(*moved(device, (i, j)), n, d, places)
     return device.back(found.source).astype(int), device.back(found.begin), found.groups, device.back(found.number)
 
 
 def test_blocks_and_colours_share_no_body_and_nothing_is_lost(device, blocked):
     i, j, normal, _, q = blocked
-    order, begin, groups, number = arranged(device, i, j, normal, len(q), device.to(q))
+    order, begin, groups, number = arranged(device, i, j, *q.shape, device.to(q))
     colours = device.arrangement.COLOURS
     assert sorted(order) == list(range(len(i)))
     assert sorted(number) == list(range(len(q)))
@@ -164,7 +163,7 @@ def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, 
     n, random = len(q), np.random.default_rng(1)
     inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
     A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
-    order = arranged(device, i, j, normal, n, device.to(q))[0]
+    order = arranged(device, i, j, *q.shape, device.to(q))[0]
     for iterations, every in ((0, 20), (1, 20), (45, 20), (30, 1)):
         stop = Stop(never, 0.0, iterations, every)
         _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], stop)
@@ -179,7 +178,7 @@ def test_bodies_that_are_nowhere_spoil_no_block(device, blocked, nowhere):
     i, j, normal, _, q = blocked
     for places in (np.where(np.arange(len(q))[:, None] % 9 == 0, nowhere, q), np.full_like(q, nowhere), None):
         given = None if places is None else device.to(places)
-        order, begin, _, _ = arranged(device, i, j, normal, len(q), given)
+        order, begin, _, _ = arranged(device, i, j, *q.shape, given)
         assert sorted(order) == list(range(len(i)))
         assert begin[-1] == len(i)
 
@@ -193,7 +192,7 @@ def test_a_ball_with_more_neighbours_than_colours(device):
     places = np.vstack([normal, np.zeros((1, 3))])
     inverse, s0 = random.uniform(0.5, 2.0, m + 1), random.normal(size=m) - 0.5
     A, unit = whitened(i, j, normal, np.repeat(inverse, 3).reshape(m + 1, 3))
-    order, begin, _, _ = arranged(device, i, j, normal, m + 1, device.to(places))
+    order, begin, _, _ = arranged(device, i, j, *places.shape, device.to(places))
     assert np.diff(begin)[device.arrangement.COLOURS - 1] > m - 96
     stop = Stop(np.full(m, -np.inf), 0.0, 30, 20)
     _, p, _ = accelerated_sweeps(A[order], s0[order], np.zeros(m), stop)

@@ -237,7 +237,7 @@ class Rows:
         c = self.c.copy()
         cones.blocks_of(c)[:, : cones.axis.shape[1]] += change[:, None] * cones.axis
         noise = self.noise.copy()
-        noise[: cones.rows] = np.maximum(noise[: cones.rows], (most / cones.height**0.5).repeat(cones.height))
+        noise[: cones.rows] = np.maximum(noise[: cones.rows], np.repeat(most / cones.height**0.5, cones.height))
         return Rows(self.G, c, self.length, noise, self.equal, self.describe, cones)
 
     def normals(self) -> Rows:
@@ -316,7 +316,7 @@ class Rows:
         """
         if self.cones is None:
             return slack if self.equal is None else margins(slack, self.equal)
-        of_blocks = self.cones.margin(slack).repeat(self.cones.height)
+        of_blocks = np.repeat(self.cones.margin(slack), self.cones.height)
         return np.append(of_blocks, margins(slack, self.equal)[self.cones.rows :])
 
 

@@ -85,8 +85,6 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
         others = [each.__name__ for each in able(needs_of(problem)).values() if getattr(each, "on_devices", False)]
         remedy = f"use {in_words(others)}, or" if others else "use"
         raise DeviceUnavailable(f"{type(scheme).__name__} does not run on {name}; {remedy} device='cpu'")
-    if TURNING in needs_of(problem):
-        raise DeviceUnavailable(f"friction and spin are not computed on {name}; use device='cpu'")
     if STIFF in needs_of(problem):
         raise DeviceUnavailable(f"a StiffForce is not computed on {name}; use device='cpu'")
     dimension = problem.q0.shape[-1] if problem.q0.ndim == 2 else 1

@@ -64,7 +64,7 @@ def push(
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
     c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
-    own = np.arange(len(contacts.gap)) if rows is None else rows
+    own = place.arange(len(contacts.gap)) if rows is None else rows
     others = np.flatnonzero(~touching)
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     equal, flat = None, c.ravel()
@@ -76,8 +76,12 @@ def push(
             np.append(one, two[others]) for one, two in ((flat, K.c), (length, K.length), (noise, K.noise))
         )
         equal = None if K.equal is None else np.append(np.zeros(m * size, dtype=bool), K.equal[others])
-    names = np.concatenate([np.repeat(own, size), others])
-    blocks = Rows(G, flat, length, noise, equal, lambda row: K.describe(int(names[row])), cones)
+    first = m * size
+
+    def describe(row: int) -> str:
+        return K.describe(int(own[row // size] if row < first else others[row - first]))
+
+    blocks = Rows(G, flat, length, noise, equal, describe, cones)
     guess = _guess(state, contacts, own, others, normal, size)
     whole = bodies.joined(w, turning.turn, turning.spin)
     P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)

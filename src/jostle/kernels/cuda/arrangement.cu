@@ -2,7 +2,6 @@
 // Blocks form groups, of which no two blocks share a body (see jostle.kernels.cpu.arrangement).
 
 #define MOST_ROUNDS 96  // rows without a colour after this many rounds get the last colour
-#define WALL 0xFFFFFFFFu
 
 // The cell of each body along two axes; a scale is the number of cells per unit of length. For a body without a place
 // any cell is safe. The key by which bodies are sorted: the block of the last of the four groups that owns its cell, and
@@ -71,39 +70,14 @@ __device__ u32 turn(u32 c) {
 // Who comes first in a round: a later round overrules those before it.
 __device__ u64 claim(u32 c, u32 round) { return (u64)(0xFFFFFFFFu - round) << 32 | turn(c); }
 
-struct Given {
-    const i64 *i, *j;
-    const double *normal, *unit, *s0, *start, *violation;
-};
-
-struct Kept {
-    u32 *ends, *source;
-    double *e, *slack, *p, *y, *allowed, *before;
-};
-
-__device__ void write_row(const Given &given, const Kept &kept, const u32 *number, i64 m, i64 c, i64 to) {
-    kept.source[to] = (u32)c;
-    kept.ends[2 * to] = number[given.i[c]];
-    kept.ends[2 * to + 1] = given.j[c] >= 0 ? number[given.j[c]] : WALL;
-    for (int k = 0; k < D; k++) kept.e[k * m + to] = given.normal[c * D + k] / given.unit[c];
-    kept.slack[to] = given.s0[c];
-    kept.p[to] = kept.y[to] = given.start[c];
-    kept.allowed[to] = given.violation[c];
-    kept.before[to] = -INFINITY;
-}
-
-// Colour the rows of each block, and write them in the order of a sweep. In a round, rows without a colour ask for
+// Colour the rows of each block, and say where each row of a sweep comes from, `source`. In a round, rows without a colour ask for
 // their two bodies; those that come first at both take the first colour that is free there. key: sorted; first: where
 // the rows of each block begin; owner: all bits set, used: zero, each a number for each body of each group.
 extern "C" __global__ void arrange(
-    i64 blocks, i64 groups, i64 n, i64 m, const i64 *group, const u64 *key, const i64 *first, const i64 *i, const i64 *j,
-    const double *normal, const double *unit, const double *s0, const double *start, const double *violation,
-    const u32 *number, u64 *owner, u64 *used, int *colour, i64 *begin, u32 *source, u32 *ends, double *e, double *slack,
-    double *p, double *y, double *allowed, double *before) {
+    i64 blocks, i64 groups, i64 n, const i64 *group, const u64 *key, const i64 *first, const i64 *i, const i64 *j,
+    u64 *owner, u64 *used, int *colour, i64 *begin, u32 *source) {
     __shared__ int left;
     __shared__ int count[COLOURS];
-    Given given = {i, j, normal, unit, s0, start, violation};
-    Kept kept = {ends, source, e, slack, p, y, allowed, before};
     u32 width = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % width, warp = threadIdx.x / width;
     for (i64 block = blockIdx.x; block < blocks; block += gridDim.x) {
         i64 from = first[block], to = first[block + 1], mine = 0;
@@ -158,17 +132,10 @@ extern "C" __global__ void arrange(
                 i64 at = base + lane;
                 bool here = at < to && (colour[at] == k || (colour[at] < 0 && k == COLOURS - 1));
                 u32 those = __ballot_sync(0xFFFFFFFFu, here);
-                if (here)
-                    write_row(given, kept, number, m, (i64)(key[at] & 0xFFFFFFFFull),
-                              place + __popc(those & ((1u << lane) - 1u)));
+                if (here) source[place + __popc(those & ((1u << lane) - 1u))] = (u32)(key[at] & 0xFFFFFFFFull);
                 place += __popc(those);
             }
         }
         __syncthreads();
     }
-}
-
-// p in the order of the rows that were given.
-extern "C" __global__ void read_rows(i64 m, const u32 *source, const double *p, double *out) {
-    EACH(to, m) { out[source[to]] = p[to]; }
 }

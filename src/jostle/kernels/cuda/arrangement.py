@@ -23,25 +23,11 @@ ROWS_A_BLOCK = 250
 ARRANGING_THREADS = 256
 
 
-class Rows(NamedTuple):
-    """Rows in the order of a sweep: their bodies (m, 2), normals (d, m) of rows of length one, slacks, multipliers, the
-    points that a sweep starts from; then the allowed violations, and the slacks at the test before."""
-
-    ends: Any
-    e: Any
-    slack: Any
-    p: Any
-    y: Any
-    allowed: Any
-    before: Any
-
-
 class Arranged(NamedTuple):
     """Bodies and rows in the order of a sweep."""
 
     number: Any
     """(n,) the new numbers of the bodies."""
-    rows: Rows
     source: Any
     """(m,) where each row comes from."""
     begin: Any
@@ -52,11 +38,9 @@ class Arranged(NamedTuple):
     """(blocks + 1,) where the bodies begin that each block of the fourth group owns."""
 
 
-def arranged(
-    i: Integers, j: Integers, normal: Array, given: tuple[Array, ...], n: int, places: Array | None
-) -> Arranged:
-    """The rows of n bodies, whose places (n, d) may be known. given: unit, s0, start and violation of each row."""
-    m, d = normal.shape
+def arranged(i: Integers, j: Integers, n: int, d: int, places: Array | None) -> Arranged:
+    """The rows of n bodies in d dimensions, whose places (n, d) may be known."""
+    m = len(i)
     places = cupy.zeros((n, d)) if places is None else cupy.ascontiguousarray(places)
     cell, of_body, counts = _cells(places, i, j)
     groups = np.zeros(GROUPS + 1, np.int64)
@@ -71,12 +55,10 @@ def arranged(
     first, owned = _begin(key, blocks), _begin(of_body, int(groups[4] - groups[3]))
     owner = cupy.full(n * (len(groups) - 1), np.iinfo(np.uint64).max, np.uint64)
     source, begin = cupy.empty(m, np.uint32), cupy.empty(blocks * COLOURS + 1, np.int64)
-    rows = Rows(cupy.empty((m, 2), np.uint32), cupy.empty((d, m)), *cupy.empty((5, m)))
-    whole = np.int64(blocks), np.int64(len(groups) - 1), np.int64(n), np.int64(m), cupy.asarray(groups), key, first
+    whole = np.int64(blocks), np.int64(len(groups) - 1), np.int64(n), cupy.asarray(groups), key, first
     room = owner, cupy.zeros_like(owner), cupy.empty(m, np.int32)
-    arguments = *whole, i, j, normal, *given, number, *room, begin, source, *rows
-    function("arrange", d)((blocks,), (ARRANGING_THREADS,), arguments)
-    return Arranged(number, rows, source, begin, groups, owned)
+    function("arrange", d)((blocks,), (ARRANGING_THREADS,), (*whole, i, j, *room, begin, source))
+    return Arranged(number, source, begin, groups, owned)
 
 
 def _begin(key: Any, count: int) -> Any:

@@ -11,6 +11,8 @@ typedef unsigned long long u64;
 #define NAN __longlong_as_double(0x7FF8000000000000LL)
 #endif
 
+#define WALL 0xFFFFFFFFu
+
 static_assert(D >= 1 && D <= 3, "bodies live in at most three dimensions here");
 
 struct alignas(16) Two {  // numbers that are read and written together
@@ -151,3 +153,7 @@ extern "C" __global__ void fill_incident(i64 m, const i64 *i, const i64 *j, cons
         if (j[c] >= 0) lists[start[j[c]] + atomicAdd(&filled[j[c]], 1u)] = (int)(2 * c + 1);
     }
 }
+
+struct Sums {  // of a thread, over all that it does in a phase of the sweeps
+    double one, two, size;
+};

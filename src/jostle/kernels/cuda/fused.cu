@@ -10,7 +10,7 @@ __device__ void bodies(
     i64 begin = piece * PIECE, end = begin + PIECE < all.n ? begin + PIECE : all.n, phase = now.phase;
     if (phase == MOVE_ON) return move_on(all, begin, end, team, (u32)now.tests, now.beta, x, sums);
     for (i64 a = begin + team.rank; a < end; a += team.size) {
-        double v[STRIDE], at[STRIDE], anew[STRIDE], square = 0.0;
+        double v[STRIDE], at[STRIDE], anew[STRIDE];
         if (phase == CLEAR) {
             for (int k = 0; k < STRIDE; k++) anew[k] = 0.0;
             write_body(fresh, (u32)a, anew);
@@ -19,14 +19,8 @@ __device__ void bodies(
         read_body(all.v, (u32)a, v);
         read_body(x, (u32)a, at);
         if (phase == CORRECT) read_body(fresh, (u32)a, anew);
-        for (int k = 0; k < D; k++) {
-            if (phase == CORRECT) {
-                v[k] += anew[k] - at[k];
-                square += anew[k] * anew[k];
-            } else
-                v[k] = at[k];
-        }
-        sums.size += square / v[D];
+        for (int k = 0; k < WIDTH; k++) v[k] = phase == CORRECT ? v[k] + (anew[k] - at[k]) : at[k];
+        if (phase == CORRECT) sums.size += square(anew, v + WIDTH);
         write_body(all.v, (u32)a, v);
     }
 }
@@ -58,13 +52,22 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
         return;
     }
     if (now.phase == MOVE_ON) {
-        double objective = now.linear + 0.5 * size;
         now.size = size;
         now.exact = 0;
-        now.restarted = now.against > 0.0 || objective > now.lowest + RISE * fabs(now.lowest);
-        now.lowest = objective;
+        now.restarted = now.against > 0.0;
         now.iteration++;
         now.steps++;
+        if (!all.coulomb) {
+            double objective = now.linear + 0.5 * size;
+            now.restarted = now.restarted || objective > now.lowest + RISE * fabs(now.lowest);
+            now.lowest = objective;
+        } else if (now.changes += now.linear, now.iteration % WINDOW == 0) {
+            bool grow = now.changes > now.changes_before;
+            now.restarted = now.restarted || grow;
+            now.damping = grow ? fmin(1.0, 2.0 * now.damping) : fmax(DAMPING, 0.8 * now.damping);
+            now.changes_before = now.changes;
+            now.changes = 0.0;
+        }
         if (now.iteration == (now.tested < all.max_iterations ? now.tested : all.max_iterations)) {
             now.phase = TEST;
             return;
@@ -82,6 +85,7 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
     if (now.restarted) now.theta = 1.0;
     double theta = now.theta, after = theta * (sqrt(theta * theta + 4.0) - theta) / 2.0;
     now.beta = now.restarted ? 0.0 : theta * (1.0 - theta) / (theta * theta + after);
+    if (all.coulomb) now.beta = fmin(now.beta, 1.0 - now.damping);
     now.theta = after;
     now.phase = now.restarted ? RESTART : SWEEP;
 }
@@ -123,19 +127,18 @@ __device__ void meet(const Sweeps &all, Shared &shared, u64 *round, Sums *sums, 
 
 // Iterations until it has stopped, or until there were `steps` of them. All blocks of threads must run at the same time.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
-    i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *e,
-    double *s0, double *p, double *y, u32 *near_ends, double *near_e, double *near_s0, double *near_p, double *near_y,
-    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, u32 *touched,
-    const i64 *owned, double *sums, Standing *standing, u64 *come, double tol, i64 max_iterations, i64 every,
-    i64 steps) {
+    i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *numbers,
+    double *p, double *y, u32 *near_ends, double *near_numbers, double *near_p, double *near_y, u32 *source,
+    const double *limits, double *before, double *v, double *x, double *other, u32 *touched, const i64 *owned,
+    double *sums, Standing *standing, u64 *come, i64 coulomb, double tol, i64 max_iterations, i64 every, i64 steps) {
     __shared__ Shared shared;
     STAGING;
-    Sweeps all = {n, m, blocks, group, start, kept, {ends, e, s0, p, y},
-                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, touched, owned,
-                  sums, come, tol, max_iterations, every};
+    Sweeps all = {n, m, blocks, group, start, kept, {ends, numbers, p, y}, {near_ends, near_numbers, near_p, near_y},
+                  source, limits, before, v, x, other, touched, owned, sums, come, coulomb != 0, tol, max_iterations,
+                  every};
     Team team = team_of_thread();
     Colours &known = shared.colours[team.number];
-    double *own_staging = staging + team.number * (D + 4) * STAGED;
+    double *own_staging = staging + team.number * STAGED_NUMBERS * STAGED;
     i64 mine = (i64)team.number * gridDim.x + blockIdx.x, teams = (i64)team.teams * gridDim.x;
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
@@ -173,4 +176,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     }
     // nobody is still reading where others stand: each has its own copy since the start
     if (blockIdx.x == 0 && threadIdx.x == 0 && round > 0) *standing = shared.standing;
+}
+
+// The two bodies of each row, by their new numbers.
+extern "C" __global__ void write_ends(
+    i64 m, const u32 *source, const u32 *number, const i64 *i, const i64 *j, u32 *ends) {
+    EACH(to, m) {
+        u32 c = source[to];
+        ends[2 * to] = number[i[c]];
+        ends[2 * to + 1] = j[c] >= 0 ? number[j[c]] : WALL;
+    }
+}
+
+// p in the order of the rows that were given.
+extern "C" __global__ void read_rows(i64 m, const u32 *source, const double *p, double *out) {
+    EACH(to, m)
+        for (int k = 0; k < PARTS; k++) out[(u64)source[to] * PARTS + k] = p[k * m + to];
 }

@@ -4,57 +4,91 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from jostle.kernels.reference.cones import DAMPING, WINDOW
 from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE
 
-SOURCES = ("common.cu", "bodies.cu", "contacts.cu", "cells.cu", "arrangement.cu", "sweeps.cu", "fused.cu")
+SOURCES = ("common.cu", "bodies.cu", "contacts.cu", "cells.cu", "arrangement.cu")
+SWEEPS = ("sweeps.cu", "fused.cu")
+"""The sources of the sweeps, which follow those of a kind of rows."""
 THREADS, MOST_BLOCKS, SUMMING_BLOCKS = 256, 8192, 256
 """Threads of a block, and most blocks, in kernels that treat each row or body by itself, and in those whose blocks each
 write a sum; threads may take several rows."""
 TEAM = 128
 """Threads that sweep a block of rows together."""
-SWEEPING_THREADS, RESIDENT = 3 * TEAM, 2
-"""Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
-STAGED = 256
-"""Rows that a team has at hand in the memory of its processor; it reads further ones when they are needed."""
+SWEEPING_THREADS = 3 * TEAM
+"""Threads of a block of the sweeps."""
 PIECE = 4 * TEAM
 """Bodies that a team treats at a time, between the sweeps."""
 COLOURS = 64
 """The last one is for the rows of bodies with too many: these may share a body."""
 
 
+class Kind(NamedTuple):
+    """A kind of rows that can be swept; its source says what the numbers are."""
+
+    source: str
+    d: int
+    width: int
+    """Coordinates of a body."""
+    stride: int
+    """Numbers of a body: coordinates, and inverse masses."""
+    numbers: int
+    parts: int
+    """Numbers of a row, and of its multiplier."""
+    limits: int
+    staged: int
+    """Rows that a team has at hand in the memory of its processor; it reads further ones when they are needed."""
+    resident: int
+    """How many blocks of threads of the sweeps a processor shall hold at a time."""
+
+
+def without_friction(d: int) -> Kind:
+    """Contacts of bodies that do not turn."""
+    return Kind("rows.cu", d, d, 2 if d == 1 else 4, d + 1, 1, 1, 256, 2)
+
+
+def with_friction(d: int) -> Kind:
+    """Contacts of balls with spin."""
+    return Kind("grips.cu", d, 3 if d == 2 else 6, 6 if d == 2 else 8, 2 * d + 5, d, 2, 96, 1)
+
+
 @cache
-def _module(d: int) -> Any:
-    """All kernels for contacts in d dimensions."""
-    text = "\n".join((Path(__file__).parent / name).read_text() for name in SOURCES)
-    sizes = {"THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT, "TEAM": TEAM, "STAGED": STAGED, "PIECE": PIECE}
-    defined = {"D": d, "COLOURS": COLOURS, "FAR": FAR, "RISE": RISE, "DRIFT": DRIFT, **sizes}
+def _module(sources: tuple[str, ...], **defined: float) -> Any:
+    """The kernels of some sources."""
+    text = "\n".join((Path(__file__).parent / name).read_text() for name in sources)
     return cupy.RawModule(code=text, options=("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items())))
 
 
 @cache
-def function(name: str, d: int) -> Any:
-    """A kernel in d dimensions."""
-    return _module(d).get_function(name)
+def function(name: str, kind: int | Kind) -> Any:
+    """A kernel in a number of dimensions, or one of the sweeps over a kind of rows."""
+    if not isinstance(kind, Kind):
+        return _module(SOURCES, D=kind, COLOURS=COLOURS).get_function(name)
+    sizes = {"THREADS": SWEEPING_THREADS, "RESIDENT": kind.resident, "TEAM": TEAM, "STAGED": kind.staged}
+    limits = {"FAR": FAR, "RISE": RISE, "DRIFT": DRIFT, "WINDOW": WINDOW, "DAMPING": DAMPING}
+    sources = "common.cu", kind.source, *SWEEPS
+    return _module(sources, D=kind.d, COLOURS=COLOURS, PIECE=PIECE, **sizes, **limits).get_function(name)
 
 
 @cache
-def sweeping(d: int) -> tuple[Any, int]:
+def sweeping(kind: Kind) -> tuple[Any, int]:
     """The kernel of the sweeps, and how many bytes of the memory of a processor each of its blocks of threads needs."""
-    kernel, size = function("gauss_seidel", d), 8 * (SWEEPING_THREADS // TEAM) * (d + 4) * STAGED
+    kernel, teams = function("gauss_seidel", kind), SWEEPING_THREADS // TEAM
+    size = 8 * teams * (kind.numbers + 2 * kind.parts + 1) * kind.staged
     kernel.max_dynamic_shared_size_bytes = size
     return kernel, size
 
 
-def each(name: str, d: int, count: int, *arguments: Any, most: int = MOST_BLOCKS) -> None:
+def each(name: str, kind: int | Kind, count: int, *arguments: Any, most: int = MOST_BLOCKS) -> None:
     """Run a kernel that does one thing for each of `count` rows or bodies, its first argument."""
     if count:
         blocks = min(-(-count // THREADS), most)
-        function(name, d)((blocks,), (THREADS,), (np.int64(count), *arguments))
+        function(name, kind)((blocks,), (THREADS,), (np.int64(count), *arguments))
 
 
 def summed_by_blocks(name: str, d: int, count: int, *arguments: Any, sums: int) -> Any:

@@ -1,25 +1,26 @@
-// What the phases of the accelerated Gauss-Seidel sweeps in fused.cu do to a block of rows, and to a body.
+// What the phases of the accelerated Gauss-Seidel sweeps in fused.cu do to a block of rows, and to a body. The kind of the
+// rows, rows.cu or grips.cu, says what a row is, how it is relaxed, and what it does to its bodies.
 
-#define STRIDE (D == 1 ? 2 : 4)  // numbers a body: its velocity, and from D on its inverse mass
+#define STAGED_NUMBERS (NUMBERS + 2 * PARTS + 1)
 #define FOURTH 3
 #define MOST_TEAMS (THREADS / TEAM)
 #ifdef __CUDA_ARCH__
-#define STAGING extern __shared__ double staging[]  // (MOST_TEAMS, D + 4, STAGED)
+#define STAGING extern __shared__ double staging[]  // (MOST_TEAMS, STAGED_NUMBERS, STAGED)
 #else
-#define STAGING static double staging[MOST_TEAMS * (D + 4) * STAGED]
+#define STAGING static double staging[MOST_TEAMS * STAGED_NUMBERS * STAGED]
 #endif
 
 enum { SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART, DONE };
 
 // Where the iteration stands. Every block of threads keeps its own copy; all decide the same from the same sums.
 struct Standing {
-    double theta, beta, lowest, size, against, linear;
+    double theta, beta, lowest, size, against, linear, damping, changes, changes_before;
     i64 phase, iteration, tested, restarted, swapped, exact, tests, steps;
 };
 
-struct Rows {
+struct Rows {  // numbers (NUMBERS, m), p and y (PARTS, m)
     u32 *ends;
-    double *e, *s0, *p, *y;
+    double *numbers, *p, *y;
 };
 
 struct Sweeps {
@@ -29,13 +30,14 @@ struct Sweeps {
     int *kept;          // how many rows of a block are selected, up to each colour: these follow each other in `near`
     Rows all, near;     // all rows, and those that are selected
     u32 *source;        // where selected rows come from
-    const double *allowed;
-    double *before;     // slacks at the test before
+    const double *limits;  // (LIMITS, m)
+    double *before;     // margins at the test before
     double *v, *x, *other;  // velocities of y, of p, and room for the latter
     u32 *touched;       // the last test that selected a row of each body; one of which none is selected rests
     const i64 *owned;   // where the bodies of each block of the fourth group begin
     double *sums;       // (2, blocks of threads, 3): those of a meeting, and those of the one before
     u64 *come;          // how many blocks of threads have come to all meetings so far
+    bool coulomb;
     double tol;
     i64 max_iterations, every;
 };
@@ -44,10 +46,6 @@ struct Colours {  // of a block of rows
     i64 begin[COLOURS + 1];   // where the rows of each begin
     int kept[COLOURS];        // how many rows are selected, up to each
     int by_warp[MOST_WARPS];  // how many rows the warps of a team select at once
-};
-
-struct Sums {  // of a thread, over all that it does in a phase
-    double one, two, size;
 };
 
 struct Shared {
@@ -78,7 +76,7 @@ __device__ void gather(const Team &team) {
 
 __device__ double *velocity(const double *v, u32 body) { return (double *)v + (u64)body * STRIDE; }
 
-// The velocity of a body, and at D its inverse mass.
+// The velocity of a body, and from WIDTH on its inverse masses.
 __device__ void read_body(const double *v, u32 body, double *numbers) {
     const Two *from = (const Two *)velocity(v, body);
     for (int k = 0; k < STRIDE / 2; k++) {
@@ -90,12 +88,12 @@ __device__ void read_body(const double *v, u32 body, double *numbers) {
 
 __device__ void write_body(double *v, u32 body, const double *numbers) {
     Two *to = (Two *)velocity(v, body);
-    for (int k = 0; k < (D + 1) / 2; k++) to[k] = {numbers[2 * k], numbers[2 * k + 1]};
+    for (int k = 0; k < (WIDTH + 1) / 2; k++) to[k] = {numbers[2 * k], numbers[2 * k + 1]};
 }
 
 struct Row {
     u32 a, b;
-    double e[D], slack, before, p;
+    double numbers[NUMBERS], from[PARTS], p[PARTS];
 };
 
 __device__ Row load(const Rows &rows, i64 m, i64 c, const double *from) {
@@ -103,35 +101,37 @@ __device__ Row load(const Rows &rows, i64 m, i64 c, const double *from) {
     u64 ends = ((const u64 *)rows.ends)[c];
     row.a = (u32)ends;
     row.b = (u32)(ends >> 32);
-    for (int k = 0; k < D; k++) row.e[k] = rows.e[k * m + c];
-    row.slack = rows.s0[c];
-    row.before = from[c];
-    row.p = rows.p[c];
+    for (int k = 0; k < NUMBERS; k++) row.numbers[k] = rows.numbers[k * m + c];
+    for (int k = 0; k < PARTS; k++) {
+        row.from[k] = from[k * m + c];
+        row.p[k] = rows.p[k * m + c];
+    }
     return row;
 }
 
-__device__ void relax(const Sweeps &all, const Row &row, i64 c, double beta, Sums &sums) {
-    bool wall = row.b == WALL;
-    double first[STRIDE], second[STRIDE], gradient = row.slack;
-    read_body(all.v, row.a, first);
-    if (wall)
+// The bodies of a row, the second one at rest if it is a wall.
+__device__ void read_both(const double *v, u32 a, u32 b, double *first, double *second) {
+    read_body(v, a, first);
+    if (b == WALL)
         for (int k = 0; k < STRIDE; k++) second[k] = 0.0;
     else
-        read_body(all.v, row.b, second);
-    for (int k = 0; k < D; k++) gradient += row.e[k] * (second[k] - first[k]);
-    double q = row.before - gradient;
-    q = q > 0.0 ? q : 0.0;
-    double step = q - row.before, way = q - row.p, one = step * first[D], two = step * second[D];
-    sums.one -= step * way;  // against the way of p
-    sums.two += row.slack * q;
-    all.near.p[c] = q;
-    all.near.y[c] = q + beta * way;
-    for (int k = 0; k < D; k++) {
-        first[k] -= one * row.e[k];
-        second[k] += two * row.e[k];
+        read_body(v, b, second);
+}
+
+__device__ void write_both(double *v, u32 a, u32 b, const double *first, const double *second) {
+    write_body(v, a, first);
+    if (b != WALL) write_body(v, b, second);
+}
+
+__device__ void relax_row(const Sweeps &all, const Row &row, i64 c, double beta, Sums &sums) {
+    double first[STRIDE], second[STRIDE], q[PARTS];
+    read_both(all.v, row.a, row.b, first, second);
+    relax(row.numbers, row.from, row.p, first, second, all.coulomb, q, sums);
+    for (int k = 0; k < PARTS; k++) {
+        all.near.p[k * all.m + c] = q[k];
+        all.near.y[k * all.m + c] = q[k] + beta * (q[k] - row.p[k]);
     }
-    write_body(all.v, row.a, first);
-    if (!wall) write_body(all.v, row.b, second);
+    write_both(all.v, row.a, row.b, first, second);
 }
 
 // The threads of a team learn where the rows of a block are, and how many of them are selected.
@@ -148,20 +148,22 @@ __device__ void learn(const Sweeps &all, i64 block, const Team &team, Colours &k
 __device__ double *staged(double *staging, int field, int c) { return staging + field * STAGED + c; }
 
 __device__ void stage(double *staging, int c, const Row &row) {
-    for (int k = 0; k < D; k++) *staged(staging, k, c) = row.e[k];
-    *staged(staging, D, c) = row.slack;
-    *staged(staging, D + 1, c) = row.before;
-    *staged(staging, D + 2, c) = row.p;
-    *(u64 *)staged(staging, D + 3, c) = (u64)row.b << 32 | row.a;
+    for (int k = 0; k < NUMBERS; k++) *staged(staging, k, c) = row.numbers[k];
+    for (int k = 0; k < PARTS; k++) {
+        *staged(staging, NUMBERS + k, c) = row.from[k];
+        *staged(staging, NUMBERS + PARTS + k, c) = row.p[k];
+    }
+    *(u64 *)staged(staging, NUMBERS + 2 * PARTS, c) = (u64)row.b << 32 | row.a;
 }
 
 __device__ Row from_stage(double *staging, int c) {
     Row row;
-    for (int k = 0; k < D; k++) row.e[k] = *staged(staging, k, c);
-    row.slack = *staged(staging, D, c);
-    row.before = *staged(staging, D + 1, c);
-    row.p = *staged(staging, D + 2, c);
-    u64 ends = *(u64 *)staged(staging, D + 3, c);
+    for (int k = 0; k < NUMBERS; k++) row.numbers[k] = *staged(staging, k, c);
+    for (int k = 0; k < PARTS; k++) {
+        row.from[k] = *staged(staging, NUMBERS + k, c);
+        row.p[k] = *staged(staging, NUMBERS + PARTS + k, c);
+    }
+    u64 ends = *(u64 *)staged(staging, NUMBERS + 2 * PARTS, c);
     row.a = (u32)ends;
     row.b = (u32)(ends >> 32);
     return row;
@@ -183,7 +185,7 @@ __device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &k
         bool alone = k == COLOURS - 1;  // these may share bodies: one after the other
         if (!alone || team.rank == 0)
             for (int c = begin + (alone ? 0 : team.rank); c < end; c += alone ? 1 : team.size)
-                relax(all, c < STAGED ? from_stage(staging, c) : load(all.near, all.m, first + c, from), first + c, beta, sums);
+                relax_row(all, c < STAGED ? from_stage(staging, c) : load(all.near, all.m, first + c, from), first + c, beta, sums);
         gather(team);
         begin = end;
     }
@@ -191,21 +193,20 @@ __device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &k
 
 // x = v, the velocities of p; v those of y; returns the part of |x|^2_M that is of this body.
 __device__ double move_body(const Sweeps &all, u32 a, double beta, double *x) {
-    double v[STRIDE], at[STRIDE], square = 0.0;
+    double v[STRIDE], at[STRIDE];
     read_body(all.v, a, v);
     read_body(x, a, at);
     bool at_rest = true;
-    for (int k = 0; k < D; k++) {
+    for (int k = 0; k < WIDTH; k++) {
         double now = v[k];
         at_rest = at_rest && now == 0.0 && at[k] == 0.0;
-        square += now * now;
         v[k] = now + beta * (now - at[k]);
         at[k] = now;
     }
     if (at_rest) return 0.0;
     write_body(all.v, a, v);
     write_body(x, a, at);
-    return square / v[D];
+    return square(at, v + WIDTH);
 }
 
 // The momentum of the bodies first <= a < last, after so many tests.
@@ -230,30 +231,35 @@ __device__ void point(const Sweeps &all, i64 block, const Team &team, Colours &k
         bool alone = k == COLOURS - 1;  // these may share bodies
         if (!alone || team.rank == 0)
             for (i64 c = begin + (alone ? 0 : team.rank); c < end; c += alone ? 1 : team.size) {
-                double push = all.all.p[c];
-                if (push == 0.0) continue;
+                double p[PARTS], numbers[NUMBERS], first[STRIDE], second[STRIDE], mass[STRIDE], other[STRIDE];
+                bool pushed = false;
+                for (int d = 0; d < PARTS; d++) {
+                    p[d] = all.all.p[d * all.m + c];
+                    pushed = pushed || p[d] != 0.0;
+                }
+                if (!pushed) continue;
+                for (int d = 0; d < NUMBERS; d++) numbers[d] = all.all.numbers[d * all.m + c];
                 u32 a = all.all.ends[2 * c], b = all.all.ends[2 * c + 1];
-                double *one = velocity(x, a), mass = push * velocity(all.v, a)[D];
-                for (int d = 0; d < D; d++) one[d] -= mass * all.all.e[d * all.m + c];
-                if (b == WALL) continue;
-                double *two = velocity(x, b);
-                mass = push * velocity(all.v, b)[D];
-                for (int d = 0; d < D; d++) two[d] += mass * all.all.e[d * all.m + c];
+                read_both(all.v, a, b, mass, other);
+                read_both(x, a, b, first, second);
+                push(numbers, p, mass + WIDTH, other + WIDTH, first, second);
+                write_both(x, a, b, first, second);
             }
         gather(team);
     }
 }
 
-// Put the selected rows of the block back to where they belong. Then at x: sum p |s|, how many rows are violated by too
-// much; and the rows of the next iterations are selected, in their order.
+// Put the selected rows of the block back to where they belong. Then at x: what complementarity lacks, sum p |s|, and how
+// many rows are violated by too much; and the rows of the next iterations are selected, in their order.
 __device__ void test(
     const Sweeps &all, i64 block, const Team &team, Colours &known, u32 tests, const double *x, Sums &sums) {
     learn(all, block, team, known);
     i64 first = known.begin[0], last = known.begin[COLOURS], to = first;
-    for (i64 at = first + team.rank; at < first + known.kept[COLOURS - 1]; at += team.size) {
-        all.all.p[all.source[at]] = all.near.p[at];
-        all.all.y[all.source[at]] = all.near.y[at];
-    }
+    for (i64 at = first + team.rank; at < first + known.kept[COLOURS - 1]; at += team.size)
+        for (int k = 0; k < PARTS; k++) {
+            all.all.p[k * all.m + all.source[at]] = all.near.p[k * all.m + at];
+            all.all.y[k * all.m + all.source[at]] = all.near.y[k * all.m + at];
+        }
     gather(team);
     for (int k = team.rank; k < COLOURS; k += team.size) known.kept[k] = 0;
     u32 width = team.size < WARP ? team.size : WARP, lane = team.rank % width, warp = team.rank / width;
@@ -262,21 +268,22 @@ __device__ void test(
         i64 c = base + team.rank;
         bool keep = false;
         u32 a = 0, b = 0;
-        double s0 = 0.0, p = 0.0, y = 0.0;
+        double numbers[NUMBERS], p[PARTS], y[PARTS];
         if (c < last) {
+            double limits[LIMITS], one[STRIDE], two[STRIDE];
             a = all.all.ends[2 * c];
             b = all.all.ends[2 * c + 1];
-            s0 = all.all.s0[c];
-            p = all.all.p[c];
-            y = all.all.y[c];
-            double s = s0;
-            for (int d = 0; d < D; d++) {
-                double there = b == WALL ? 0.0 : velocity(x, b)[d];
-                s += all.all.e[d * all.m + c] * (there - velocity(x, a)[d]);
+            for (int k = 0; k < NUMBERS; k++) numbers[k] = all.all.numbers[k * all.m + c];
+            for (int k = 0; k < LIMITS; k++) limits[k] = all.limits[k * all.m + c];
+            for (int k = 0; k < PARTS; k++) {
+                p[k] = all.all.p[k * all.m + c];
+                y[k] = all.all.y[k * all.m + c];
+                keep = keep || p[k] != 0.0 || y[k] != 0.0;
             }
-            sums.one += p * fabs(s);
-            if (!(s >= -all.allowed[c])) sums.two += 1.0;
-            keep = p != 0.0 || y != 0.0 || s <= FAR * fabs(s - all.before[c]);
+            read_both(x, a, b, one, two);
+            double s = margin(numbers, limits, p, one, two, all.coulomb, sums);
+            if (!(s >= -limits[0])) sums.two += 1.0;
+            keep = keep || s <= FAR * fabs(s - all.before[c]);
             all.before[c] = s;
         }
         u32 kept = __ballot_sync(0xFFFFFFFFu, keep);
@@ -293,10 +300,11 @@ __device__ void test(
             atomicAdd(&known.kept[colour], 1);
             all.near.ends[2 * at] = a;
             all.near.ends[2 * at + 1] = b;
-            for (int d = 0; d < D; d++) all.near.e[d * all.m + at] = all.all.e[d * all.m + c];
-            all.near.s0[at] = s0;
-            all.near.p[at] = p;
-            all.near.y[at] = y;
+            for (int k = 0; k < NUMBERS; k++) all.near.numbers[k * all.m + at] = numbers[k];
+            for (int k = 0; k < PARTS; k++) {
+                all.near.p[k * all.m + at] = p[k];
+                all.near.y[k * all.m + at] = y[k];
+            }
             all.source[at] = (u32)c;
             all.touched[a] = tests;
             if (b != WALL) all.touched[b] = tests;
