@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import emulated_cupy
 import numpy as np
 import pytest
-from rows_in_space import rows_in_space
+from rows_in_space import rows_in_space, sweeping
 from test_contacts import whitened
 from test_interface import ARGUMENTS, CONTACT_KERNELS, FIRST, LOOSELY
 
 import jostle.kernels
-from jostle.kernels import ContactRows, space
+from jostle.kernels import ContactRows, Grip, space
 from jostle.kernels.devices import array_module
 from jostle.kernels.interface import KERNELS
 from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
@@ -171,6 +171,33 @@ def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, 
         found, counted = device.kernels.gauss_seidel(*moved(device, (ContactRows(i, j, normal), *rest)))
         assert counted == iterations
         np.testing.assert_allclose(device.back(found)[order], p, atol=1e-9)
+
+
+@pytest.mark.parametrize(("d", "coulomb"), [(2, True), (3, False), whole((2, False)), whole((3, True))])
+def test_sweeps_with_friction_are_what_one_would_do_in_their_order(device, d, coulomb, monkeypatch):
+    monkeypatch.setattr(device.arrangement, "ROWS_A_BLOCK", 4)
+    monkeypatch.setattr(space, "NARROWEST", 1.1)
+    (i, j, normal), _, _, s_n, *_, q = sweeping(d, 1)
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    m, n, random = len(i), len(q), np.random.default_rng(1)
+    arms, mu, noise = random.uniform(0.3, 0.6, (m, 2)), random.uniform(0.0, 0.8, m), np.zeros(m)
+    arms[j < 0, 1] = 0.0
+    inverse = random.uniform(0.5, 2.0, (n, 2)) * [1.0, 4.0]
+    W_n = inverse[i, 0] + np.where(j < 0, 0.0, inverse[j, 0])
+    W_t = W_n + inverse[i, 1] * arms[:, 0] ** 2 + np.where(j < 0, 0.0, inverse[j, 1] * arms[:, 1] ** 2)
+    grip = Grip(i, j, normal, arms, mu, np.stack([W_n, W_t], axis=1), noise)
+    s0 = s_n[:, None] * normal + random.normal(size=(m, d))
+    start, never = random.uniform(size=(m, 1)) * normal, np.full(m, -np.inf)
+    order = arranged(device, i, j, n, d, device.to(q))[0]
+    in_order = Grip(*(array[order] for array in grip))
+    for iterations, every in ((0, 20), (1, 20), (60, 20), (10, 1)):
+        stop = Stop(never, 0.0, iterations, every)
+        p, _ = reference.sweep_grips(in_order, inverse, s0[order], start[order], coulomb, stop, 1, None)
+        given = moved(device, (grip, inverse, s0, start, coulomb, stop, 1, q))
+        found, counted = device.kernels.sweep_grips(*given)
+        assert counted == iterations
+        np.testing.assert_allclose(device.back(found)[order], p, atol=1e-9)
+    assert (np.linalg.norm(p, axis=1) > 0.0).sum() > 20
 
 
 @pytest.mark.parametrize("nowhere", [np.nan, np.inf])

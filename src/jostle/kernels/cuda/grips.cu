@@ -131,3 +131,45 @@ extern "C" __global__ void write_rows(
         numbers[MU * m + to] = mu[c];
     }
 }
+
+// The slips of contacts at rest, of velocities and spins v; and the relative spins where a block has more than D rows.
+extern "C" __global__ void rates_grips(
+    i64 m, const i64 *i, const i64 *j, const double *normal, const double *arms, const double *v, i64 height,
+    double *out) {
+    EACH(c, m) {
+        double row[NUMBERS], nothing[WIDTH];
+        for (int k = 0; k < NUMBERS; k++) row[k] = 0.0;
+        for (int k = 0; k < D; k++) row[NORMAL + k] = normal[c * D + k];
+        row[ARMS] = arms[2 * c];
+        row[ARMS + 1] = arms[2 * c + 1];
+        for (int k = 0; k < WIDTH; k++) nothing[k] = 0.0;
+        const double *first = v + i[c] * WIDTH, *second = j[c] >= 0 ? v + j[c] * WIDTH : nothing;
+        slip(row, first, second, out + c * height);
+        for (int k = D; k < height; k++) out[c * height + k] = second[k] - first[k];
+    }
+}
+
+// (G^T p)_a, the contacts of each body in their order; lists as in `incident`.
+extern "C" __global__ void adjoint_grips(
+    i64 n, const i64 *start, const int *lists, const double *normal, const double *arms, const double *p, i64 height,
+    double *out) {
+    EACH(a, n) {
+        double total[WIDTH];
+        for (int k = 0; k < WIDTH; k++) total[k] = 0.0;
+        for (i64 at = start[a]; at < start[a + 1]; at++) {
+            i64 c = lists[at] / 2, second = lists[at] % 2;
+            const double *q = p + c * height, *n = normal + c * D;
+            double sign = second ? 1.0 : -1.0, arm = arms[2 * c + second];
+            for (int k = 0; k < D; k++) total[k] += sign * q[k];
+#if D == 2
+            total[D] += arm * (q[0] * n[1] - q[1] * n[0]);
+#else
+            total[D] += arm * (q[1] * n[2] - q[2] * n[1]);
+            total[D + 1] += arm * (q[2] * n[0] - q[0] * n[2]);
+            total[D + 2] += arm * (q[0] * n[1] - q[1] * n[0]);
+#endif
+            for (int k = D; k < height; k++) total[k] += sign * q[k];
+        }
+        for (int k = 0; k < WIDTH; k++) out[a * WIDTH + k] = total[k];
+    }
+}

@@ -231,7 +231,7 @@ __device__ void point(const Sweeps &all, i64 block, const Team &team, Colours &k
         bool alone = k == COLOURS - 1;  // these may share bodies
         if (!alone || team.rank == 0)
             for (i64 c = begin + (alone ? 0 : team.rank); c < end; c += alone ? 1 : team.size) {
-                double p[PARTS], numbers[NUMBERS], first[STRIDE], second[STRIDE], mass[STRIDE], other[STRIDE];
+                double p[PARTS], numbers[NUMBERS], first[STRIDE], second[STRIDE], masses[MASSES], others[MASSES];
                 bool pushed = false;
                 for (int d = 0; d < PARTS; d++) {
                     p[d] = all.all.p[d * all.m + c];
@@ -240,9 +240,12 @@ __device__ void point(const Sweeps &all, i64 block, const Team &team, Colours &k
                 if (!pushed) continue;
                 for (int d = 0; d < NUMBERS; d++) numbers[d] = all.all.numbers[d * all.m + c];
                 u32 a = all.all.ends[2 * c], b = all.all.ends[2 * c + 1];
-                read_both(all.v, a, b, mass, other);
                 read_both(x, a, b, first, second);
-                push(numbers, p, mass + WIDTH, other + WIDTH, first, second);
+                for (int d = 0; d < MASSES; d++) {
+                    masses[d] = velocity(all.v, a)[WIDTH + d];
+                    others[d] = b == WALL ? 0.0 : velocity(all.v, b)[WIDTH + d];
+                }
+                push(numbers, p, masses, others, first, second);
                 write_both(x, a, b, first, second);
             }
         gather(team);
@@ -268,17 +271,15 @@ __device__ void test(
         i64 c = base + team.rank;
         bool keep = false;
         u32 a = 0, b = 0;
-        double numbers[NUMBERS], p[PARTS], y[PARTS];
         if (c < last) {
-            double limits[LIMITS], one[STRIDE], two[STRIDE];
+            double numbers[NUMBERS], p[PARTS], limits[LIMITS], one[STRIDE], two[STRIDE];
             a = all.all.ends[2 * c];
             b = all.all.ends[2 * c + 1];
             for (int k = 0; k < NUMBERS; k++) numbers[k] = all.all.numbers[k * all.m + c];
             for (int k = 0; k < LIMITS; k++) limits[k] = all.limits[k * all.m + c];
             for (int k = 0; k < PARTS; k++) {
                 p[k] = all.all.p[k * all.m + c];
-                y[k] = all.all.y[k * all.m + c];
-                keep = keep || p[k] != 0.0 || y[k] != 0.0;
+                keep = keep || p[k] != 0.0 || all.all.y[k * all.m + c] != 0.0;
             }
             read_both(x, a, b, one, two);
             double s = margin(numbers, limits, p, one, two, all.coulomb, sums);
@@ -300,10 +301,10 @@ __device__ void test(
             atomicAdd(&known.kept[colour], 1);
             all.near.ends[2 * at] = a;
             all.near.ends[2 * at + 1] = b;
-            for (int k = 0; k < NUMBERS; k++) all.near.numbers[k * all.m + at] = numbers[k];
+            for (int k = 0; k < NUMBERS; k++) all.near.numbers[k * all.m + at] = all.all.numbers[k * all.m + c];
             for (int k = 0; k < PARTS; k++) {
-                all.near.p[k * all.m + at] = p[k];
-                all.near.y[k * all.m + at] = y[k];
+                all.near.p[k * all.m + at] = all.all.p[k * all.m + c];
+                all.near.y[k * all.m + at] = all.all.y[k * all.m + c];
             }
             all.source[at] = (u32)c;
             all.touched[a] = tests;
