@@ -4,6 +4,6 @@ They are the loops of `jostle.kernels.cpu`, in CUDA: float64 throughout, and sum
 the same bits each time.
 """
 
-from jostle.kernels.cuda import bodies, cells, contacts, fused
+from jostle.kernels.cuda import bodies, cells, contacts, fused, grips
 
-__all__ = ["bodies", "cells", "contacts", "fused"]
+__all__ = ["bodies", "cells", "contacts", "fused", "grips"]

@@ -12,9 +12,9 @@ from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.reference.residuals import Answer, residual_of_sums
 
-RESIDUALS, LARGEST = 8, 3
-"""Numbers that a block of threads finds about its rows and bodies, and how many of them are maxima; the others are
-sums."""
+RESIDUALS, OF_ROWS, LARGEST = 8, 5, 3
+"""Numbers that a block of threads finds about its rows and bodies, how many of them are of rows, and how many of those
+are maxima; the others are sums."""
 
 
 @kernels.rates.on("cupy")
