@@ -1,10 +1,11 @@
 """Spheres and people on a GPU, beside the same steps on all cores.
 
-    python benchmarks/gpu.py [--quick] [--only bound scale box agree people]
+    python benchmarks/gpu.py [--quick] [--only bound scale box friction agree people]
 
 bound   the memory's bandwidth (a copy), and a sweep of a shaken lattice beside what its bytes would take
 scale   one step of a lattice that is pressed together, from 10^4 to 10^7 spheres: time a step and a row, bytes a row
 box     SCoPI's box of spheres, falling, colliding, settling: steps a second, and the same steps on all cores
+friction  the same box with Coulomb's law, mu = 0.3
 agree   the same box on both for 100 steps: positions, energy, momentum, overlaps; beside it two runs on the CPU whose
         tolerances differ by a factor of ten
 people  a hall that is left by ten exits, on the GPU until it is empty, on all cores for a while: time a step on both
@@ -19,6 +20,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,12 +148,12 @@ HEADER = (
 )
 
 
-def box(quick: bool) -> list[dict[str, Any]]:
+def box(quick: bool, mu: float = 0.0) -> list[dict[str, Any]]:
     """Each moment is reached on the GPU; from there some steps on both."""
     found = []
     print(HEADER)
     for side, moments in ((22, (0.2, 1.0, 2.2, 4.0)), (46, (0.2, 1.0, 2.2)), (100, (0.2, 1.0, 2.2))):
-        problem, h, _ = box_of_spheres(side)
+        problem, h, _ = box_of_spheres(side, mu=mu)
         steps = Steps(problem, jo.Maury(solver=jo.GaussSeidel(tol=1e-4)), "cuda")
         for moment in moments[: 2 if quick else None]:
             steps.until(moment, h)
@@ -259,7 +261,9 @@ def people(quick: bool) -> dict[str, float]:
     return found
 
 
-PARTS: dict[str, Callable[[bool], Any]] = {"bound": bound, "scale": scale, "agree": agree, "box": box, "people": people}
+PARTS: dict[str, Callable[[bool], Any]] = {
+    "bound": bound, "scale": scale, "agree": agree, "box": box, "friction": partial(box, mu=0.3), "people": people,
+}  # fmt: skip
 
 
 def main() -> None:

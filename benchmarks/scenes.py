@@ -13,8 +13,11 @@ import jostle as jo
 from jostle.schemes.state import State
 
 
-def box_of_spheres(side: int, seed: int = 0) -> tuple[jo.Motion, float, float]:
-    """SCoPI's box: side^3 spheres on a loose lattice above five planes; the problem, its step and r0."""
+def box_of_spheres(side: int, seed: int = 0, mu: float = 0.0) -> tuple[jo.Motion, float, float]:
+    """SCoPI's box: side^3 spheres on a loose lattice above five planes; the problem, its step and r0.
+
+    With friction, mu > 0, the spheres also spin.
+    """
     random, r0, n = np.random.default_rng(seed), 5.0 / side, side**3
     radii, mass = random.uniform(0.8, 0.9, n) * r0, random.uniform(1.0, 2.0, n)
     k = np.arange(side)
@@ -23,7 +26,8 @@ def box_of_spheres(side: int, seed: int = 0) -> tuple[jo.Motion, float, float]:
     width = 10.0 + 2.0 * r0
     weight = np.stack([np.zeros(n), np.zeros(n), -mass], axis=1)
     within = jo.Balls(radii) & jo.Box([0, 0, 0], [width, width, np.inf], radii=radii)
-    return jo.Motion(q0=q0, force=weight, mass=mass, within=within), 0.09 * r0, r0
+    law = jo.Coulomb(mu) if mu > 0.0 else jo.Restitution(0.0)
+    return jo.Motion(q0=q0, force=weight, mass=mass, within=within, law=law), 0.09 * r0, r0
 
 
 def pile_of_discs(columns: int, rows: int, seed: int = 0) -> tuple[jo.Motion, float, float]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous, place_of, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import Answer, ContactRows, one_row
@@ -778,7 +778,7 @@ class Grips(LinearMap):
         if self.rolling:
             one[:, d:] -= push[:, d:]
             other[:, d:] += push[:, d:]
-        out, other = place_of(p).empty((self.bodies, one.shape[1])), other[moving]
+        out, other = np.empty((self.bodies, one.shape[1])), other[moving]
         for k in range(one.shape[1]):
             out[:, k] = np.bincount(self.i, one[:, k], self.bodies)
             out[:, k] += np.bincount(self.j[moving], other[:, k], self.bodies)
