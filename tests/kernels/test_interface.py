@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import jostle as jo
 import pretended_device
 from jostle import kernels
-from jostle.kernels import Answer, Blocks, ContactRows, Grip, Stop, interface, offers
+from jostle.kernels import Answer, Blocks, ContactRows, Grip, GripRows, Stop, interface, offers
 from jostle.kernels.compiling import KERNELS as compiled_kernels
 from jostle.kernels.reference.cones import metrics_of_blocks
 from jostle.kernels.reference.dense import ROUND_OFF
@@ -154,6 +154,53 @@ def sweep_grips(random, n=6):
     return grip, inverse, s0, np.zeros((n - 1, 2)), coulomb, stop, 1, None
 
 
+def grip_rows(random, m=9, n=5):
+    """Contacts of n balls in the plane or in space, three of them with a wall; and their inverse masses (n, 2)."""
+    d = int(random.integers(2, 4))
+    i, normal = random.integers(0, n - 1, m), random.normal(size=(m, d))
+    j = np.where(np.arange(m) < 3, -1 - np.arange(m), i + 1)
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    arms = random.uniform(0.5, 1.0, (m, 2)) * np.stack([np.ones(m), j >= 0], axis=1)
+    return GripRows(i, j, normal, arms), random.uniform(0.5, 2.0, (n, 2))
+
+
+def spread_out(pair, d):
+    """One number for each coordinate of velocities and spins, from two for each body."""
+    return np.repeat(pair, [d, 1 if d == 2 else 3], axis=1)
+
+
+def adjoint_grips(random):
+    contacts, inverse = grip_rows(random)
+    d, rolls = contacts.normal.shape[1], bool(random.uniform() < 0.5)
+    return contacts, random.normal(size=(9, d + rolls * (1 if d == 2 else 3))), len(inverse), 2
+
+
+def rates_grips(random):
+    contacts, inverse = grip_rows(random)
+    width = spread_out(inverse, contacts.normal.shape[1]).shape[1]
+    height = contacts.normal.shape[1] if random.uniform() < 0.5 else width
+    return contacts, random.normal(size=(len(inverse), width)), height, 2
+
+
+def whitened_grips(random):
+    contacts, inverse = grip_rows(random)
+    d = contacts.normal.shape[1]
+    c, noise, guess = random.normal(size=(3, 9, d))
+    w = random.normal(size=spread_out(inverse, d).shape) / ROUND_OFF  # so that the round-off of c + G w counts
+    return contacts, random.uniform(0.1, 1.0, 9), inverse, w, c, np.abs(noise), guess, 2
+
+
+def residual_grips(random):
+    contacts, inverse = grip_rows(random)
+    m, d = contacts.normal.shape
+    mass, p, c = 1.0 / spread_out(inverse, d), random.normal(size=(m, d)), random.normal(size=(m, d))
+    w = random.normal(size=mass.shape)
+    u = w + reference.adjoint_grips(contacts, p, len(w), 1) / mass + 0.01 * random.normal(size=w.shape)
+    length = np.where(random.uniform(size=(m, 1)) < 0.5, 0.3, 0.0) * np.ones((m, d))
+    answer = Answer(c, np.full((m, d), random.choice([1e-15, 0.5])), length, w, mass, u, p)
+    return contacts, random.uniform(0.1, 1.0, m), bool(random.uniform() < 0.5), answer, 2
+
+
 def chain(random, n=8):
     """Contacts of a chain of discs in the plane: independent rows."""
     i, j = np.arange(n - 1), np.arange(1, n)
@@ -247,6 +294,10 @@ ARGUMENTS = {
     "rates": lambda random: (rows(random)[0], random.normal(size=(14, 2)), 2),
     "magnitude": lambda random: (rows(random)[0], random.normal(size=(14, 2)), 2),
     "adjoint": adjoint,
+    "adjoint_grips": adjoint_grips,
+    "rates_grips": rates_grips,
+    "whitened_grips": whitened_grips,
+    "residual_grips": residual_grips,
     "norms": lambda random: (*rows(random), 2),
     "whitened": whitened,
     "residual_pairs": answer,

@@ -180,7 +180,7 @@ def test_two_callers_at_the_same_time_get_the_same_bits(small_blocks):
 
 def test_sweeps_tell_how_long_their_threads_waited(small_blocks, monkeypatch):
     told = []
-    monkeypatch.setattr("jostle.kernels.cpu.fused.judge", lambda *times: told.append(times))
+    monkeypatch.setattr("jostle.kernels.cpu.loop.judge", lambda *times: told.append(times))
     sweeps(3)
     ((members, late, whole),) = told
     assert members == 3

@@ -18,16 +18,9 @@ from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
-from jostle.kernels import Answer, ContactRows, one_row
+from jostle.kernels import Answer, ContactRows, GripRows, one_row
 from jostle.kernels.parallel import chunks_of, concatenated
-from jostle.kernels.reference.cones import (
-    laws_of_blocks,
-    metrics_of_blocks,
-    natural_map,
-    nearest_in_cones,
-    sizes_of_blocks,
-)
-from jostle.kernels.reference.cones import lengths as vector_lengths
+from jostle.kernels.reference.cones import metrics_of_blocks, metrics_of_grips, residual_of_cones, sizes_grips
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.reference.residuals import ratios
 
@@ -415,47 +408,23 @@ def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array,
     assert cones is not None
     if not np.isfinite(u).all() or not np.isfinite(p).all():
         return np.inf, np.inf, np.inf, np.inf
-    first, resistance = cones.rows, cones.resistance
+    first = cones.rows
     slack = rows.c + (G @ u)
     noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + G.magnitude(np.abs(u) + np.abs(w)))
-    moved = u - w
-    distance, norms = M.norm(moved), G.norms(M)
-    unit = norms[first:]
-
-    s, q, fuzz = (cones.blocks_of(values) for values in (slack, p, noise))
-    scale = G.majorants(cones.axis, cones.height, M)
-    natural = natural_map(s, q, cones.axis, cones.mu, resistance, scale, cones.coulomb)
-    small = vector_lengths(fuzz)
-    margin, product = laws_of_blocks(s, q, cones.axis, cones.mu, resistance, cones.coulomb, small)
-    outside = q - nearest_in_cones(q, cones.axis, cones.mu, resistance, scale)
-
-    others, pushed = np.where(np.abs(slack) <= noise, 0.0, slack)[first:], p[first:]
-    free = np.zeros(len(others), dtype=bool) if rows.equal is None else rows.equal[first:]
-    violation = np.append(np.maximum(-margin, 0.0), np.where(free, np.abs(others), np.maximum(-others, 0.0)))
-    length = np.append(rows.length[: first : cones.height], rows.length[first:])
-    units = np.append(np.sqrt(scale[:, 0]), unit)
-    known = length > 0.0
-    relative = (violation[known] / length[known]).max(initial=0.0)
-    moved_by = (violation[~known] / np.maximum(units[~known], TINY)).max(initial=0.0)
-
+    moved, norms = u - w, G.norms(M)
     gap = M.times(moved) - G.adjoint(p)
     stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
     rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ norms))
     if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
         sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(G.toarray())
         rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
-    size = sizes_of_blocks(q, cones.axis, scale)
-    away = sizes_of_blocks(outside, cones.axis, scale)
-    away = np.where(away <= ROUND_OFF * size, 0.0, away)
-    negative = max(float(away.max(initial=0.0)), float((np.where(free, 0.0, -pushed) * unit).max(initial=0.0)))
-    complementarity = float(product.sum() + np.abs(pushed) @ np.abs(others))
-    total = np.square(natural).sum()
-    step = np.where(free, others, pushed * unit**2 - np.maximum(pushed * unit**2 - others, 0.0)) / np.maximum(
-        unit, TINY
-    )
-    total = float(np.sqrt(total + np.square(step).sum()))
-    found = ratios(relative, moved_by, stationarity - rounding, negative, complementarity, distance)
-    return *found, total / distance if distance > 0.0 else (0.0 if total == 0.0 else np.inf)
+    scale = G.majorants(cones.axis, cones.height, M)
+    free = np.zeros(len(slack) - first, dtype=bool) if rows.equal is None else rows.equal[first:]
+    others = np.where(np.abs(slack) <= noise, 0.0, slack)[first:], p[first:], rows.length[first:], norms[first:], free
+    kinds = cones.axis, cones.mu, cones.resistance, scale, cones.coulomb
+    s, fuzz, q = cones.blocks_of(slack), cones.blocks_of(noise), cones.blocks_of(p)
+    length, lack = cones.blocks_of(rows.length)[:, 0], stationarity - rounding
+    return residual_of_cones(s, fuzz, q, length, *kinds, others, lack, M.norm(moved))
 
 
 def _dual_norms(array: Array, M: Metric) -> Array:
@@ -693,6 +662,7 @@ class Grips(LinearMap):
     bodies: int
     places: Array | None = None
     rolling: bool = False
+    _rows: GripRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float), ("arms", float)):
@@ -709,6 +679,7 @@ class Grips(LinearMap):
             raise InvalidValue(f"bodies with spin live in two or three dimensions, not {self.normal.shape[1]}")
         if m and (int(self.i.min()) < 0 or int(self.i.max()) >= n or int(self.j.max()) >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
+        object.__setattr__(self, "_rows", GripRows(self.i, self.j, self.normal, self.arms))
 
     @property
     def dimension(self) -> int:
@@ -757,55 +728,24 @@ class Grips(LinearMap):
         ends = np.append(0, there.sum(axis=(2, 3)).ravel().cumsum())
         return csr_array((blocks[there], columns.astype(np.int32), ends.astype(np.int32)), shape=self.shape)
 
+    def _by_body(self, u: Array) -> Array:
+        return contiguous(u.reshape(self.bodies, self.dimension + self.spins), None)  # type: ignore[no-any-return]
+
     def __matmul__(self, u: Array) -> Array:
-        d, by_body, moving = self.dimension, u.reshape(self.bodies, self.dimension + self.spins), (self.j >= 0)[:, None]
-        one, other = by_body[self.i], np.where(moving, by_body[np.maximum(self.j, 0)], 0.0)
-        n, spin = self.normal, self.arms[:, :1] * one[:, d:] + self.arms[:, 1:] * other[:, d:]
-        slip = other[:, :d] - one[:, :d]
-        if d == 2:
-            slip[:, 0] += spin[:, 0] * n[:, 1]
-            slip[:, 1] -= spin[:, 0] * n[:, 0]
-        else:
-            slip -= np.cross(spin, n)
-        return np.concatenate([slip, other[:, d:] - one[:, d:]], axis=1).ravel() if self.rolling else slip.ravel()
+        return kernels.rates_grips(self._rows, self._by_body(u), self.height, chunks_of(len(self.i))).ravel()
 
     def adjoint(self, p: Array) -> Array:
-        d, push, n, moving = self.dimension, p.reshape(len(self.i), self.height), self.normal, self.j >= 0
-        around = push[:, 0] * n[:, 1] - push[:, 1] * n[:, 0]
-        torque = around[:, None] if d == 2 else np.cross(push[:, :d], n)
-        one = np.concatenate([-push[:, :d], self.arms[:, :1] * torque], axis=1)
-        other = np.concatenate([push[:, :d], self.arms[:, 1:] * torque], axis=1)
-        if self.rolling:
-            one[:, d:] -= push[:, d:]
-            other[:, d:] += push[:, d:]
-        out, other = np.empty((self.bodies, one.shape[1])), other[moving]
-        for k in range(one.shape[1]):
-            out[:, k] = np.bincount(self.i, one[:, k], self.bodies)
-            out[:, k] += np.bincount(self.j[moving], other[:, k], self.bodies)
-        return out.ravel()
-
-    def _sizes(self, values: Array, power: int) -> Array:
-        """|G|^power, entry by entry, times values of all coordinates."""
-        d, by_body, moving = (
-            self.dimension,
-            values.reshape(self.bodies, self.dimension + self.spins),
-            (self.j >= 0)[:, None],
-        )
-        one, other = by_body[self.i], np.where(moving, by_body[np.maximum(self.j, 0)], 0.0)
-        n, arms, total = np.abs(self.normal) ** power, np.abs(self.arms) ** power, one + other
-        spin = arms[:, :1] * one[:, d:] + arms[:, 1:] * other[:, d:]
-        if d == 2:
-            sizes = total[:, :d] + n[:, ::-1] * spin
-        else:
-            ahead, behind = [1, 2, 0], [2, 0, 1]
-            sizes = total[:, :d] + n[:, ahead] * spin[:, behind] + n[:, behind] * spin[:, ahead]
-        return np.concatenate([sizes, total[:, d:]], axis=1).ravel() if self.rolling else sizes.ravel()
+        p = contiguous(p.reshape(len(self.i), self.height), None)
+        return kernels.adjoint_grips(self._rows, p, self.bodies, chunks_of(len(self.i))).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        return self._sizes(np.abs(u), 1)
+        return sizes_grips(self._rows, self._by_body(np.abs(u)), 1, self.height).ravel()
 
     def norms(self, M: Metric) -> Array:
-        return np.asarray(np.sqrt(self._sizes(M.inverse_diagonal, 2))) if M.diagonal else super().norms(M)
+        if not M.diagonal:
+            return super().norms(M)
+        squares = sizes_grips(self._rows, self._by_body(M.inverse_diagonal), 2, self.height)
+        return np.asarray(np.sqrt(squares).ravel())
 
     def inverse_masses(self, M: Metric) -> Array | None:
         """The inverse mass and the inverse inertia of each body.
@@ -821,9 +761,28 @@ class Grips(LinearMap):
             The inverse masses; None if they differ between the coordinates of a body.
         """
         d, inverse = self.dimension, M.inverse_diagonal.reshape(self.bodies, self.dimension + self.spins)
-        pair = inverse[:, [0, d]]
+        pair = contiguous(inverse[:, [0, d]], None)
         alike = (inverse[:, :d] == pair[:, :1]).all() and (inverse[:, d:] == pair[:, 1:]).all()
         return pair if alike else None
+
+    def fused(self, rows: Rows, M: Metric) -> Array | None:
+        """The inverse masses where one compiled loop takes all rows: blocks of d rows in cones around the normals.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows, of which this is G.
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        array, shape (bodies, 2), or None
+            What `inverse_masses` returns; None if the loop does not take these rows.
+        """
+        if rows.cones is None or not M.diagonal or self.rolling or rows.equal is not None:
+            return None
+        return self.inverse_masses(M) if np.array_equal(rows.cones.axis, self.normal) else None
 
     def moved_by(self, masses: Array) -> Array:
         """How the normal and the tangential slack of each contact change with its own multiplier, W_n and W_t.
@@ -838,15 +797,20 @@ class Grips(LinearMap):
         array, shape (m, 2)
             W_n and W_t of each contact.
         """
-        moving, second = self.j >= 0, np.maximum(self.j, 0)  # walls may have any negative number
-        W_n = masses[self.i, 0] + np.where(moving, masses[second, 0], 0.0)
-        turned = masses[self.i, 1] * self.arms[:, 0] ** 2
-        turned += np.where(moving, masses[second, 1] * self.arms[:, 1] ** 2, 0.0)
-        return np.stack([W_n, W_n + turned], axis=1)
+        return metrics_of_grips(self._rows, masses)
 
     def majorants(self, axis: Array, height: int, M: Metric) -> Array:
         masses = self.inverse_masses(M) if M.diagonal and not self.rolling else None
         return super().majorants(axis, height, M) if masses is None else self.moved_by(masses)[:, [0, 1, 0]]
+
+    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
+        cones, m = rows.cones, len(self.i)
+        if cones is None or self.fused(rows, M) is None:
+            return super().residuals(rows, M, w, u, p)
+        c, noise, length, p = (each.reshape(m, self.dimension) for each in (rows.c, rows.noise, rows.length, p))
+        w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
+        answer = Answer(c, noise, length, w, mass, u, p)
+        return kernels.residual_grips(self._rows, cones.mu, cones.coulomb, answer, chunks_of(m))
 
     def tocsr(self) -> Any:
         return self._matrix

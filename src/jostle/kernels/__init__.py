@@ -2,12 +2,13 @@
 
 from jostle.kernels import reference
 from jostle.kernels.interface import Kernel, offers
-from jostle.kernels.reference.cones import Blocks, Grip
+from jostle.kernels.reference.cones import Blocks, Grip, GripRows
 from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.residuals import Answer
 from jostle.kernels.reference.sweeps import Stop
 
 adjoint = Kernel(reference.contacts.adjoint)
+adjoint_grips = Kernel(reference.cones.adjoint_grips)
 all_pairs = Kernel(reference.cells.all_pairs)
 by_pair = Kernel(reference.contacts.by_pair)
 exact = Kernel(reference.dense.exact)
@@ -23,7 +24,9 @@ pair_list = Kernel(reference.cells.pair_list)
 pairs_to_dense = Kernel(reference.contacts.pairs_to_dense)
 project_dense = Kernel(reference.dense.project_dense)
 rates = Kernel(reference.contacts.rates)
+rates_grips = Kernel(reference.cones.rates_grips)
 residual_dense = Kernel(reference.residuals.residual_dense)
+residual_grips = Kernel(reference.cones.residual_grips)
 residual_pairs = Kernel(reference.residuals.residual_pairs)
 speeds = Kernel(reference.bodies.speeds)
 stayed = Kernel(reference.bodies.stayed)
@@ -31,5 +34,6 @@ sweep_cones = Kernel(reference.cones.sweep_cones)
 sweep_grips = Kernel(reference.cones.sweep_grips)
 sweep_rows = Kernel(reference.sweeps.sweep_rows)
 whitened = Kernel(reference.contacts.whitened)
+whitened_grips = Kernel(reference.cones.whitened_grips)
 
-__all__ = ["Answer", "Blocks", "ContactRows", "Grip", "Kernel", "Stop", "offers", "reference"]
+__all__ = ["Answer", "Blocks", "ContactRows", "Grip", "GripRows", "Kernel", "Stop", "offers", "reference"]

@@ -141,11 +141,14 @@ def renamed(function: Any, name: str, **types: str) -> Callable[..., Any]:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def jit(*, helper: bool = False, allocates: bool = False, **options: Any) -> Callable[[Function], Function]:
+def jit(
+    *, helper: bool = False, allocates: bool = False, name: str = "", **options: Any
+) -> Callable[[Function], Function]:
     """A decorator that compiles a kernel with numba when it is first called, and stores it on disk.
 
     A kernel that annotates its arguments (`Floats` and the like) is compiled once, for these types. To compile quickly,
-    a kernel says if it allocates arrays, and if it is a `helper`, which is called by other kernels only.
+    a kernel says if it allocates arrays, and if it is a `helper`, which is called by other kernels only. A kernel with
+    variables of the function around it is stored only if it has a `name` of its own in its file.
 
     Kernels run without Python's global lock, so that other threads go on meanwhile and can share the work (see
     `parallel`). Division by zero gives an infinity or a NaN, as in NumPy.
@@ -156,6 +159,7 @@ def jit(*, helper: bool = False, allocates: bool = False, **options: Any) -> Cal
     def compiled(function: Function) -> Function:
         if config.DISABLE_JIT:
             return function
+        function.__qualname__ = name or function.__qualname__
         return cast(Function, (_Helper if helper else _Kernel)(function, targetoptions=options))
 
     return compiled
@@ -171,7 +175,7 @@ class _Kernel(CPUDispatcher):
         super().__init__(py_func, *args, **options)
         KERNELS.append(self)
         self.declared = declared(py_func)
-        if py_func.__closure__ is None:
+        if py_func.__closure__ is None or "<locals>" not in py_func.__qualname__:
             self._cache = KernelCache(py_func, alone=not self.targetoptions["_nrt"])
 
     def compile(self, sig: Any) -> Any:

@@ -19,10 +19,9 @@ from jostle.convex.linear_map import LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
-from jostle.kernels import Blocks, ContactRows, Grip, Stop
-from jostle.kernels.parallel import by_rows, threads
+from jostle.kernels import Blocks, ContactRows, Grip, GripRows, Stop
+from jostle.kernels.parallel import by_rows, chunks_of, threads
 from jostle.kernels.reference.cones import metrics_of_blocks, nearest_in_cones
-from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.solvers.base import LOOSE, Solver, unit_rows
 
 TEST_INTERVAL = 20
@@ -128,10 +127,9 @@ class GaussSeidel(Solver):
         cones = K.cones
         assert cones is not None
         grips = K.G.grips
-        if grips is not None and M.diagonal and not grips.rolling and K.equal is None:
-            masses = grips.inverse_masses(M)
-            if masses is not None:
-                return self._on_grips(w, K, M, slack, guess, masses)
+        masses = None if grips is None else grips.fused(K, M)
+        if masses is not None:
+            return self._on_grips(w, K, M, slack, guess, masses)
         b, first = len(cones.mu), cones.rows
         local = K.G.local_matrices(b, cones.height, M)
         scale = metrics_of_blocks(local, cones.axis)
@@ -167,21 +165,18 @@ class GaussSeidel(Solver):
         assert cones is not None
         assert grips is not None
         m, d = cones.axis.shape
-        scale = grips.moved_by(masses)
-        unit = np.sqrt(scale[:, 0])
-        noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))
-        noise = np.sqrt(np.square(noise.reshape(m, d)).sum(axis=1))
-        tol = self._part * self.tol
-        moved = -float((cones.margin(slack) / unit).min())
+        tol, rows, part = self._part * self.tol, GripRows(grips.i, grips.j, grips.normal, grips.arms), chunks_of(m)
+        c, c_noise, by_body = K.c.reshape(m, d), K.noise.reshape(m, d), w.reshape(grips.bodies, -1)
+        first = place_of(slack).zeros((m, d)) if guess is None else guess.reshape(m, d)
+        scale, noise, start = kernels.whitened_grips(rows, cones.mu, masses, by_body, c, c_noise, first, part)
+        length = K.length[::d]
         if self.overlap == 0.0:
-            violation = np.maximum(tol * np.where(K.length[::d] > 0.0, K.length[::d], moved * unit), noise)
+            unit = np.sqrt(scale[:, 0])
+            moved = -float((cones.margin(slack) / unit).min())
+            violation = np.maximum(tol * np.where(length > 0.0, length, moved * unit), noise)
         else:
-            violation, tol = np.maximum(self.overlap * K.length[::d], noise), np.inf
-        start = np.zeros((m, d))
-        if guess is not None:
-            no_spin = np.append(scale, scale[:, :1], axis=1)
-            start = nearest_in_cones(guess.reshape(m, d), cones.axis, cones.mu, cones.resistance, no_spin)
-        grip = Grip(grips.i, grips.j, cones.axis, grips.arms, cones.mu, scale, noise)
+            violation, tol = np.maximum(self.overlap * length, noise), np.inf
+        grip = Grip(*rows, cones.mu, scale, noise)
         stop = Stop(violation, tol, self.max_iterations, TEST_INTERVAL)
         chunks = max(1, min(threads(), m // ROWS_A_THREAD)) if m >= PARALLEL_ROWS else 1
         given = grip, masses, slack.reshape(m, d), start, cones.coulomb, stop, chunks, grips.places

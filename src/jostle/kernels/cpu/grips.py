@@ -1,52 +1,40 @@
 """`reference.sweep_grips` on contacts of balls with spin: one pass over the contacts an iteration, by several threads.
 
-Blocks of space, groups and colours are those of `arrangement`, the phases and the sums those of `fused`: the bits do
-not depend on the number of threads. A body is a record of eight numbers: its velocity, its spin, mass and inertia. The
-plane is part of space: its third axis is that of the spin.
+Blocks of space, groups and colours are those of `arrangement`, the iteration is that of `loop`: the bits do not depend
+on the number of threads. Contacts that are selected are swept by fours that share no body (`records.grip`), in their
+order. The plane is part of space: its third axis is that of the spin.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array
-from jostle.kernels.compiling import Indices2, Ints, Ints2, OutFloats2, OutFloats3, OutIndices, OutInts, jit
-from jostle.kernels.cpu.arrangement import FIRST, ROW, SECOND, GivenRows, arranged, cuts
-from jostle.kernels.cpu.fused import (
-    CLEAR,
-    CORRECT,
-    MOVE_ON,
-    OTHER,
-    PIECE,
-    POINT,
-    RESTART,
-    SUMS,
-    SWEEP,
-    TEST,
-    V,
-    X,
-    following_test,
+from jostle.kernels.compiling import (
+    Floats,
+    Floats2,
+    Indices2,
+    Ints,
+    OutFloats2,
+    OutFloats3,
+    OutIndices2,
+    OutInts,
+    jit,
 )
-from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_meeting
+from jostle.kernels.cpu.arrangement import FIRST, ROW, SECOND, GivenRows, arranged
+from jostle.kernels.cpu.loop import SUMS, V, at_rest, iterated, loop_of
+from jostle.kernels.cpu.records import ARMS, BY_N, BY_T, MU, SWEPT, N, P, S, Y, grip
 from jostle.kernels.memory import working_memory
-from jostle.kernels.parallel import in_step, judge
-from jostle.kernels.reference.cones import DAMPING, WINDOW, Grip, damped
-from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, Stop
+from jostle.kernels.parallel import cut, together
+from jostle.kernels.reference.cones import Grip
+from jostle.kernels.reference.sweeps import FAR, Stop
 
-WIDTH, MASS, INERTIA = 8, 6, 7
-"""Length of the record of a body, and the places of its mass and inertia; beside the velocities v they are inverse."""
-AXIS, ARMS, MU, W_N, W_T, SLACK, VIOLATION, BEFORE, NOISE, NUMBERS = 0, 3, 5, 6, 7, 8, 11, 12, 13, 14
-"""Entries of `grip`: normal, arms, friction coefficient, 1 / W_n, 1 / W_t, slack at w, allowed violation of the normal
-slack, the margin at the test before, and the slack that counts as zero."""
-P, Y = 0, 3
-"""Entries of `push`: the multiplier, and the one that the sweep starts from."""
-
-_damped = jit(helper=True)(damped)
+VIOLATION, NOISE, BEFORE, NUMBERS = SWEPT, SWEPT + 1, SWEPT + 2, SWEPT + 3
+"""Entries of a contact beyond those of `records`: allowed violation of the normal slack, the slack that counts as zero,
+and the margin at the test before; and how many entries there are."""
 
 
 @kernels.sweep_grips.on("numpy")
@@ -59,283 +47,188 @@ def sweep_grips(
     with working_memory() as memory:
         given = GivenRows(grip.i, grip.j, grip.normal, nothing + 1.0, nothing, nothing, nothing)
         number, index, _, _, ends, groups = arranged(given, n, places, chunks, memory)
-        order = index[ROW]
-        table, push = np.zeros((m, NUMBERS)), np.zeros((m, 6))
-        table[:, AXIS : AXIS + d], table[:, ARMS : ARMS + 2] = grip.normal[order], grip.arms[order]
-        table[:, MU], table[:, W_N : W_T + 1] = grip.mu[order], 1.0 / grip.scale[order]
-        table[:, SLACK : SLACK + d], table[:, NOISE] = s0[order], grip.noise[order]
-        table[:, VIOLATION], table[:, BEFORE] = stop.violation[order], -np.inf
-        push[:, P : P + d] = push[:, Y : Y + d] = start[order]
-        blocks, pieces = len(ends) - 1, -(-n // PIECE)
-        body = np.zeros((3, n + blocks, WIDTH))
-        body[V, number, MASS:] = inverse
-        body[X, number, MASS:] = body[OTHER, number, MASS:] = 1.0 / inverse
-        chosen, kept = np.zeros(m, np.uint32), np.zeros(blocks, np.int64)
-        sums, meeting = np.zeros((2, 2, blocks + pieces)), new_meeting()
-        with_rows = [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
-
-        def divided(members: int) -> Any:
-            of_pieces = pieces * np.arange(members + 1) // members
-            tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
-            rest = index, table, push, body, ends, chosen, kept, tasks, n, sums, coulomb, *stop[1:]
-            return _iterate, [(member, meeting, *rest) for member in range(members)]
-
-        iterations, members = in_step(chunks, divided, partial(meeting.__setitem__, ABANDONED, 1))
-        judge(members, float(meeting[LATE]), float(meeting[WHOLE]))
+        blocks, pieces = len(ends) - 1, cut(m, chunks)
+        both = (2 * number[:, None] + np.arange(2, dtype=np.uint32)).ravel()
+        body = at_rest(both, inverse.ravel(), 2 * blocks, 3, chunks, memory)
+        contact, room, kept = (
+            memory.array((m, NUMBERS), np.float64),
+            np.zeros(blocks + 1, np.int64),
+            np.zeros(blocks, np.int64),
+        )
+        rest = grip.normal, grip.arms, grip.mu, grip.scale, grip.noise, stop.violation, s0, start, contact
+        together(_enter, [(index, *part, *rest) for part in pieces])
+        together(_count, [(index, ends, n, *part, room) for part in cut(blocks, chunks)])
+        room = room.cumsum()
+        four, bodies = memory.array((room[-1], SWEPT, 4), np.float64), memory.array((room[-1], 8), np.uint32)
+        home = memory.array((room[-1], 4), np.uint32)
+        sweeps = _Sweeps((0,) * 3, index, contact, four, bodies, home, body, ends, room, kept, coulomb)
+        iterations = iterated(_iterate, sweeps, groups, 2 * n, stop, chunks)
         p = np.empty((m, d))
-        p[order] = push[:, P : P + d]
+        together(_put_back, [(index, contact, *part, p) for part in pieces])
     return p, iterations
 
 
-class _Sweeps(NamedTuple):
-    """Contacts and bodies in the order of the sweeps, and the numbers of the contacts that are swept in each block."""
+@jit()
+def _enter(
+    index: Indices2, first: int, last: int, normal: Floats2, arms: Floats2, mu: Floats, scale: Floats2, noise: Floats,
+    violation: Floats, s0: Floats2, start: Floats2, contact: OutFloats2,
+) -> None:  # fmt: skip
+    """Write the entries of some contacts."""
+    d = normal.shape[1]
+    for to in range(first, last):
+        c = index[ROW, to]
+        for k in range(3):
+            contact[to, N + k], contact[to, S + k] = (normal[c, k], s0[c, k]) if k < d else (0.0, 0.0)
+            contact[to, P + k] = contact[to, Y + k] = start[c, k] if k < d else 0.0
+        contact[to, MU], contact[to, BY_N], contact[to, BY_T] = mu[c], 1.0 / scale[c, 0], 1.0 / scale[c, 1]
+        contact[to, ARMS], contact[to, ARMS + 1] = arms[c, 0], arms[c, 1]
+        contact[to, VIOLATION], contact[to, NOISE], contact[to, BEFORE] = violation[c], noise[c], -np.inf
 
+
+@jit(helper=True)
+def _share(index, one, other, wall):
+    """Whether two contacts share a body that is not the wall."""
+    a, b, i, j = index[FIRST, one], index[SECOND, one], index[FIRST, other], index[SECOND, other]
+    return a in (i, j) or b == i or (b == j and b != wall)
+
+
+@jit()
+def _count(index: Indices2, ends: Ints, n: int, first: int, last: int, room: OutInts) -> None:
+    """room[b + 1] = the most fours that block b needs: that many if all of its contacts are selected."""
+    for block in range(first, last):
+        begin = ends[block]
+        for c in range(ends[block], ends[block + 1]):
+            apart = c > begin and c < begin + 4
+            for one in range(begin, c if apart else begin):
+                apart = apart and not _share(index, one, c, n + block)
+            if not apart:
+                begin = c
+                room[block + 1] += 1
+
+
+@jit()
+def _put_back(index: Indices2, contact: Floats2, first: int, last: int, p: OutFloats2) -> None:
+    """The multipliers of some contacts, in the order in which the contacts were given."""
+    for c in range(first, last):
+        for k in range(p.shape[1]):
+            p[index[ROW, c], k] = contact[c, P + k]
+
+
+class _Sweeps(NamedTuple):
+    """Contacts and bodies in the order of the sweeps, and the contacts that are swept in each block, in fours."""
+
+    axes: tuple[int, ...]
     index: Indices2
-    grip: OutFloats2
-    push: OutFloats2
+    contact: OutFloats2
+    four: OutFloats3
+    """Entries of four contacts; all are zero where there are fewer."""
+    bodies: OutIndices2
+    """The first bodies of four contacts, and then the second ones; the wall where there are fewer."""
+    home: OutIndices2
+    """The numbers of four contacts; that of the first where there are fewer."""
     body: OutFloats3
     ends: Ints
-    chosen: OutIndices
+    room: Ints
+    """Where the fours of each block begin."""
     kept: OutInts
+    """How many fours each block has."""
+    coulomb: bool
 
 
 @jit(helper=True, fastmath=SUMS)
-def _slip(grip, c, body, x, a, b):
-    """The slack of a contact at the velocities x."""
-    nx, ny, nz = grip[c, AXIS], grip[c, AXIS + 1], grip[c, AXIS + 2]
-    ri, rj = grip[c, ARMS], grip[c, ARMS + 1]
-    wx = ri * body[x, a, 3] + rj * body[x, b, 3]
-    wy = ri * body[x, a, 4] + rj * body[x, b, 4]
-    wz = ri * body[x, a, 5] + rj * body[x, b, 5]
-    return (
-        grip[c, SLACK] + body[x, b, 0] - body[x, a, 0] - (wy * nz - wz * ny),
-        grip[c, SLACK + 1] + body[x, b, 1] - body[x, a, 1] - (wz * nx - wx * nz),
-        grip[c, SLACK + 2] + body[x, b, 2] - body[x, a, 2] - (wx * ny - wy * nx),
-    )
-
-
-@jit(helper=True, fastmath=SUMS)
-def _push(grip, c, body, x, a, b, px, py, pz):
-    """The velocities x change by an impulse at a contact; the inverse masses are beside v."""
-    nx, ny, nz = grip[c, AXIS], grip[c, AXIS + 1], grip[c, AXIS + 2]
-    tx, ty, tz = ny * pz - nz * py, nz * px - nx * pz, nx * py - ny * px
-    move, turn = body[V, a, MASS], grip[c, ARMS] * body[V, a, INERTIA]
-    body[x, a, 0] -= move * px
-    body[x, a, 1] -= move * py
-    body[x, a, 2] -= move * pz
-    body[x, a, 3] -= turn * tx
-    body[x, a, 4] -= turn * ty
-    body[x, a, 5] -= turn * tz
-    move, turn = body[V, b, MASS], grip[c, ARMS + 1] * body[V, b, INERTIA]
-    body[x, b, 0] += move * px
-    body[x, b, 1] += move * py
-    body[x, b, 2] += move * pz
-    body[x, b, 3] -= turn * tx
-    body[x, b, 4] -= turn * ty
-    body[x, b, 5] -= turn * tz
-
-
-@jit(helper=True, fastmath=SUMS)
-def _sweep(sweeps, first, last, source, beta, coulomb):
-    """A Gauss-Seidel sweep over selected contacts: P and Y anew, v those of P.
-
-    Returns how far the sweep goes against the way of P, and the linear term s0 . P of the dual objective, by Coulomb's
-    law instead the square of the steps of all multipliers.
-    """
-    index, grip, push, body = sweeps.index, sweeps.grip, sweeps.push, sweeps.body
-    against, other = 0.0, 0.0
-    for at in range(np.uint64(first), np.uint64(last)):
-        c = sweeps.chosen[at]
-        a, b = index[FIRST, c], index[SECOND, c]
-        sx, sy, sz = _slip(grip, c, body, V, a, b)
-        nx, ny, nz = grip[c, AXIS], grip[c, AXIS + 1], grip[c, AXIS + 2]
-        yx, yy, yz = push[c, source], push[c, source + 1], push[c, source + 2]
-        by_n, by_t, mu = grip[c, W_N], grip[c, W_T], grip[c, MU]
-        s_n, y_n = sx * nx + sy * ny + sz * nz, yx * nx + yy * ny + yz * nz
-        wanted = y_n - by_n * s_n
-        tx = yx - by_t * sx - (y_n - by_t * s_n) * nx
-        ty = yy - by_t * sy - (y_n - by_t * s_n) * ny
-        tz = yz - by_t * sz - (y_n - by_t * s_n) * nz
-        t = np.sqrt(tx * tx + ty * ty + tz * tz)
-        if not coulomb and t > mu * wanted:
-            ratio = by_n / by_t
-            wanted = (wanted + ratio * mu * t) / (1.0 + ratio * mu * mu)
-        wanted = max(wanted, 0.0)
-        most = mu * wanted
-        factor = most / t if t > most else 1.0
-        qx, qy, qz = wanted * nx + factor * tx, wanted * ny + factor * ty, wanted * nz + factor * tz
-        dx, dy, dz = qx - yx, qy - yy, qz - yz
-        _push(grip, c, body, V, a, b, dx, dy, dz)
-        wx, wy, wz = qx - push[c, P], qy - push[c, P + 1], qz - push[c, P + 2]
-        against -= (dx * wx + dy * wy + dz * wz) / by_n
-        if coulomb:
-            other += (dx * dx + dy * dy + dz * dz) / by_n
-        else:
-            other += grip[c, SLACK] * qx + grip[c, SLACK + 1] * qy + grip[c, SLACK + 2] * qz
-        push[c, P], push[c, P + 1], push[c, P + 2] = qx, qy, qz
-        push[c, Y], push[c, Y + 1], push[c, Y + 2] = qx + beta * wx, qy + beta * wy, qz + beta * wz
+def _sweep(sweeps, block, anew, beta):
+    """A Gauss-Seidel sweep over selected contacts: P and Y anew, v those of P."""
+    first, against, other = sweeps.room[block], 0.0, 0.0
+    for k in range(first, first + sweeps.kept[block]):
+        one, two = grip(sweeps.four, sweeps.bodies, k, sweeps.body, V, anew, beta, sweeps.coulomb)
+        against += one
+        other += two
     return against, other
 
 
 @jit(helper=True, fastmath=SUMS)
-def _point(sweeps, first, last, x):
+def _point(sweeps, block, x):
     """x += M^-1 G^T p."""
-    index, grip, push, body = sweeps.index, sweeps.grip, sweeps.push, sweeps.body
-    for c in range(np.uint64(first), np.uint64(last)):
-        px, py, pz = push[c, P], push[c, P + 1], push[c, P + 2]
+    index, contact, body = sweeps.index, sweeps.contact, sweeps.body
+    for c in range(np.uint64(sweeps.ends[block]), np.uint64(sweeps.ends[block + 1])):
+        px, py, pz = contact[c, P], contact[c, P + 1], contact[c, P + 2]
         if px != 0.0 or py != 0.0 or pz != 0.0:
-            _push(grip, c, body, x, index[FIRST, c], index[SECOND, c], px, py, pz)
+            nx, ny, nz = contact[c, N], contact[c, N + 1], contact[c, N + 2]
+            moment = (ny * pz - nz * py, nz * px - nx * pz, nx * py - ny * px)
+            for end in range(2):
+                a, arm = 2 * np.uint64(index[end, c]), contact[c, ARMS + end]
+                move, turn = body[V, a, 3] * (2 * end - 1), body[V, a + 1, 3] * arm
+                for k, each in enumerate((px, py, pz)):
+                    body[x, a, k] += move * each
+                    body[x, a + 1, k] -= turn * moment[k]
 
 
 @jit(helper=True, fastmath=SUMS)
-def _test(sweeps, first, last, x, coulomb):
-    """At x: the lack of complementarity, how many contacts are violated by too much, how many are selected."""
-    index, grip, push, body = sweeps.index, sweeps.grip, sweeps.push, sweeps.body
-    product, violated, to = 0.0, 0.0, first
-    for c in range(np.uint64(first), np.uint64(last)):
-        sx, sy, sz = _slip(grip, c, body, x, index[FIRST, c], index[SECOND, c])
-        nx, ny, nz = grip[c, AXIS], grip[c, AXIS + 1], grip[c, AXIS + 2]
-        px, py, pz = push[c, P], push[c, P + 1], push[c, P + 2]
+def _slip(sweeps, c, x):
+    """The slack of a contact at the velocities x."""
+    contact, body = sweeps.contact, sweeps.body
+    a, b = 2 * np.uint64(sweeps.index[FIRST, c]), 2 * np.uint64(sweeps.index[SECOND, c])
+    nx, ny, nz, ri, rj = contact[c, N], contact[c, N + 1], contact[c, N + 2], contact[c, ARMS], contact[c, ARMS + 1]
+    wx = ri * body[x, a + 1, 0] + rj * body[x, b + 1, 0]
+    wy = ri * body[x, a + 1, 1] + rj * body[x, b + 1, 1]
+    wz = ri * body[x, a + 1, 2] + rj * body[x, b + 1, 2]
+    return (
+        contact[c, S] + body[x, b, 0] - body[x, a, 0] - (wy * nz - wz * ny),
+        contact[c, S + 1] + body[x, b, 1] - body[x, a, 1] - (wz * nx - wx * nz),
+        contact[c, S + 2] + body[x, b, 2] - body[x, a, 2] - (wx * ny - wy * nx),
+    )
+
+
+@jit(helper=True, fastmath=SUMS)
+def _test(sweeps, block, x):
+    """At x: the lack of complementarity, and how many contacts are violated by too much; selects those to be swept.
+
+    The contacts that were selected so far are put back to where they belong.
+    """
+    contact, four, home, first, kept = sweeps.contact, sweeps.four, sweeps.home, sweeps.room[block], sweeps.kept
+    for k in range(first, first + kept[block]):
+        for lane in range(3, -1, -1):  # the first one last: it is named wherever there are fewer
+            for entry in range(P, SWEPT):
+                contact[home[k, lane], entry] = four[k, entry, lane]
+    product, violated, k, lane = 0.0, 0.0, first - 1, 4
+    for c in range(np.uint64(sweeps.ends[block]), np.uint64(sweeps.ends[block + 1])):
+        sx, sy, sz = _slip(sweeps, c, x)
+        nx, ny, nz, mu, noise = contact[c, N], contact[c, N + 1], contact[c, N + 2], contact[c, MU], contact[c, NOISE]
+        px, py, pz = contact[c, P], contact[c, P + 1], contact[c, P + 2]
         s_n, p_n = sx * nx + sy * ny + sz * nz, px * nx + py * ny + pz * nz
         tx, ty, tz = sx - s_n * nx, sy - s_n * ny, sz - s_n * nz
-        slip, noise = np.sqrt(tx * tx + ty * ty + tz * tz), grip[c, NOISE]
-        margin = s_n if coulomb else s_n - grip[c, MU] * slip
+        slip = np.sqrt(tx * tx + ty * ty + tz * tz)
+        margin = s_n if sweeps.coulomb else s_n - mu * slip
         if abs(margin) <= noise:
             margin = 0.0
         product += abs(p_n * margin)
         if slip > noise:
-            product += abs(p_n * grip[c, MU] * slip + px * tx + py * ty + pz * tz)
-        if not margin >= -grip[c, VIOLATION]:
+            product += abs(p_n * mu * slip + px * tx + py * ty + pz * tz)
+        if not margin >= -contact[c, VIOLATION]:
             violated += 1.0
-        loaded = p_n != 0.0 or push[c, Y] != 0.0 or push[c, Y + 1] != 0.0 or push[c, Y + 2] != 0.0
-        if loaded or margin <= FAR * abs(margin - grip[c, BEFORE]):
-            sweeps.chosen[to] = c
-            to += 1
-        grip[c, BEFORE] = margin
-    return product, violated, to - first
-
-
-@jit(helper=True, fastmath=SUMS)
-def _move_on(first, last, body, x, beta):
-    """x = v, the velocities of p; v those of y; returns |x|^2_M."""
-    size = 0.0
-    for a in range(np.uint64(first), np.uint64(last)):
-        for k in range(MASS):
-            now = body[V, a, k]
-            body[V, a, k] = now + beta * (now - body[x, a, k])
-            body[x, a, k] = now
-        size += _square(body, x, a)
-    return size
-
-
-@jit(helper=True, fastmath=SUMS)
-def _square(body, x, a):
-    """The square of the velocities x of a body in the metric."""
-    vx, vy, vz = body[x, a, 0], body[x, a, 1], body[x, a, 2]
-    wx, wy, wz = body[x, a, 3], body[x, a, 4], body[x, a, 5]
-    return body[x, a, MASS] * (vx * vx + vy * vy + vz * vz) + body[x, a, INERTIA] * (wx * wx + wy * wy + wz * wz)
+        loaded = p_n != 0.0 or contact[c, Y] != 0.0 or contact[c, Y + 1] != 0.0 or contact[c, Y + 2] != 0.0
+        if loaded or margin <= FAR * abs(margin - contact[c, BEFORE]):
+            k, lane = _add(sweeps, block, k, lane, c)
+        contact[c, BEFORE] = margin
+    kept[block] = k + 1 - first
+    return product, violated
 
 
 @jit(helper=True)
-def _work(sweeps, phase, unit, n, sums, half, x, now, beta, source, coulomb):
-    """What a block or a piece does in a phase: two sums, and in a test how many contacts are selected."""
-    body, ends, kept = sweeps.body, sweeps.ends, sweeps.kept
-    one, two = 0.0, 0.0
-    if phase <= TEST:
-        first, last = ends[unit], ends[unit + 1]
-        if phase == SWEEP:
-            one, two = _sweep(sweeps, first, first + kept[unit], source, beta, coulomb)
-        elif phase == POINT:
-            _point(sweeps, first, last, now)
-        else:
-            one, two, kept[unit] = _test(sweeps, first, last, x, coulomb)
-    else:
-        first, last = unit * PIECE, min((unit + 1) * PIECE, n)
-        if phase == MOVE_ON:
-            one = _move_on(first, last, body, x, beta)
-        else:
-            for a in range(first, last):
-                for k in range(MASS):
-                    if phase == CORRECT:
-                        body[V, a, k] += body[now, a, k] - body[x, a, k]
-                    elif phase == CLEAR:
-                        body[now, a, k] = 0.0
-                    else:
-                        body[V, a, k] = body[x, a, k]
-                if phase == CORRECT:
-                    one += _square(body, now, a)
-    place = unit if phase <= TEST else len(ends) - 1 + unit
-    sums[half, 0, place], sums[half, 1, place] = one, two
+def _add(sweeps, block, k, lane, c):
+    """Add a contact to four k, which has `lane` of them, or to a new four; returns that and how many it has."""
+    four, home, index, bodies = sweeps.four, sweeps.home, sweeps.index, sweeps.bodies
+    wall = sweeps.body.shape[1] // 2 - (len(sweeps.ends) - 1) + block
+    apart = lane < 4
+    for one in range(lane if apart else 0):
+        apart = apart and not _share(index, home[k, one], c, wall)
+    if not apart:
+        k, lane = k + 1, 0
+        four[k], bodies[k], home[k] = 0.0, wall, c
+    for entry in range(SWEPT):
+        four[k, entry, lane] = sweeps.contact[c, entry]
+    home[k, lane], bodies[k, lane], bodies[k, 4 + lane] = c, index[FIRST, c], index[SECOND, c]
+    return k, lane + 1
 
 
-@jit(fastmath=SUMS)
-def _iterate(
-    member: int, meeting: OutInts, index: Indices2, grip: OutFloats2, push: OutFloats2, body: OutFloats3, ends: Ints,
-    chosen: OutIndices, kept: OutInts, tasks: Ints2, n: int, sums: OutFloats3, coulomb: bool,
-    tol: float, max_iterations: int, every: int,
-) -> int:  # fmt: skip
-    """What a thread, `member`, does of the iteration; returns how many iterations there were. See `fused`."""
-    sweeps = _Sweeps(index, grip, push, body, ends, chosen, kept)
-    groups, members = tasks.shape[0] - 1, tasks.shape[1] - 1
-    begin = clock()
-    theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
-    iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
-    x, now, half, exact = X, OTHER, 0, False
-    damping, steps, steps_before = DAMPING, 0.0, np.inf
-    while True:
-        of_rows = phase <= TEST
-        for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
-            for unit in range(tasks[group, member], tasks[group, member + 1]):
-                _work(sweeps, phase, unit, n, sums, half, x, now, beta, source, coulomb)
-            if not meet(meeting, members):
-                return -1
-        one, two = 0.0, 0.0
-        for place in range(0 if of_rows else len(ends) - 1, len(ends) - 1 if of_rows else sums.shape[2]):
-            one += sums[half, 0, place]
-            two += sums[half, 1, place]
-        half = 1 - half
-        if phase == SWEEP:
-            against, linear, phase = one, two, MOVE_ON
-            continue
-        if phase in (CLEAR, POINT, RESTART):
-            phase = POINT if phase == CLEAR else CORRECT if phase == POINT else SWEEP
-            continue
-        if phase == CORRECT:
-            size, x, phase, exact = one, now, TEST, True
-            continue
-        if phase == MOVE_ON:
-            size, exact = one, False
-            iteration += 1
-            source = P if against > 0.0 else Y
-            if coulomb:
-                steps += linear
-                if iteration % WINDOW == 0:
-                    if steps > steps_before:
-                        source = P
-                    damping = _damped(damping, steps, steps_before)
-                    steps, steps_before = 0.0, steps
-            else:
-                objective = linear + 0.5 * one
-                if objective > lowest + RISE * abs(lowest):
-                    source = P
-                lowest = objective
-            if iteration == min(tested, max_iterations):
-                phase = TEST
-                continue
-        else:
-            passed = two == 0.0 and (tol == np.inf or one <= tol * size)
-            if iteration >= max_iterations or (passed and (exact or DRIFT < tol < np.inf)):
-                if member == 0:
-                    meeting[WHOLE] = clock() - begin
-                return iteration
-            if passed:  # up to round-off
-                phase, now = CLEAR, X + OTHER - x
-                continue
-            tested = iteration + following_test(0, every) if exact else following_test(iteration, every)
-        if source == P:
-            theta = 1.0
-        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        beta = 0.0 if source == P else theta * (1.0 - theta) / (theta * theta + after)
-        if coulomb:
-            beta = min(beta, 1.0 - damping)
-        theta, phase = after, RESTART if source == P else SWEEP
+_iterate = loop_of("grips", _sweep, _point, _test)

@@ -15,12 +15,14 @@ one gives a convergent iteration.
 
 from __future__ import annotations
 
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, Shorts
-from jostle.kernels.reference.dense import TINY
+from jostle.kernels.reference.dense import ROUND_OFF, TINY
+from jostle.kernels.reference.residuals import Answer, ratios
 from jostle.kernels.reference.sweeps import FAR, RISE, Stop, complementary, next_test
 
 INNER = 12
@@ -256,8 +258,21 @@ def sweep_cones(
     return cone_sweeps(A, s0, start, blocks, stop)
 
 
+class GripRows(NamedTuple):
+    """Contacts of balls with spin: blocks of d rows (v_j - w_j x r_j n) - (v_i + w_i x r_i n), a wall where j < 0.
+
+    Where blocks are higher than d, the relative spins w_j - w_i are the other rows.
+    """
+
+    i: Integers
+    j: Integers
+    normal: Array
+    arms: Array
+    """(m, 2) the distances r_i and r_j."""
+
+
 class Grip(NamedTuple):
-    """Contacts of balls with spin: blocks of d rows (v_j - w_j x r_j n) - (v_i + w_i x r_i n), a wall where j < 0."""
+    """Contacts of balls with spin, their friction cones and their local matrices."""
 
     i: Integers
     j: Integers
@@ -271,20 +286,127 @@ class Grip(NamedTuple):
     """(m,) slacks up to this count as zero in the stopping test."""
 
 
-def grips_to_dense(grip: Grip, bodies: int) -> Array:
+def _ends(rows: GripRows, values: Array) -> tuple[Array, Array]:
+    """(m, d + s) the values (bodies, d + s) of both bodies of each contact, zero for a wall."""
+    return values[rows.i], np.where((rows.j >= 0)[:, None], values[np.maximum(rows.j, 0)], 0.0)
+
+
+def rates_grips(rows: GripRows, v: Array, height: int, chunks: int) -> Array:
+    """(m, height) the blocks of G v, for the velocities and spins v (bodies, d + s)."""
+    (one, other), n, d = _ends(rows, v), rows.normal, rows.normal.shape[1]
+    spin, slip = rows.arms[:, :1] * one[:, d:] + rows.arms[:, 1:] * other[:, d:], other[:, :d] - one[:, :d]
+    slip = slip + spin * n[:, ::-1] * np.asarray([1.0, -1.0], like=n) if d == 2 else slip - np.cross(spin, n)
+    return slip if height == d else np.concatenate([slip, other[:, d:] - one[:, d:]], axis=1)
+
+
+def adjoint_grips(rows: GripRows, p: Array, bodies: int, chunks: int) -> Array:
+    """(bodies, d + s) the impulses and moments G^T p of p (m, height)."""
+    i, j, n, arms = rows
+    d, moving = n.shape[1], j >= 0
+    push, rest = p[:, :d], p[:, d:] if p.shape[1] > d else 0.0
+    moment = (p[:, :1] * n[:, 1:] - p[:, 1:] * n[:, :1]) if d == 2 else np.cross(push, n)
+    one = np.concatenate([-push, arms[:, :1] * moment - rest], axis=1)
+    other = np.concatenate([push, arms[:, 1:] * moment + rest], axis=1)[moving]
+    sums = [np.bincount(i, a, bodies) + np.bincount(j[moving], b, bodies) for a, b in zip(one.T, other.T, strict=True)]
+    return np.stack(sums, axis=1)
+
+
+def sizes_grips(rows: GripRows, values: Array, power: int, height: int) -> Array:
+    """(m, height) the products of |G|^power, entry by entry, with values (bodies, d + s) of all coordinates."""
+    (one, other), d = _ends(rows, values), rows.normal.shape[1]
+    n, arms, total = np.abs(rows.normal) ** power, np.abs(rows.arms) ** power, one + other
+    spin = arms[:, :1] * one[:, d:] + arms[:, 1:] * other[:, d:]
+    if d == 2:
+        sizes = total[:, :d] + n[:, ::-1] * spin
+    else:
+        ahead, behind = [1, 2, 0], [2, 0, 1]
+        sizes = total[:, :d] + n[:, ahead] * spin[:, behind] + n[:, behind] * spin[:, ahead]
+    return sizes if height == d else np.concatenate([sizes, total[:, d:]], axis=1)
+
+
+def metrics_of_grips(rows: GripRows, inverse: Array) -> Array:
+    """(m, 2) W_n and W_t of each contact, for inverse masses and inertias (bodies, 2)."""
+    one, other = _ends(rows, inverse)
+    W_n = one[:, 0] + other[:, 0]
+    return np.stack([W_n, W_n + one[:, 1] * rows.arms[:, 0] ** 2 + other[:, 1] * rows.arms[:, 1] ** 2], axis=1)
+
+
+def whitened_grips(
+    rows: GripRows, mu: Array, inverse: Array, w: Array, c: Array, c_noise: Array, guess: Array, chunks: int
+) -> tuple[Array, Array, Array]:
+    """(scale, noise, start): W_n and W_t, the round-off of the slack at w, and a guess moved into the cones.
+
+    c, its round-off and the guess have shape (m, d); inverse (bodies, 2) are the inverse masses and inertias.
+    """
+    scale, d = metrics_of_grips(rows, inverse), rows.normal.shape[1]
+    noise = lengths(c_noise + ROUND_OFF * (np.abs(c) + sizes_grips(rows, np.abs(w), 1, d)))
+    return scale, noise, nearest_in_cones(guess, rows.normal, mu, 0.0 * mu, scale[:, [0, 1, 0]])
+
+
+def residual_grips(
+    rows: GripRows, mu: Array, coulomb: bool, answer: Answer, chunks: int
+) -> tuple[float, float, float, float]:
+    """(primal, dual, complementarity, natural) of an answer, see `residual_of_cones`.
+
+    c, its round-off, the lengths and p have shape (m, d), the others (bodies, d + s); the coordinates of a velocity
+    have the same mass, and those of a spin the same inertia.
+    """
+    c, c_noise, length, w, mass, u, p = answer
+    if not (np.isfinite(u).all() and np.isfinite(p).all()):
+        return np.inf, np.inf, np.inf, np.inf
+    d, none = c.shape[1], c[:0, 0]
+    slack = c + rates_grips(rows, u, d, chunks)
+    noise = c_noise + ROUND_OFF * (np.abs(c) + sizes_grips(rows, np.abs(u) + np.abs(w), 1, d))
+    scale = metrics_of_grips(rows, 1.0 / mass[:, [0, d]])[:, [0, 1, 0]]
+    pushes = (np.abs(p) * np.sqrt(sizes_grips(rows, 1.0 / mass, 2, d))).sum()
+    gap = mass * (u - w) - adjoint_grips(rows, p, len(w), chunks)
+    rounding = ROUND_OFF * (np.sqrt((mass * (np.abs(u) + np.abs(w)) ** 2).sum()) + pushes)
+    distance, lack = np.sqrt((mass * (u - w) ** 2).sum()), np.sqrt((gap**2 / mass).sum()) - rounding
+    cones = rows.normal, mu, 0.0 * mu, scale, coulomb
+    others = none, none, none, none, none > 0.0
+    return residual_of_cones(slack, noise, p, length[:, 0], *cones, others, float(lack), float(distance))
+
+
+def residual_of_cones(
+    s: Array, noise: Array, p: Array, length: Array,
+    axis: Array, mu: Array, rolling: Array, scale: Array, coulomb: bool,
+    others: tuple[Array, Array, Array, Array, Booleans], stationarity: float, distance: float,
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """(primal, dual, complementarity, natural) of blocks in cones and other rows.
+
+    s, its noise and p are those of the blocks, of shape (b, e); `others` are the same of the other rows, where the
+    slack is zero if it is noise: slack, multipliers, lengths, |G_i|, and which of them are equalities. The natural map
+    is |p - P_K(p - W^-1 (s + mu |s_T| n))|, over the distance; all else is that of `residual_dense`. Margins, slips and
+    relative spins below their noise count as zero, except in the natural map.
+    """
+    cones, (slack, pushed, others_length, unit, free) = (axis, mu, rolling), others
+    margin, product = laws_of_blocks(s, p, *cones, coulomb, lengths(noise))
+    violation = np.append(np.maximum(-margin, 0.0), np.where(free, np.abs(slack), np.maximum(-slack, 0.0)))
+    known, units = np.append(length, others_length), np.append(np.sqrt(scale[:, 0]), unit)
+    relative = float((violation / np.where(known > 0.0, known, np.inf)).max(initial=0.0))
+    moved_by = float((np.where(known > 0.0, 0.0, violation) / np.maximum(units, TINY)).max(initial=0.0))
+    away = sizes_of_blocks(p - nearest_in_cones(p, *cones, scale), axis, scale)
+    away = np.where(away <= ROUND_OFF * sizes_of_blocks(p, axis, scale), 0.0, away)
+    negative = max(float(away.max(initial=0.0)), float((np.where(free, 0.0, -pushed) * unit).max(initial=0.0)))
+    complementarity = float(product.sum() + np.abs(pushed) @ np.abs(slack))
+    step = pushed * unit**2 - np.maximum(pushed * unit**2 - slack, 0.0)
+    step = np.where(free, slack, step) / np.maximum(unit, TINY)
+    total = np.square(natural_map(s, p, *cones, scale, coulomb)).sum() + np.square(step).sum()
+    found = ratios(relative, moved_by, stationarity, negative, complementarity, distance)
+    return *found, natural_over(float(total), distance)
+
+
+def natural_over(square: float, distance: float) -> float:
+    """The square root of the natural map's square over the distance, where 0 / 0 = 0."""
+    return sqrt(square) / distance if distance > 0.0 else (0.0 if square == 0.0 else inf)
+
+
+def grips_to_dense(rows: GripRows, bodies: int) -> Array:
     """The rows as an (m d, bodies (d + s)) array G; the coordinates of a body are its velocity and its spin."""
-    m, d = grip.normal.shape
+    d = rows.normal.shape[1]
     width = 3 if d == 2 else 6
-    G = np.zeros((m, d, bodies, width))
-    for c in range(m):
-        n = np.append(grip.normal[c], np.zeros(3 - d))
-        turn = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])  # -w x n = turn w
-        turn = turn[:2, 2:] if d == 2 else turn
-        for body, sign, arm in ((grip.i[c], -1.0, grip.arms[c, 0]), (grip.j[c], 1.0, grip.arms[c, 1])):
-            if body >= 0:
-                G[c, :, body, :d] += sign * np.eye(d)
-                G[c, :, body, d:] += arm * turn
-    return G.reshape(m * d, bodies * width)
+    basis = np.eye(bodies * width).reshape(-1, bodies, width)
+    return np.stack([rates_grips(rows, v, d, 1).ravel() for v in basis], axis=1)
 
 
 def sweep_grips(
@@ -300,7 +422,7 @@ def sweep_grips(
     (m, d), unit = grip.normal.shape, np.sqrt(grip.scale[:, 0])
     masses = inverse.repeat([d, 1 if d == 2 else 3], axis=1).ravel()
     by_row = unit.repeat(d)
-    A = grips_to_dense(grip, len(inverse)) * np.sqrt(masses) / by_row[:, None]
+    A = grips_to_dense(GripRows(*grip[:4]), len(inverse)) * np.sqrt(masses) / by_row[:, None]
     flat = np.eye(d) - grip.normal[:, :, None] * grip.normal[:, None, :]
     ratio = grip.scale[:, 1] / grip.scale[:, 0]
     local = np.eye(d) + (ratio - 1.0)[:, None, None] * flat
