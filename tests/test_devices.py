@@ -32,7 +32,10 @@ def assert_same(cpu, there):
     for name in ("q", "u"):
         assert type(getattr(there, name)) is np.ndarray
         np.testing.assert_array_equal(getattr(there, name), getattr(cpu, name))
-    for name in ("multipliers", "pairs", "normals"):
+    turns = getattr(cpu.problem, "turning", None) is not None
+    for name in ("spin", "turn") if turns else ():
+        np.testing.assert_array_equal(getattr(there, name), getattr(cpu, name))
+    for name in ("multipliers", "pairs", "normals", *(["tangential"] if turns else [])):
         for one, other in zip(getattr(there, name), getattr(cpu, name), strict=True):
             assert type(one) is np.ndarray
             np.testing.assert_array_equal(one, other)
@@ -268,6 +271,10 @@ def above(t, q):
     return q[:, 1]
 
 
+def grains(**more):
+    return jo.Motion(q0=[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], within=jo.Balls([0.1, 0.1]), **more)
+
+
 @pytest.mark.parametrize(
     ("problem", "scheme", "words"),
     [
@@ -284,6 +291,10 @@ def above(t, q):
          "Rods(1) cannot be computed on cuda"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=np.diag([1.0, 2.0, 1.0, 2.0])), jo.Maury(), "has one mass"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Maury(), "has one mass"),
+        (lambda d: grains(law=jo.Coulomb(0.5, rolling=0.1)), jo.Maury(), "rolling resistance is not computed on cuda"),
+        (lambda d: grains(law=jo.Coulomb(0.5), inertia=[1.0, 2.0, 3.0]), jo.Maury(), "the inertia of bodies that are"),
+        (lambda d: jo.Motion(q0=[[0.0, 1.0]], within=jo.Clumps([([[-0.1, 0.0], [0.1, 0.0]], 0.1)])), jo.Maury(),
+         "Clumps"),
         (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=np.eye(4) + 0.1), jo.Venel(), "for each body, as mass="),
         (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Venel(), "has one mass"),
     ],

@@ -136,7 +136,7 @@ def arranged(device, i, j, n, d, places):
 
 
 def test_blocks_and_colours_share_no_body_and_nothing_is_lost(device, blocked):
-    i, j, normal, _, q = blocked
+    i, j, _, _, q = blocked
     order, begin, groups, number = arranged(device, i, j, *q.shape, device.to(q))
     colours = device.arrangement.COLOURS
     assert sorted(order) == list(range(len(i)))
@@ -202,7 +202,7 @@ def test_sweeps_with_friction_are_what_one_would_do_in_their_order(device, d, co
 
 @pytest.mark.parametrize("nowhere", [np.nan, np.inf])
 def test_bodies_that_are_nowhere_spoil_no_block(device, blocked, nowhere):
-    i, j, normal, _, q = blocked
+    i, j, _, _, q = blocked
     for places in (np.where(np.arange(len(q))[:, None] % 9 == 0, nowhere, q), np.full_like(q, nowhere), None):
         given = None if places is None else device.to(places)
         order, begin, _, _ = arranged(device, i, j, *q.shape, given)

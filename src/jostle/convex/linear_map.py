@@ -782,7 +782,7 @@ class Grips(LinearMap):
         """
         if rows.cones is None or not M.diagonal or self.rolling or rows.equal is not None:
             return None
-        return self.inverse_masses(M) if np.array_equal(rows.cones.axis, self.normal) else None
+        return self.inverse_masses(M) if bool((rows.cones.axis == self.normal).all()) else None
 
     def moved_by(self, masses: Array) -> Array:
         """How the normal and the tangential slack of each contact change with its own multiplier, W_n and W_t.

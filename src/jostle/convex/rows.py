@@ -317,7 +317,7 @@ class Rows:
         if self.cones is None:
             return slack if self.equal is None else margins(slack, self.equal)
         of_blocks = np.repeat(self.cones.margin(slack), self.cones.height)
-        return np.append(of_blocks, margins(slack, self.equal)[self.cones.rows :])
+        return np.concatenate([of_blocks, margins(slack, self.equal)[self.cones.rows :]])
 
 
 def kinds(equal: Truths | None, rows: int) -> Booleans | None:

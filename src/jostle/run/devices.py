@@ -93,6 +93,9 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
     refused = [repr(Q) for Q in parts(problem.within) if not Q.on_devices]
     if refused:
         raise DeviceUnavailable(f"{refused[0]} cannot be computed on {name}; use device='cpu'")
+    if TURNING in needs_of(problem) and (problem.bodies.own_axes or problem.law.rolls):
+        what = "the inertia of bodies that are no balls" if problem.bodies.own_axes else "rolling resistance"
+        raise DeviceUnavailable(f"{what} is not computed on {name}; leave it out, or use device='cpu'")
     array = place.asarray(np.zeros(1))
     if not offers(array, scheme.solver.kernels):
         served = [each.__name__ for _, each in SOLVERS.items() if offers(array, each.kernels)]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers, place_of
+from jostle._tools.arrays import Array, Integers, contiguous, place_of
 from jostle._tools.rotations import AXES, matrices
 from jostle.bodies import Bodies, Turning
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
@@ -159,11 +159,11 @@ def _guess(state: State, contacts: Contacts, own: Integers, others: Integers, no
     p = place_of(normal).zeros((m, size))
     wanted = contacts.pairs[own]
     for axis in range(d):
-        values = np.ascontiguousarray(last.tangential[:, axis])
+        values = contiguous(last.tangential[:, axis])
         p[:, axis] = known[own] * normal[:, axis] + by_pair(pairs, values, wanted)
     for axis in range(size - d):
-        p[:, d + axis] = by_pair(pairs, np.ascontiguousarray(last.rolling[:, axis]), wanted)
-    return np.append(p.ravel(), known[others])
+        p[:, d + axis] = by_pair(pairs, contiguous(last.rolling[:, axis]), wanted)
+    return np.concatenate([p.ravel(), known[others]])
 
 
 class _Levers(NamedTuple):

@@ -22,31 +22,6 @@ struct alignas(16) Two {  // numbers that are read and written together
 #define EACH(c, count) \
     for (i64 c = blockIdx.x * (i64)blockDim.x + threadIdx.x; c < (count); c += (i64)gridDim.x * blockDim.x)
 
-// Count one more arrival, and return how many there are. What this thread wrote before can then be seen by all that see
-// the new count.
-__device__ u64 arrive(u64 *counter) {
-#ifdef __CUDA_ARCH__
-    u64 before;
-    asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], 1;" : "=l"(before) : "l"(counter) : "memory");
-    return before + 1;
-#else
-    return ++*counter;
-#endif
-}
-
-// Wait until the counter has come to a number, and see all that was written before.
-__device__ void wait_for(u64 *counter, u64 number) {
-#ifdef __CUDA_ARCH__
-    u64 now;  // looks that are not acquired do not empty the caches of those who still work
-    while (true) {
-        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(counter) : "memory");
-        if (now >= number) break;
-        __nanosleep(20);
-    }
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-#endif
-}
-
 #define WARP 32
 #define MOST_WARPS 32  // of a block of threads
 

@@ -90,6 +90,31 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
     now.phase = now.restarted ? RESTART : SWEEP;
 }
 
+// Count one more arrival, and return how many there are. What this thread wrote before can then be seen by all that see
+// the new count.
+__device__ u64 arrive(u64 *counter) {
+#ifdef __CUDA_ARCH__
+    u64 before;
+    asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], 1;" : "=l"(before) : "l"(counter) : "memory");
+    return before + 1;
+#else
+    return ++*counter;
+#endif
+}
+
+// Wait until the counter has come to a number, and see all that was written before.
+__device__ void wait_for(u64 *counter, u64 number) {
+#ifdef __CUDA_ARCH__
+    u64 now;  // looks that are not acquired do not empty the caches of those who still work
+    while (true) {
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(counter) : "memory");
+        if (now >= number) break;
+        __nanosleep(20);
+    }
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif
+}
+
 // All blocks of threads wait for each other; with sums there is something to decide: each of them adds up those of all,
 // in the same order. moved: the sweep has moved on by the momentum too.
 __device__ void meet(const Sweeps &all, Shared &shared, u64 *round, Sums *sums, bool moved = false) {

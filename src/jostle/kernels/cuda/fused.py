@@ -91,14 +91,14 @@ def _swept(
     (launch, size), most = sweeping(kind), int(np.diff(groups).max())
     shape = (max(1, min(_resident(kind, cupy.cuda.Device().id), max(most, pieces))),), (SWEEPING_THREADS,)
     counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
-    selected = *near, cupy.empty(m, np.uint32)
+    rows = *held, *near, cupy.empty(m, np.uint32)
     numbers_of_steps = (np.int64(k) for k in (stop.max_iterations, stop.every, ITERATIONS_A_LAUNCH))
-    limits_of_sweeps = np.int64(coulomb), np.float64(stop.tol), *numbers_of_steps
+    until = np.int64(coulomb), np.float64(stop.tol), *numbers_of_steps
     kept, touched = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros(n, np.uint32)
     moving, sums = (limits, before, *body, touched, owned), cupy.zeros((2, shape[0][0], 3))
     while True:
         come = cupy.zeros(1, np.uint64)
-        launch(*shape, (*counts, kept, *held, *selected, *moving, sums, standing, come, *limits_of_sweeps), shared_mem=size)
+        launch(*shape, (*counts, kept, *rows, *moving, sums, standing, come, *until), shared_mem=size)
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
             break

@@ -174,75 +174,82 @@ extern "C" __global__ void adjoint_grips(
     }
 }
 
-// What a contact is made of, for kernels that take contacts as they are given: its normal, its arms, and no slack.
+// A contact as it is given to other kernels than the sweeps: a row without slack, its two bodies, W_n and W_t.
 struct Contact {
     double row[NUMBERS];
     i64 ends[2];
     double W_n, W_t;
-
-    // inverse: `stride` numbers a body, its inverse mass first, and its inverse inertia at `turning`.
-    __device__ Contact(i64 c, const i64 *i, const i64 *j, const double *normal, const double *arms,
-                       const double *inverse, int stride, int turning) {
-        for (int k = 0; k < NUMBERS; k++) row[k] = 0.0;
-        for (int k = 0; k < D; k++) row[NORMAL + k] = normal[c * D + k];
-        ends[0] = i[c];
-        ends[1] = j[c];
-        W_n = W_t = 0.0;
-        for (int end = 0; end < 2; end++) {
-            row[ARMS + end] = arms[2 * c + end];
-            if (ends[end] < 0) continue;
-            const double *masses = inverse + ends[end] * stride;
-            W_n += masses[0];
-            W_t += masses[turning] * row[ARMS + end] * row[ARMS + end];
-        }
-        W_t += W_n;
-    }
-
-    // The sums of |G| x, or of G^2 x, entry by entry, over the bodies: how large each row of the contact is.
-    __device__ void sizes(const double *first, const double *second, bool squared, double *out) const {
-        double n[D], spin[SPINS];
-        for (int k = 0; k < D; k++) {
-            n[k] = squared ? row[NORMAL + k] * row[NORMAL + k] : fabs(row[NORMAL + k]);
-            out[k] = first[k] + second[k];
-        }
-        for (int k = 0; k < SPINS; k++) {
-            double one = row[ARMS], two = row[ARMS + 1];
-            spin[k] = (squared ? one * one : fabs(one)) * first[D + k] + (squared ? two * two : fabs(two)) * second[D + k];
-        }
-#if D == 2
-        out[0] += n[1] * spin[0];
-        out[1] += n[0] * spin[0];
-#else
-        for (int k = 0; k < D; k++) out[k] += n[(k + 1) % 3] * spin[(k + 2) % 3] + n[(k + 2) % 3] * spin[(k + 1) % 3];
-#endif
-    }
-
-    // The nearest impulse in the friction cone, in the metric of W_n and W_t.
-    __device__ void nearest(const double *p, double mu, double *out) const {
-        const double *n = row + NORMAL;
-        double p_n = dot(p, n), t[D], size = 0.0, found = p_n;
-        for (int k = 0; k < D; k++) {
-            t[k] = p[k] - p_n * n[k];
-            size += t[k] * t[k];
-        }
-        size = sqrt(size);
-        for (int round = 0; round < 3; round++) {
-            bool slips = size > mu * found;
-            found = (W_n * p_n + (slips ? W_t * mu * size : 0.0)) / (W_n + (slips ? W_t * mu * mu : 0.0));
-        }
-        found = found > 0.0 ? found : 0.0;
-        double factor = mu * found / (size > 1e-300 ? size : 1e-300);
-        factor = factor < 1.0 ? factor : 1.0;
-        for (int k = 0; k < D; k++) out[k] = found * n[k] + factor * t[k];
-    }
-
-    __device__ double square_of(const double *p) const {
-        const double *n = row + NORMAL;
-        double p_n = dot(p, n), along = 0.0;
-        for (int k = 0; k < D; k++) along += (p[k] - p_n * n[k]) * (p[k] - p_n * n[k]);
-        return W_n * p_n * p_n + W_t * along;
-    }
 };
+
+// inverse: `stride` numbers a body, its inverse mass first, and its inverse inertia at `turning`.
+__device__ Contact contact_of(i64 c, const i64 *i, const i64 *j, const double *normal, const double *arms,
+                              const double *inverse, int stride, int turning) {
+    Contact found;
+    for (int k = 0; k < NUMBERS; k++) found.row[k] = 0.0;
+    for (int k = 0; k < D; k++) found.row[NORMAL + k] = normal[c * D + k];
+    found.ends[0] = i[c];
+    found.ends[1] = j[c];
+    found.W_n = found.W_t = 0.0;
+    for (int end = 0; end < 2; end++) {
+        double arm = found.row[ARMS + end] = arms[2 * c + end];
+        if (found.ends[end] < 0) continue;
+        const double *masses = inverse + found.ends[end] * stride;
+        found.W_n += masses[0];
+        found.W_t += masses[turning] * arm * arm;
+    }
+    found.W_t += found.W_n;
+    return found;
+}
+
+// |G| x, or G^2 x, entry by entry, for the coordinates x of both bodies: how large each row of a contact is.
+__device__ void sizes(const double *row, const double *first, const double *second, bool squared, double *out) {
+    double n[D], spin[SPINS], one = row[ARMS], two = row[ARMS + 1];
+    if (squared) {
+        one *= one;
+        two *= two;
+    }
+    for (int k = 0; k < D; k++) {
+        n[k] = squared ? row[NORMAL + k] * row[NORMAL + k] : fabs(row[NORMAL + k]);
+        out[k] = first[k] + second[k];
+    }
+    for (int k = 0; k < SPINS; k++) spin[k] = fabs(one) * first[D + k] + fabs(two) * second[D + k];
+#if D == 2
+    out[0] += n[1] * spin[0];
+    out[1] += n[0] * spin[0];
+#else
+    for (int k = 0; k < D; k++) out[k] += n[(k + 1) % 3] * spin[(k + 2) % 3] + n[(k + 2) % 3] * spin[(k + 1) % 3];
+#endif
+}
+
+// The normal part of a vector, its tangential part t, and the length of that.
+__device__ double divided(const double *n, const double *vector, double *t, double *length) {
+    double normal = dot(vector, n);
+    for (int k = 0; k < D; k++) t[k] = vector[k] - normal * n[k];
+    *length = sqrt(dot(t, t));
+    return normal;
+}
+
+// The nearest impulse in the friction cone, in the metric of W_n and W_t.
+__device__ void nearest(const Contact &contact, const double *p, double mu, double *out) {
+    const double *n = contact.row + NORMAL;
+    double t[D], size, p_n = divided(n, p, t, &size), found = p_n;
+    for (int round = 0; round < 3; round++) {
+        double slips = size > mu * found ? contact.W_t * mu : 0.0;
+        found = (contact.W_n * p_n + slips * size) / (contact.W_n + slips * mu);
+    }
+    found = found > 0.0 ? found : 0.0;
+    double factor = mu * found / (size > 1e-300 ? size : 1e-300);
+    factor = factor < 1.0 ? factor : 1.0;
+    for (int k = 0; k < D; k++) out[k] = found * n[k] + factor * t[k];
+}
+
+// The square of the distance from p to q, in the same metric.
+__device__ double square_between(const Contact &contact, const double *p, const double *q) {
+    double way[D], t[D], size;
+    for (int k = 0; k < D; k++) way[k] = p[k] - q[k];
+    double normal = divided(contact.row + NORMAL, way, t, &size);
+    return contact.W_n * normal * normal + contact.W_t * size * size;
+}
 
 // Velocities of the two bodies of a contact; those of a wall are zero.
 __device__ void velocities(const Contact &contact, const double *v, double *first, double *second) {
@@ -257,22 +264,22 @@ extern "C" __global__ void whitened_grips(
     const double *w, const double *c_, const double *c_noise, const double *guess, double noise_level, double *scale,
     double *noise, double *start) {
     EACH(c, m) {
-        Contact contact(c, i, j, normal, arms, inverse, 2, 1);
-        double first[WIDTH], second[WIDTH], sizes[D], total = 0.0;
+        Contact contact = contact_of(c, i, j, normal, arms, inverse, 2, 1);
+        double first[WIDTH], second[WIDTH], size[D], total = 0.0;
         velocities(contact, w, first, second);
         for (int k = 0; k < WIDTH; k++) {
             first[k] = fabs(first[k]);
             second[k] = fabs(second[k]);
         }
-        contact.sizes(first, second, false, sizes);
+        sizes(contact.row, first, second, false, size);
         for (int k = 0; k < D; k++) {
-            double one = c_noise[c * D + k] + noise_level * (fabs(c_[c * D + k]) + sizes[k]);
+            double one = c_noise[c * D + k] + noise_level * (fabs(c_[c * D + k]) + size[k]);
             total += one * one;
         }
         scale[2 * c] = contact.W_n;
         scale[2 * c + 1] = contact.W_t;
         noise[c] = sqrt(total);
-        contact.nearest(guess + c * D, mu[c], start + c * D);
+        nearest(contact, guess + c * D, mu[c], start + c * D);
     }
 }
 
@@ -289,21 +296,20 @@ extern "C" __global__ void residuals_grips(
     double relative = 0.0, violation = 0.0, outside = 0.0, pushes = 0.0, natural = 0.0, nothing = 0.0;
     Sums sums = {0.0, 0.0, 0.0};
     EACH(c, m) {
-        Contact contact(c, i, j, normal, arms, inverse, WIDTH, D);
-        const double *n = contact.row + NORMAL, *own = p + c * D;
-        double first[WIDTH], second[WIDTH], other[WIDTH], another[WIDTH], sizes[D], s[D], near[D], limits[2] = {0.0, 0.0};
+        Contact contact = contact_of(c, i, j, normal, arms, inverse, WIDTH, D);
+        const double *n = contact.row + NORMAL, *own = p + c * D, nowhere[D] = {0.0};
+        double first[WIDTH], second[WIDTH], other[WIDTH], another[WIDTH], size[D], near[D], limits[2] = {0.0, 0.0};
         for (int k = 0; k < D; k++) contact.row[SLACK + k] = c_[c * D + k];
         contact.row[MU] = mu[c];
         velocities(contact, u, first, second);
-        slip(contact.row, first, second, s);
         velocities(contact, w, other, another);
         for (int k = 0; k < WIDTH; k++) {
             other[k] = fabs(other[k]) + fabs(first[k]);
             another[k] = fabs(another[k]) + fabs(second[k]);
         }
-        contact.sizes(other, another, false, sizes);
+        sizes(contact.row, other, another, false, size);
         for (int k = 0; k < D; k++) {
-            double one = c_noise[c * D + k] + noise_level * (fabs(c_[c * D + k]) + sizes[k]);
+            double one = c_noise[c * D + k] + noise_level * (fabs(c_[c * D + k]) + size[k]);
             limits[1] += one * one;
         }
         limits[1] = sqrt(limits[1]);
@@ -314,21 +320,19 @@ extern "C" __global__ void residuals_grips(
             keep_largest(&relative, lack / length[c * D]);
         else
             keep_largest(&violation, lack / (unit > 1e-300 ? unit : 1e-300));
-        contact.nearest(own, mu[c], near);
-        for (int k = 0; k < D; k++) near[k] = own[k] - near[k];
-        double away = sqrt(contact.square_of(near)), size = sqrt(contact.square_of(own));
-        keep_largest(&outside, away <= noise_level * size ? 0.0 : away);
+        nearest(contact, own, mu[c], near);
+        double away = sqrt(square_between(contact, own, near)), whole = sqrt(square_between(contact, own, nowhere));
+        keep_largest(&outside, away <= noise_level * whole ? 0.0 : away);
         velocities(contact, inverse, other, another);
-        contact.sizes(other, another, true, sizes);
-        for (int k = 0; k < D; k++) pushes += fabs(own[k]) * sqrt(sizes[k]);
-        double normal_part = dot(s, n), slipping = 0.0, moved[D];
-        for (int k = 0; k < D; k++) slipping += (s[k] - normal_part * n[k]) * (s[k] - normal_part * n[k]);
-        double opened = normal_part + (coulomb ? mu[c] * sqrt(slipping) : 0.0);
-        for (int k = 0; k < D; k++)
-            moved[k] = own[k] - (opened / contact.W_n * n[k] + (s[k] - normal_part * n[k]) / contact.W_t);
-        contact.nearest(moved, mu[c], near);
-        for (int k = 0; k < D; k++) near[k] = own[k] - near[k];
-        natural += contact.square_of(near);
+        sizes(contact.row, other, another, true, size);
+        for (int k = 0; k < D; k++) pushes += fabs(own[k]) * sqrt(size[k]);
+        double s[D], t[D], slips, moved[D];
+        slip(contact.row, first, second, s);
+        double opened = divided(n, s, t, &slips);
+        if (coulomb) opened += mu[c] * slips;
+        for (int k = 0; k < D; k++) moved[k] = own[k] - opened / contact.W_n * n[k] - t[k] / contact.W_t;
+        nearest(contact, moved, mu[c], near);
+        natural += square_between(contact, own, near);
     }
     block_largest(&relative, &violation, shared);
     block_largest(&outside, &nothing, shared);
