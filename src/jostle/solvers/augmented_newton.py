@@ -39,10 +39,8 @@ ROUND_OFF = 1e-13
 """... or this fraction of |x|."""
 SHORTEST = 1e-3
 """Shortest part of a Newton step; a round fails if that does not lower |F|."""
-MAX_UNKNOWNS = 4000
-"""More coordinates than this are left to sweeps: the factors would take minutes."""
-MAX_DENSE_UNKNOWNS = 150
-"""Up to this many coordinates, matrices are dense."""
+MAX_UNKNOWNS = {1: 20_000, 2: 20_000, 3: 4000}
+"""More coordinates than this, by the dimension of space, are left to sweeps: the factors would take minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +79,9 @@ class AugmentedNewton(Solver):
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         if K.cones is None or not K.cones.coulomb or not M.diagonal:
             raise Declined("it solves Coulomb's law in a diagonal metric")
-        if len(w) > MAX_UNKNOWNS:
-            raise Declined(f"there are {len(w)} coordinates, more than {MAX_UNKNOWNS}")
+        most = MAX_UNKNOWNS[K.cones.axis.shape[1]]
+        if len(w) > most:
+            raise Declined(f"there are {len(w)} coordinates, more than {most}")
         A = K.G.tocsr().copy()
         A.data = A.data * M.root[A.indices]
         system = _System(A, slack, K.cones, K.equal, _scales(A, K.cones))
@@ -185,7 +184,7 @@ class _System(NamedTuple):
             iterations += 1
             try:
                 way, part = self._step(known, by, rest), 1.0
-            except (RuntimeError, np.linalg.LinAlgError):  # the matrix is singular
+            except RuntimeError:  # the matrix is singular
                 return _Found(q, iterations, size < 0.5 * first)
             while True:
                 tried = F(x - part * way)
@@ -206,8 +205,6 @@ class _System(NamedTuple):
         scaled = self.A.copy()
         scaled.data = scaled.data * np.repeat(by, np.diff(scaled.indptr))
         J = self.A.T @ (self.slope(known) @ scaled)
-        if J.shape[0] <= MAX_DENSE_UNKNOWNS:
-            return np.asarray(np.linalg.solve(J.toarray() + np.eye(J.shape[0]), rest))
         return np.asarray(splu(csc_array(J + eye_array(J.shape[0]))).solve(rest))
 
     def quality(self, p: Array, K: Rows, tol: float) -> float:

@@ -35,8 +35,9 @@ MAX_GUESS_RESIDUAL = 3000.0
 TRIAL_RESIDUAL = 30.0
 """The next trial needs a residual below this many tolerances, and below half the one before; otherwise second order is
 cheaper."""
-SWEEPS_OF_FRICTION = (100, 1000, 5000)
-"""Sweeps with friction before each attempt of Newton's method; 100 suffice at rest, and for few contacts."""
+LEAST_SWEEPS = 1000
+"""Sweeps with friction before the first attempt of Newton's method, at least. For each coordinate there is one sweep:
+together they take about as long as the attempt."""
 OTHER_RHOS = (3.0, 30.0, 0.5)
 """The first rho of Newton's method each time that it begins afresh."""
 MAX_SPHERE_ITERATIONS = 20_000
@@ -65,7 +66,7 @@ class Automatic(Solver):
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
     equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
     128 rows there is only one); ``Projection.iterations`` is their sum. Friction is swept, and solved by Newton's
-    method where 100 sweeps are not enough. On a GPU, which has no kernels for the others,
+    method where about as many sweeps as there are coordinates are not enough. On a GPU, which has no kernels for the others,
     `GaussSeidel` solves everything.
 
     Parameters
@@ -93,7 +94,8 @@ class Automatic(Solver):
             yield from self._first_order()
             return
         if K.cones is not None:
-            for sweeps, rho in zip(SWEEPS_OF_FRICTION, OTHER_RHOS, strict=True):
+            first = max(LEAST_SWEEPS, K.G.shape[1])
+            for sweeps, rho in zip((first, 4 * first, 16 * first), OTHER_RHOS, strict=True):
                 yield self._trial(sweeps)
                 yield AugmentedNewton(tol=self.tol)
                 yield _Afresh(tol=self.tol, rho=rho, max_iterations=1000)
