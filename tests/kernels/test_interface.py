@@ -364,6 +364,12 @@ def test_each_kernel_is_its_definition(name, seed):
     assert any(np.any(one) for one in defined), "nothing was compared"
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("_grips") and name not in FIRST])
+def test_blocks_are_their_definition_in_the_plane_and_in_space_with_rolling_and_without(name):
+    for seed in range(3, 15):
+        test_each_kernel_is_its_definition(name, seed)
+
+
 def test_nothing_is_written_into_arguments():
     for name in NAMES:
         for each in SETS.values():

@@ -137,7 +137,7 @@ def _iterate(
     """The iteration; returns how many there were. `column` is zero."""
     m, n, b, d, e = len(s0), column.shape[1], local.shape[0], axis.shape[1], local.shape[1]
     theta, lowest, restart, tested, blocks, count, iteration = 1.0, np.inf, False, 0, 0, 0, 0
-    damping, steps, steps_before = DAMPING, 0.0, np.inf
+    damping, steps, steps_before, equalities = DAMPING, 0.0, np.inf, free.any()
     while True:
         if iteration == min(tested, max_iterations):
             tested = following_test(iteration, every)
@@ -221,12 +221,13 @@ def _iterate(
             c = kept[r]
             before = row[source, c]
             q = before - s0[c] - _row(data, indices, indptr[c], indptr[c + 1], column, V)
-            if not free[c - b * e]:
+            if not (equalities and free[c - b * e]):
                 q = max(0.0, q)
             step, way = q - before, q - row[P, c]
             _add(data, indices, indptr[c], indptr[c + 1], step, column, V)
             against -= step * way
-            steps += step * step
+            if coulomb:
+                steps += step * step
             linear += s0[c] * q
             row[P, c], row[Y, c] = q, q + beta * way
         for k in range(n):

@@ -304,7 +304,7 @@ def adjoint_grips(rows: GripRows, p: Array, bodies: int, chunks: int) -> Array:
     i, j, n, arms = rows
     d, moving = n.shape[1], j >= 0
     push, rest = p[:, :d], p[:, d:] if p.shape[1] > d else 0.0
-    moment = (p[:, :1] * n[:, 1:] - p[:, 1:2] * n[:, :1]) if d == 2 else np.cross(push, n)
+    moment = (push[:, :1] * n[:, 1:] - push[:, 1:] * n[:, :1]) if d == 2 else np.cross(push, n)
     one = np.concatenate([-push, arms[:, :1] * moment - rest], axis=1)
     other = np.concatenate([push, arms[:, 1:] * moment + rest], axis=1)[moving]
     sums = [np.bincount(i, a, bodies) + np.bincount(j[moving], b, bodies) for a, b in zip(one.T, other.T, strict=True)]
