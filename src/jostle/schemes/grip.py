@@ -63,8 +63,8 @@ def push(
     drag = law.dragged(chosen, state.t, points)
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
-    c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
     own = np.arange(len(contacts.gap)) if rows is None else rows
+    c[:, :d] = K.c[own, None] * normal + sliding
     others = np.flatnonzero(~touching)
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     equal, flat = None, c.ravel()
@@ -115,13 +115,6 @@ def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: A
 
 def _law(problem: Any) -> Coulomb:
     return problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
-
-
-def _without_noise(K: Rows, tol: float) -> Array:
-    """(m,) c, zero where the gap is no more than the last steps may have left of it, tol times its length."""
-    # Contacts that stick and depend on each other cannot all close such gaps. The least contradiction makes the exact
-    # impulses move far, until one of them slides; and in a wedge with much friction there are none.
-    return np.where(np.abs(K.c) <= tol * K.length, 0.0, K.c)
 
 
 def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
