@@ -502,3 +502,17 @@ def test_a_disc_comes_to_rest_in_a_narrow_wedge(h):
     )  # fmt: skip
     sol = solved(disc, MAURY, 0.9, h)
     assert sol.gaps().min() > -1e-8
+
+
+def test_few_discs_at_rest_start_from_the_impulses_of_the_step_before():
+    """A row of discs between walls that lean on each other: it rests, and a step needs no sweeps then."""
+    n = 6
+    walls = FLOOR & jo.HalfSpace([1.0, 0.0]) & jo.HalfSpace([-1.0, 0.0], offset=-11.0)
+    discs = jo.Motion(
+        q0=np.stack([np.arange(n) * 1.8 + 1.0, 1.0 + 0.87177978870813 * (np.arange(n) % 2)], axis=1), force=DOWN,
+        law=jo.Coulomb(0.3), within=jo.Balls([1.0] * n) & walls,
+    )  # fmt: skip
+    sol = solved(discs, MAURY, 1.0, 0.02)
+    assert sol.stats["rows"].max() < 60
+    assert sol.stats["iterations"][:10].max() > 10
+    assert sol.stats["iterations"][-10:].max() <= 5

@@ -13,8 +13,9 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
-MIN_WARM_ROWS = 60
-"""Projections with at least this many rows start from the multipliers of the step before."""
+MIN_WARM_ROWS, MIN_WARM_CONTACTS = 60, 8
+"""Projections with at least this many rows, or contacts with friction, start from the multipliers of the step before.
+Fewer are solved exactly in a few sweeps from zero, and a warm start would be left as soon as it is within tol."""
 POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
 """Round-off of a displacement in one step, as a fraction of the positions."""
 
@@ -147,6 +148,6 @@ class State(NamedTuple):
         array, shape (m,), or None
             One multiplier for each contact, 0 for new ones; None where a warm start does not pay.
         """
-        if self.contacts is None or len(contacts.gap) < MIN_WARM_ROWS:
+        if self.contacts is None or len(contacts.gap) < (MIN_WARM_ROWS if self.turning is None else MIN_WARM_CONTACTS):
             return None
         return by_pair(self.contacts.pairs, self.multipliers, contacts.pairs)
