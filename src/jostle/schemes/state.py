@@ -135,6 +135,34 @@ class State(NamedTuple):
         """
         return Q if self.presence is None else self.presence.within(Q)
 
+    def pushes(self, bodies: Bodies) -> Array:
+        """The impulses of all contacts of the last step on the bodies.
+
+        Parameters
+        ----------
+        bodies : Bodies
+            The bodies of the problem.
+
+        Returns
+        -------
+        array, shape (N,)
+            One impulse for each coordinate of u, with friction.
+        """
+        assert self.contacts is not None
+        on_balls: Array = self.contacts.G.adjoint(self.multipliers)
+        if self.turning is None:
+            return on_balls
+        p = self.turning.tangential
+        on_balls, (i, j) = on_balls.reshape(-1, p.shape[1]).copy(), self.contacts.pairs.T
+        both = (i >= 0) & (j >= 0)
+        np.subtract.at(on_balls, i[i >= 0], p[i >= 0])
+        np.add.at(on_balls, j[both], p[both])
+        if bodies.clumped is None:
+            return on_balls.ravel()
+        on_bodies = np.zeros((len(self.turning.turn), p.shape[1]))
+        np.add.at(on_bodies, bodies.clumped.owner, on_balls)
+        return on_bodies.ravel()
+
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers that the same pairs had in the last step, as a start for the next projection.
 
