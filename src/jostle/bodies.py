@@ -44,7 +44,7 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Arra
 
 
 class Turning(NamedTuple):
-    """How bodies are turned and how fast they turn, and what turned them in the last step.
+    """How bodies are turned and how fast they turn, and the friction of the last step.
 
     Attributes
     ----------
@@ -56,21 +56,12 @@ class Turning(NamedTuple):
         The impulse along the surfaces in each contact of the last step, on the second body of its pair.
     rolling : array, shape (m, 1) or (m, 3)
         The angular impulse of rolling resistance in each contact, on the second body of its pair.
-    drag : array, shape (m, d)
-        The velocity of the surface of the wall in each contact.
-    push : array, shape (n, d)
-        The whole impulse of the contacts on each body.
-    work : float
-        The work of the contacts on the spins.
     """
 
     turn: Array
     spin: Array
     tangential: Array
     rolling: Array
-    drag: Array
-    push: Array
-    work: float
 
 
 class Clumped(NamedTuple):
@@ -370,6 +361,25 @@ class Bodies:
         """
         assert self.inertia is not None
         return free_rotation(turn, spin, self.inertia, h)
+
+    def energy_of_spins(self, turn: Array, spin: Array) -> float:
+        """The kinetic energy of spins.
+
+        Parameters
+        ----------
+        turn : array, shape (n,) or (n, 4)
+            How the principal axes of the bodies are turned.
+        spin : array, shape (n,) or (n, 3)
+            Spins.
+
+        Returns
+        -------
+        float
+            The energy.
+        """
+        assert self.inertia is not None
+        d = 2 if spin.ndim == 1 else 3
+        return 0.5 * float((self.inertia * self.joined(np.zeros((len(spin), d)), turn, spin)[:, d:] ** 2).sum())
 
     def given_turn(self, turn: Array) -> Array:
         """The turns of the axes in which the bodies were given, by those of their principal axes.

@@ -453,10 +453,8 @@ class Motion:
         turn = _turns(turn0, n, d)
         if clumped is not None:
             turn = product(turn, clumped.axes)
-        nothing = np.zeros((0, d))
-        moment, push = np.zeros((0, AXES[d])), np.zeros((n, d))
         _set(self, bodies=replace(bodies, inertia=J))
-        _set(self, turning=Turning(turn, spin, nothing, moment, nothing, push, 0.0))
+        _set(self, turning=Turning(turn, spin, np.zeros((0, d)), np.zeros((0, AXES[d]))))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"

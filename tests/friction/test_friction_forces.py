@@ -55,10 +55,34 @@ def test_two_dumbbells_rest_on_the_floor():
     sol = jo.solve(rest, jo.Maury(), t=0.1, h=0.01)
     assert jo.analysis.wall_force(sol)[0] == pytest.approx([0.0, -20.0], abs=1e-9)
     assert sorted(jo.analysis.forces(sol).pairs[:, 0].tolist()) == [0, 1, 2, 3]
-    with pytest.raises(jo.InvalidValue, match="clumps"):
-        jo.analysis.coordination(sol)
     with pytest.raises(jo.InvalidValue, match="friction"):
         jo.analysis.load_range(sol)
+
+
+def test_contacts_of_clumps_belong_to_bodies(tmp_path):
+    """A dumbbell lies on another one: two contacts between them, two with the floor; V sigma_yy is the sum of m g y."""
+    stack = jo.Motion(
+        q0=[[0.0, 0.5], [0.0, 1.5]], force=[0.0, -10.0], law=jo.Coulomb(0.5),
+        within=jo.Clumps([DUMBBELL] * 2) & jo.HalfSpace([0.0, 1.0]),
+    )  # fmt: skip
+    sol = jo.solve(stack, jo.Maury(), t=0.1, h=0.01)
+    jo.io.write(sol, tmp_path / "a.vtkhdf", dtype="float64")
+    for run in (sol, jo.io.read(tmp_path / "a.vtkhdf")):
+        found = jo.analysis.coordination(run, fewest=2)
+        assert (found.z, found.z_rigid, found.loose.tolist()) == (3.0, 3.0, [False, False])
+        assert jo.analysis.stress(run, radii=0.5, volume=2.0)[1, 1] == pytest.approx(20.0 / 2.0, abs=1e-6)
+
+
+def test_the_stress_of_clumps_has_branches_between_centres_of_mass():
+    """Two dumbbells end to end, pressed together by 6: F (x) l = 6 times 2; turned by 45 degrees, in both axes."""
+    along = np.array([1.0, 1.0]) / 2.0**0.5
+    press = jo.Motion(
+        q0=[0.0 * along, 2.0 * along], turn0=[np.pi / 4.0] * 2, force=np.outer([6.0, -6.0], along), law=jo.Coulomb(0.5),
+        within=jo.Clumps([DUMBBELL] * 2),
+    )  # fmt: skip
+    sol = jo.solve(press, jo.Maury(), t=0.1, h=0.01)
+    sigma = jo.analysis.stress(sol, radii=0.5, volume=4.0)
+    assert sigma == pytest.approx(12.0 / 4.0 * np.outer(along, along), abs=1e-6)
 
 
 def test_a_run_without_friction_has_none_to_use():

@@ -484,9 +484,35 @@ def test_walls_that_may_move_along_themselves_must_say_how_fast(wall, moves):
     jo.Motion(q0=[[0.0, 0.0]], within=within)  # without friction nobody is dragged
 
 
-@pytest.mark.parametrize(("gap", "left"), [(5e-9, 5e-9), (1e-6, 0.0)], ids=["within the tolerance", "larger"])
-def test_friction_does_not_chase_gaps_within_the_tolerance(gap, left):
+@pytest.mark.parametrize(("gap", "left"), [(2e-9, 2e-9), (5e-9, 0.0)], ids=["a fifth of the tolerance", "half of it"])
+def test_friction_does_not_chase_gaps_within_a_quarter_of_the_tolerance(gap, left):
     """Contacts that stick and depend on each other cannot all close what the last steps left of them."""
     disc = jo.Motion(q0=[[0.0, 1.0 + gap]], force=[0.0, -10.0], law=jo.Coulomb(0.5), within=jo.Balls([1.0]) & FLOOR)
     sol = jo.solve(disc, jo.Maury(), t=0.02, h=0.01)
     assert sol.q[-1, 0, 1] - 1.0 == pytest.approx(left, abs=1e-12)
+
+
+@pytest.mark.parametrize("h", [0.003, 0.01])
+def test_a_disc_comes_to_rest_in_a_narrow_wedge(h):
+    """Friction keeps it from closing what the steps before left of its overlaps, which counts as closed."""
+    across, up = np.cos(np.radians(5.0)), np.sin(np.radians(5.0))
+    disc = jo.Motion(
+        q0=[[0.02, 1.2 / up], [0.01, 1.2 / up + 2.5]], v0=[0.3, -1.0], force=DOWN, law=jo.Coulomb(0.3),
+        within=jo.Balls([1.0, 0.8]) & jo.HalfSpace([across, up]) & jo.HalfSpace([-across, up]),
+    )  # fmt: skip
+    sol = solved(disc, MAURY, 0.9, h)
+    assert sol.gaps().min() > -1e-8
+
+
+def test_few_discs_at_rest_start_from_the_impulses_of_the_step_before():
+    """A row of discs between walls that lean on each other: it rests, and a step needs no sweeps then."""
+    n = 6
+    walls = FLOOR & jo.HalfSpace([1.0, 0.0]) & jo.HalfSpace([-1.0, 0.0], offset=-11.0)
+    discs = jo.Motion(
+        q0=np.stack([np.arange(n) * 1.8 + 1.0, 1.0 + 0.87177978870813 * (np.arange(n) % 2)], axis=1), force=DOWN,
+        law=jo.Coulomb(0.3), within=jo.Balls([1.0] * n) & walls,
+    )  # fmt: skip
+    sol = solved(discs, MAURY, 1.0, 0.02)
+    assert sol.stats["rows"].max() < 60
+    assert sol.stats["iterations"][:10].max() > 10
+    assert sol.stats["iterations"][-10:].max() <= 5

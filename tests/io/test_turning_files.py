@@ -18,7 +18,9 @@ import jostle as jo
 from jostle._tools.rotations import matrices
 from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
+from jostle.io import layout
 from jostle.io.trajectory import Writer
+from jostle.viz.scene import Scene
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +218,7 @@ NEW_DATA += [f"jostle/problem/{name}" for name in ("inertia", "owner", "arms", "
 def read_all(path):
     """Everything that a file has."""
     sol = jo.io.read(path)
+    sol.q.source.columns(layout.ORIENTATION, 0.0, np.arange(3), slice(4))  # in the plane only VTK reads it
     return [np.asarray(part) for part in (sol.q, sol.turn, sol.spin)], [*sol.tangential, *sol.rolling]
 
 
@@ -225,8 +228,6 @@ def test_damage_is_noticed(files, tmp_path, name):
     shutil.copy(files / "clumps.vtkhdf", path)
     with h5py.File(path, "r+") as file:
         file[name][...] = file[name][...] + 1
-    if name.endswith("orientation"):  # only VTK reads it in the plane
-        return
     with pytest.raises(BrokenFile, match="checksum"):
         read_all(path)
 
@@ -239,6 +240,33 @@ def test_a_file_that_contradicts_itself_is_refused(files, tmp_path, attribute, v
         file["jostle/run"].attrs[attribute] = value
     with pytest.raises(BrokenFile, match="damaged"):
         jo.io.read(path)
+
+
+def test_facts_must_say_how_bodies_turn(files, tmp_path):
+    """Spins without inertia: each part of the file is sound by itself."""
+    path = tmp_path / "a.vtkhdf"
+    shutil.copy(files / "discs.vtkhdf", path)
+    with h5py.File(path, "r+") as file:
+        del file["jostle/problem/inertia"]
+        facts = {name: file[f"jostle/problem/{name}"][...] for name in layout.COLUMNS}
+        file["jostle/problem"].attrs["checksum"] = np.uint32(layout._check(facts))
+    with pytest.raises(BrokenFile, match="inertia or the clumps"):
+        jo.io.read(path)
+
+
+@pytest.mark.parametrize("name", ["discs", "crosses"])
+def test_forces_of_frames_that_are_read_together_are_those_of_single_frames(runs, files, name):
+    numbers = range(25, 36)
+    together = Scene(jo.io.read(files / f"{name}.vtkhdf")).frames(numbers)
+    single, bars = Scene(runs[name]), 0
+    for k, frame in zip(numbers, together, strict=True):
+        expected = single.frame(k)
+        assert frame.k == k
+        for part in ("start", "end", "force", "rows"):
+            np.testing.assert_array_equal(getattr(frame.bars, part), getattr(expected.bars, part))
+        bars += len(frame.bars.force)
+    assert bars > 0
+    assert np.abs(np.diff([np.abs(sol_k).sum() for sol_k in runs[name].tangential[25:36]])).max() > 0.0
 
 
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()])

@@ -209,7 +209,7 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Boo
 
 def owners(sol: Solution) -> Integers | None:
     """(b,) the body of each ball of a run with clumps; None if each body is one ball."""
-    clumped = None if sol.problem is None else sol.problem.bodies.clumped
+    clumped = sol.facts.clumped
     return None if clumped is None else clumped.owner
 
 
@@ -218,8 +218,9 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     """The mean stress of the contacts, sigma = 1/V sum F (x) l; compression is positive.
 
     F = f n is the force on the second body, with friction F = f n + f_T, and sigma is then symmetric in the mean only.
-    The branch vector is l = (r_i + r_j) n between two bodies, also across a periodic boundary, and l = r_i n at a wall:
-    a contact with a force is closed at the end of the step. The kinetic part 1/V sum m u (x) u is not included.
+    The branch vector is l = (r_i + r_j) n between two balls, also across a periodic boundary, and l = r_i n at a wall:
+    a contact with a force is closed at the end of the step. For clumps it goes from the centre of mass of one body to
+    that of the other, or to the wall, by the arms of the two balls. The kinetic part 1/V sum m u (x) u is not included.
 
     At rest V sigma = sum F_c (x) x_c - sum W_i (x) q_i by the balance of all bodies, where F_c is the force on a wall
     at x_c and W_i a weight. So above a floor at height 0, V sigma_zz is the sum of m g z, which is the integral over z
@@ -232,7 +233,7 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     k : int, default -1
         Number of the saved frame.
     radii : float or array_like, shape (n,)
-        Radius of all bodies or of each body.
+        Radius of all balls or of each ball.
     volume : float
         Volume V of the container, its area in the plane; positive and finite.
 
@@ -258,9 +259,11 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     branch = r[i] + np.where(found.between, r[np.maximum(j, 0)], 0.0)
     if found.tangential is None:
         return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
-    if owners(sol) is not None:
-        raise InvalidValue("stress is that of balls: the branch vectors of clumps are not known")
-    return np.asarray((found.vectors.T * branch) @ found.normals / volume)
+    branches, owner = branch[:, None] * found.normals, owners(sol)
+    if owner is not None:
+        arms = sol.places(k) - np.asarray(sol.q[k]).reshape(-1, branches.shape[1])[owner]
+        branches = branches + arms[i] - np.where(found.between[:, None], arms[np.maximum(j, 0)], 0.0)
+    return np.asarray(found.vectors.T @ branches / volume)
 
 
 def _check_radii(sol: Solution, k: int, radii: Array) -> None:

@@ -209,9 +209,9 @@ def coordination(
     """The coordination number of one frame of a run: the mean number of contacts per body, with and without rattlers.
 
     A contact is a row with a force that is not solver noise (``forces(sol).noise``), so a loose tolerance of the solver
-    does not add contacts. Rattlers are bodies with fewer than `fewest` contacts; they are removed again and again until
-    none is left. The isostatic value of z is 2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N
-    between walls.
+    does not add contacts. Two clumps that touch with two pairs of balls have two contacts. Rattlers are bodies with
+    fewer than `fewest` contacts; they are removed again and again until none is left. The isostatic value of z is
+    2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N between walls, for balls without friction.
 
     Parameters
     ----------
@@ -241,12 +241,12 @@ def coordination(
     >>> round(found.z, 9), found.z_rigid == found.z, found.rattlers
     (2.666666667, True, 0)
     """
-    if owners(sol) is not None:
-        raise InvalidValue("coordination counts the contacts of balls: the bodies of this run are clumps")
-    found = forces(sol, k)
+    found, owner = forces(sol, k), owners(sol)
     chosen = ~found.noise & (np.abs(found.magnitude) > threshold * found.mean)
-    d = found.normals.shape[1]
-    return _coordination(found.pairs[chosen], found.present, d + 1 if fewest is None else fewest)
+    d, pairs, present = found.normals.shape[1], found.pairs[chosen], found.present
+    if owner is not None:
+        pairs, present = np.where(pairs >= 0, owner[pairs], pairs), np.bincount(owner, present) > 0
+    return _coordination(pairs, present, d + 1 if fewest is None else fewest)
 
 
 @check_arguments

@@ -211,18 +211,20 @@ class Rows:
             None if self.cones is None else self.cones.only(rows),
         )
 
-    def with_closed_contacts(self, part: float) -> Rows:
+    def with_closed_contacts(self, part: float, stuck: float = 0.0) -> Rows:
         """The same rows, where contacts with friction that are closed or stick to some accuracy do so exactly.
 
-        A pile with friction has more contacts than it needs to rest. Slacks that differ from zero by an accuracy
-        contradict each other then: impulses shift from contact to contact by tiny amounts until enough of the contacts
-        have opened, which takes 10^5 sweeps and means nothing.
+        Contacts that stick and depend on each other cannot all close what the steps before left of their gaps: in a
+        narrow wedge no impulses can, and in a pile they shift from contact to contact by tiny amounts until enough of
+        the contacts have opened, which takes 10^5 sweeps and means nothing.
 
         Parameters
         ----------
         part : float
-            Offsets c_n of contacts up to this part of their length become zero, and overlaps become less by as much.
-            It is also the least noise of the contacts: slacks below it count as zero.
+            Offsets c_n of contacts up to this part of their length become zero. Overlaps up to four times as much,
+            which a solver may leave, become less by it; larger ones, of walls that move, stay.
+        stuck : float, default 0.0
+            Slacks of contacts up to this part of their length count as zero: it is their least noise.
 
         Returns
         -------
@@ -232,12 +234,13 @@ class Rows:
         cones = self.cones
         if cones is None:
             return self
-        c_n, most = parts(cones.blocks_of(self.c), cones.axis)[0], part * cones.blocks_of(self.length)[:, 0]
-        change = np.where(c_n < -most, most, np.where(c_n <= most, -c_n, 0.0))
-        c = self.c.copy()
-        cones.blocks_of(c)[:, : cones.axis.shape[1]] += change[:, None] * cones.axis
-        noise = self.noise.copy()
-        noise[: cones.rows] = np.maximum(noise[: cones.rows], np.repeat(most / cones.height**0.5, cones.height))
+        c_n, length = parts(cones.blocks_of(self.c), cones.axis)[0], cones.blocks_of(self.length)[:, 0]
+        c, noise = self.c.copy(), self.noise.copy()
+        most = part * length
+        change = np.where((c_n <= most) & (c_n >= -4.0 * most), np.maximum(c_n, -most), 0.0)
+        cones.blocks_of(c)[:, : cones.axis.shape[1]] -= change[:, None] * cones.axis
+        least = np.repeat(stuck * length / cones.height**0.5, cones.height)
+        noise[: cones.rows] = np.maximum(noise[: cones.rows], least)
         return Rows(self.G, c, self.length, noise, self.equal, self.describe, cones)
 
     def normals(self) -> Rows:

@@ -190,9 +190,9 @@ class Contents:
             raise self._wrong("turning", "there if and only if the bodies of the problem turn")
         if turning is None or start is None:
             return None
-        for name in ("turn", "spin", "push"):
+        for name in ("turn", "spin"):
             self.array(f"turning.{name}", np.shape(getattr(start, name)))
-        for name in ("tangential", "rolling", "drag"):
+        for name in ("tangential", "rolling"):
             self.array(f"turning.{name}", (rows if "pairs" in self else 0, np.shape(getattr(start, name))[1]))
         return turning
 

@@ -151,12 +151,9 @@ def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
 def _of_spins(problem: Any, facts: Facts, turn: Any, spin: Any) -> Array:
     """(k,) the kinetic energy of spins."""
     bodies, found = problem.bodies if isinstance(problem, Motion) else facts.bodies, []
-    assert bodies.inertia is not None
     for one, spins in zip(turn, spin, strict=True):
         axes = one if bodies.clumped is None else product(np.asarray(one), bodies.clumped.axes)
-        d = 2 if spins.ndim == 1 else 3
-        joined = bodies.joined(np.zeros((len(spins), d)), axes, np.asarray(spins))
-        found.append(0.5 * float((bodies.inertia * joined[:, d:] ** 2).sum()))
+        found.append(bodies.energy_of_spins(axes, np.asarray(spins)))
     return np.array(found)
 
 

@@ -12,6 +12,7 @@ from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts
 from jostle.result.solution import Solution
+from jostle.schemes.grip import dragged
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import ConstraintSet, in_motion
 from jostle.sets.contacts import Contacts, by_pair
@@ -176,10 +177,14 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         added = float((p * (contacts.G @ (0.5 * (before.u + after.u).ravel()))).sum())
         work = 0.0
     else:
-        now = after.turning
-        mean = 0.5 * (before.u + after.u).reshape(now.push.shape)
-        added, work = float((now.push * mean).sum()) + now.work, -float((now.tangential * now.drag).sum())
-        before = before.of_balls(problem.bodies)
+        bodies, now, last = problem.bodies, after.turning, before.turning
+        assert last is not None
+        added = float((after.pushes(bodies) * (0.5 * (before.u + after.u)).ravel()).sum())
+        added += bodies.energy_of_spins(*now[:2]) - bodies.energy_of_spins(*last[:2])  # bodies turn freely otherwise
+        before = before.of_balls(bodies)
+        touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
+        drag = dragged(problem, contacts.only(touching), before.t, before.q.reshape(-1, now.tangential.shape[1]))
+        work = -float((now.tangential[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)

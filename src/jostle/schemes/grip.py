@@ -57,14 +57,14 @@ def push(
     rows = np.flatnonzero(touching) if not touching.all() else None
     chosen = contacts if rows is None else contacts.only(rows)
     m, d = len(chosen.gap), w.shape[-1]
-    places = bodies.places(state.q, turning).reshape(-1, d)
-    G, cones, points = grip(problem, chosen, turning, state.t, places)
-    law, normal, size, spins = _law(problem), cones.axis, cones.height, AXES[d]
-    drag = law.dragged(chosen, state.t, points)
+    places = bodies.places(state.q, state.turning).reshape(-1, d)
+    G, cones = grip(problem, chosen, turning, state.t, places)
+    normal, size, spins = cones.axis, cones.height, AXES[d]
+    drag = dragged(problem, chosen, state.t, places)
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
-    c[:, :d] = _without_noise(K if rows is None else K.only(rows), solver.tol)[:, None] * normal + sliding
     own = place.arange(len(contacts.gap)) if rows is None else rows
+    c[:, :d] = K.c[own, None] * normal + sliding
     others = np.flatnonzero(~touching)
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     equal, flat = None, c.ravel()
@@ -87,26 +87,23 @@ def push(
     P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
     p = P.multipliers[: m * size].reshape(m, size)
     along = (p[:, :d] * normal).sum(axis=1)
-    if not law.exact:
+    if not cones.coulomb:
         _warn_if_thrown(blocks, P, normal, along, size)
     multipliers = place.zeros(len(contacts.gap))
     multipliers[own] = along
     if len(others):
         multipliers[others] = P.multipliers[m * size :]
-    impulses = place.zeros((2, len(contacts.gap), d))
-    impulses[0, own], impulses[1, own] = p[:, :d] - along[:, None] * normal, drag
+    tangential = place.zeros((len(contacts.gap), d))
+    tangential[own] = p[:, :d] - along[:, None] * normal
     moments = place.zeros((len(contacts.gap), spins))
     if size > d:
         moments[own] = p[:, d:]
     u, spin = bodies.split(P.point, turning.turn, w.shape)
-    pushed = G.adjoint(P.multipliers).reshape(P.point.shape)
-    work = float((pushed[:, d:] * (0.5 * (whole + P.point)[:, d:])).sum())
-    after = Turning(turning.turn, spin, impulses[0], moments, impulses[1], pushed[:, :d], work)
-    return Pushed(P, u, multipliers, after)
+    return Pushed(P, u, multipliers, Turning(turning.turn, spin, tangential, moments))
 
 
-def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones, Array]:
-    """The blocks of contacts of balls at these places: a map on velocities and spins, cones, and points of contact."""
+def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones]:
+    """The blocks of contacts of balls at these places: a map on velocities and spins, and cones."""
     law, d = _law(problem), places.shape[1]
     normal = contacts.normals.reshape(len(contacts.gap), d)
     if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
@@ -114,18 +111,18 @@ def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: A
     rolling = law.resistance(contacts) if law.rolls else None
     lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
     G = lever.grips(normal, problem.bodies, turning.turn, places, rolling is not None)
-    return G, Cones(normal, law.friction(contacts), law.exact, rolling), lever.points(places, normal)
+    return G, Cones(normal, law.friction(contacts), law.exact, rolling)
+
+
+def dragged(problem: Any, contacts: Contacts, t: float, places: Array) -> Array:
+    """(m, d) the velocity of the surface of the wall in each contact of balls at these places, 0 between balls."""
+    balls, normal = contacts.pairs[:, 0], contacts.normals.reshape(len(contacts.gap), places.shape[1])
+    radii, _ = problem.bodies.sizes(t, places)
+    return _law(problem).dragged(contacts, t, places[balls] + (0.0 if radii is None else radii[balls, None] * normal))
 
 
 def _law(problem: Any) -> Coulomb:
     return problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
-
-
-def _without_noise(K: Rows, tol: float) -> Array:
-    """(m,) c, zero where the gap is no more than the last steps may have left of it, tol times its length."""
-    # Contacts that stick and depend on each other cannot all close such gaps. The least contradiction makes the exact
-    # impulses move far, until one of them slides; and in a wedge with much friction there are none.
-    return np.where(np.abs(K.c) <= tol * K.length, 0.0, K.c)
 
 
 def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: int) -> None:
@@ -175,8 +172,6 @@ class _Levers(NamedTuple):
     second: Array
     radii: Array
     """(m, 2) from the centres of the two balls to the point of contact, half-way in their gap; 0 for a wall."""
-    balls: Integers
-    """(m,) the first ball."""
 
     @staticmethod
     def of(bodies: Bodies, contacts: Contacts, normal: Array, turn: Array, t: float) -> _Levers:
@@ -192,11 +187,7 @@ class _Levers(NamedTuple):
         first = radii[:, :1] * normal + bodies.levers(turn, i)
         second = bodies.levers(turn, np.maximum(j, 0)) - radii[:, 1:] * normal
         other = np.where(wall, -1, bodies.owners(np.maximum(j, 0)))
-        return _Levers(bodies.owners(i), other, first, np.where(wall[:, None], 0.0, second), radii, i)
-
-    def points(self, places: Array, normal: Array) -> Array:
-        """(m, d) where bodies touch."""
-        return places[self.balls] + self.radii[:, :1] * normal
+        return _Levers(bodies.owners(i), other, first, np.where(wall[:, None], 0.0, second), radii)
 
     def grips(self, normal: Array, bodies: Bodies, turn: Array, places: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""

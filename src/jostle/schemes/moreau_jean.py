@@ -212,8 +212,7 @@ def _of_all(turning: Turning, rows: Integers, m: int) -> Turning:
         every[rows] = values
         return every
 
-    tangential, rolling, drag = map(spread, (turning.tangential, turning.rolling, turning.drag))
-    return turning._replace(tangential=tangential, rolling=rolling, drag=drag)
+    return turning._replace(tangential=spread(turning.tangential), rolling=spread(turning.rolling))
 
 
 def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:

@@ -13,8 +13,9 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
-MIN_WARM_ROWS = 60
-"""Projections with at least this many rows start from the multipliers of the step before."""
+MIN_WARM_ROWS, MIN_WARM_CONTACTS = 60, 8
+"""Projections with at least this many rows, or contacts with friction, start from the multipliers of the step before.
+Fewer are solved exactly in a few sweeps from zero, and a warm start would be left as soon as it is within tol."""
 POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
 """Round-off of a displacement in one step, as a fraction of the positions."""
 
@@ -134,6 +135,34 @@ class State(NamedTuple):
         """
         return Q if self.presence is None else self.presence.within(Q)
 
+    def pushes(self, bodies: Bodies) -> Array:
+        """The impulses of all contacts of the last step on the bodies.
+
+        Parameters
+        ----------
+        bodies : Bodies
+            The bodies of the problem.
+
+        Returns
+        -------
+        array, shape (N,)
+            One impulse for each coordinate of u, with friction.
+        """
+        assert self.contacts is not None
+        on_balls: Array = self.contacts.G.adjoint(self.multipliers)
+        if self.turning is None:
+            return on_balls
+        p = self.turning.tangential
+        on_balls, (i, j) = on_balls.reshape(-1, p.shape[1]).copy(), self.contacts.pairs.T
+        both = (i >= 0) & (j >= 0)
+        np.subtract.at(on_balls, i[i >= 0], p[i >= 0])
+        np.add.at(on_balls, j[both], p[both])
+        if bodies.clumped is None:
+            return on_balls.ravel()
+        on_bodies = np.zeros((len(self.turning.turn), p.shape[1]))
+        np.add.at(on_bodies, bodies.clumped.owner, on_balls)
+        return on_bodies.ravel()
+
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers that the same pairs had in the last step, as a start for the next projection.
 
@@ -147,6 +176,6 @@ class State(NamedTuple):
         array, shape (m,), or None
             One multiplier for each contact, 0 for new ones; None where a warm start does not pay.
         """
-        if self.contacts is None or len(contacts.gap) < MIN_WARM_ROWS:
+        if self.contacts is None or len(contacts.gap) < (MIN_WARM_ROWS if self.turning is None else MIN_WARM_CONTACTS):
             return None
         return by_pair(self.contacts.pairs, self.multipliers, contacts.pairs)

@@ -128,10 +128,8 @@ class ForceWatch:
             return
         M, last = self.problem.metric(before.q), self.last
         u, a = before.u.ravel(), (state.u - before.u).ravel()
-        if state.turning is not None:
-            a = a - M.solve(state.turning.push.ravel())
-        elif state.contacts is not None and state.multipliers.any():
-            a = a - M.solve(state.contacts.G.adjoint(state.multipliers))
+        if state.contacts is not None and state.multipliers.any():
+            a = a - M.solve(state.pushes(self.problem.bodies))
         a = a / h
         self.last = _Step(before, state, a)
         if last is None or not _same(last.after, before):

@@ -66,8 +66,8 @@ class Automatic(Solver):
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
     equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
     128 rows there is only one); ``Projection.iterations`` is their sum. Friction is swept, and solved by Newton's
-    method where about as many sweeps as there are coordinates are not enough. On a GPU, which has no kernels for the others,
-    `GaussSeidel` solves everything.
+    method where about as many sweeps as there are coordinates are not enough. On a GPU, which has no kernels for the
+    others, `GaussSeidel` solves everything.
 
     Parameters
     ----------

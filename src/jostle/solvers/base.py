@@ -35,10 +35,11 @@ DENSE_KERNELS = frozenset({"pairs_to_dense", "residual_dense"})
 """Kernels that are needed to treat a matrix as dense."""
 
 CLOSED = 0.25
-"""Contacts with friction count as closed, and as sticking, where their slack is at most this fraction of tol, relative
-to their length. With what the sweeps leave, violations stay below tol."""
+"""Contacts with friction count as closed where their gap or overlap is at most this fraction of tol, relative to their
+length. With what the sweeps leave, violations stay below tol."""
 LOOSE = 1e-6
-"""From this tolerance on. Smaller ones ask for the exact law, which Newton's method finds where sweeps stall."""
+"""From this tolerance on, contacts that slip by as little in a step count as sticking. Smaller tolerances ask for the
+exact law, which Newton's method finds where sweeps stall."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -165,8 +166,9 @@ class Solver:
         if 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
             K = K.dense()
         _check(flat, K, coordinates, M, guess)
-        if K.cones is not None and self.tol >= LOOSE:
-            K = K.with_closed_contacts(CLOSED * self.tol)
+        if K.cones is not None:
+            part = CLOSED * self.tol
+            K = K.with_closed_contacts(part, part if self.tol >= LOOSE else 0.0)
         slack = K.c + (K.G @ flat)
         margin = slack if K.equal is None and K.cones is None else K.margin(slack)
         least = lowest(margin, 0.0)

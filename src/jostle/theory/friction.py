@@ -39,7 +39,7 @@ def steps_with_friction(here: Place, turning: Turning) -> Section:
         exists, unique = Line("existence", EXISTS, HOLDS, "no contact is closed", badness=-np.inf), True
     else:
         places = here.q.reshape(-1, here.problem.q0.shape[-1])
-        G, cones, _ = grip(here.problem, chosen, turning, here.t, places)
+        G, cones = grip(here.problem, chosen, turning, here.t, places)
         exists, unique = _opening(here, G, cones), not (cones.coulomb and np.any(cones.mu))
     said = "one convex projection" if unique else "several velocities and impulses may solve the same step"
     law = here.problem.law
