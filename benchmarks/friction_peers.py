@@ -49,6 +49,8 @@ from importlib.metadata import version
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse.linalg  # noqa: F401  (its threads must be known before they are limited)
+from threadpoolctl import threadpool_limits
 
 import jostle as jo
 
@@ -453,4 +455,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):  # jostle's own threads begin at 20 000 contacts
+        main()
