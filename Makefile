@@ -44,6 +44,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, and compar
 	$(BENCH)/bin/python benchmarks/threads.py
 	$(BENCH)/bin/python benchmarks/game_physics.py
 	$(BENCH)/bin/python benchmarks/chain.py
+	$(BENCH)/bin/python benchmarks/friction_peers.py
 	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/settled_discs.py
 	$(BENCH)/bin/python benchmarks/packings.py
