@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.convex import Cones, Polyhedron
+from jostle.solvers import augmented_newton, automatic
 from jostle.solvers.augmented_newton import AugmentedNewton
 
 
@@ -76,3 +77,12 @@ def test_it_declines_what_it_does_not_solve():
     assert "Coulomb's law" in P.remark
     with pytest.raises(jo.InvalidValue, match="rho"):
         AugmentedNewton(rho=0.0)
+
+
+def test_a_pile_that_is_too_large_for_it_is_told_so_once(monkeypatch):
+    monkeypatch.setitem(augmented_newton.MAX_UNKNOWNS, 2, 3)
+    monkeypatch.setattr(automatic, "LEAST_SWEEPS", 1)
+    K, w = random_contacts(0, 2)
+    P = jo.Automatic(tol=1e-12).project(w, K)
+    assert P.iterations > 12
+    assert P.remark.count("AugmentedNewton was left out: there are 12 coordinates, more than 3") == 1

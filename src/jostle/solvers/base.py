@@ -200,7 +200,8 @@ class Solver:
             try:
                 u, guess, iterations = solver._answer(w, K, M, slack, first if solver.afresh else guess)
             except Declined as reason:
-                remarks.append(f"{solver.name} was left out: {reason}")
+                left_out = f"{solver.name} was left out: {reason}"
+                remarks += [] if left_out in remarks else [left_out]
                 solver = next(plan, None)
                 continue
             used += iterations
