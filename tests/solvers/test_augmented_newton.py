@@ -83,6 +83,6 @@ def test_a_pile_that_is_too_large_for_it_is_told_so_once(monkeypatch):
     monkeypatch.setitem(augmented_newton.MAX_UNKNOWNS, 2, 3)
     monkeypatch.setattr(automatic, "LEAST_SWEEPS", 1)
     K, w = random_contacts(0, 2)
-    P = jo.Automatic(tol=1e-12).project(w, K)
+    P = jo.Automatic(tol=1e-18).project(w, K)
     assert P.iterations > 12
     assert P.remark.count("AugmentedNewton was left out: there are 12 coordinates, more than 3") == 1
