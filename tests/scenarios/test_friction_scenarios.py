@@ -214,7 +214,7 @@ def test_the_drum_lifts_the_discs_on_the_side_where_it_goes_up():
     sol = run.solve()
     assert sol.status == "finished"
     assert run.problem.law.drag.keys() == {"wall 0"}
-    assert sol.q[-1, :, 0].mean() < -0.02  # clockwise: up on the left
+    assert sol.q[len(sol.t) // 2 :, :, 0].mean() < -0.05  # clockwise: up on the left, again and again
     assert np.abs(sol.spin[-1]).max() > 1.0
     assert sol.energy_balance().work_of_walls[-1] > 0.0
 
