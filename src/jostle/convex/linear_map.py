@@ -784,24 +784,11 @@ class Grips(LinearMap):
             return None
         return self.inverse_masses(M) if bool((rows.cones.axis == self.normal).all()) else None
 
-    def moved_by(self, masses: Array) -> Array:
-        """How the normal and the tangential slack of each contact change with its own multiplier, W_n and W_t.
-
-        Parameters
-        ----------
-        masses : array, shape (bodies, 2)
-            What `inverse_masses` returned.
-
-        Returns
-        -------
-        array, shape (m, 2)
-            W_n and W_t of each contact.
-        """
-        return metrics_of_grips(self._rows, masses)
-
     def majorants(self, axis: Array, height: int, M: Metric) -> Array:
         masses = self.inverse_masses(M) if M.diagonal and not self.rolling else None
-        return super().majorants(axis, height, M) if masses is None else self.moved_by(masses)[:, [0, 1, 0]]
+        if masses is None:
+            return super().majorants(axis, height, M)
+        return metrics_of_grips(self._rows, masses)[:, [0, 1, 0]]
 
     def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
         cones, m = rows.cones, len(self.i)
