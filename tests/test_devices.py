@@ -86,6 +86,22 @@ def test_each_solver_that_has_kernels_runs(solver):
     assert np.abs(there.q[-1] - cpu.q[-1]).max() < 1e-3
 
 
+@pytest.mark.parametrize(
+    "solver", [jo.GaussSeidel(tol=1e-6, max_iterations=2), jo.Automatic(tol=1e-6, max_iterations=2)]
+)
+def test_friction_that_does_not_converge_on_a_device_is_an_error(solver):
+    with pytest.raises(jo.NotConverged, match="step"):
+        jo.solve(SCENES["friction in the plane"](), jo.Maury(solver=solver), t=1.0, h=0.02, device="cuda")
+
+
+def test_friction_in_a_set_without_points_is_an_error_on_a_device():
+    press = jo.HalfSpace([0.0, -1.0], offset=lambda t: t - 1.0)
+    within = jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0]) & press
+    balls = jo.Motion(q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, drag={"wall 1": [0.0, 0.0]}))
+    with pytest.raises(jo.errors.EmptySet):
+        jo.solve(balls, jo.Maury(solver=SOLVER), t=1.0, h=0.02, device="cuda")
+
+
 def test_people_leave_and_come_on_a_device():
     room, people = crowd()
     n = len(people.q0)

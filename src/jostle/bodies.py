@@ -314,10 +314,13 @@ class Bodies:
         array, shape (n, d + s)
             What the metric with inertia belongs to.
         """
+        return np.concatenate([u.reshape(len(turn), u.shape[-1]), self._own_spin(turn, spin)], axis=1)
+
+    def _own_spin(self, turn: Array, spin: Array) -> Array:
+        """(n, s) spins, about the axes of each body if its moments differ."""
         if self.own_axes:
             spin = np.einsum("nji,nj->ni", matrices(turn), spin)
-        n, d = len(turn), u.shape[-1]
-        return np.concatenate([u.reshape(n, d), spin.reshape(n, AXES[d])], axis=1)
+        return spin.reshape(len(spin), -1)
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Velocities in a shape, and spins: the opposite of `joined`.
@@ -378,8 +381,7 @@ class Bodies:
             The energy.
         """
         assert self.inertia is not None
-        d = 2 if spin.ndim == 1 else 3
-        return 0.5 * float((self.inertia * self.joined(np.zeros((len(spin), d)), turn, spin)[:, d:] ** 2).sum())
+        return 0.5 * float((moved_to(self.inertia, spin) * self._own_spin(turn, spin) ** 2).sum())
 
     def given_turn(self, turn: Array) -> Array:
         """The turns of the axes in which the bodies were given, by those of their principal axes.

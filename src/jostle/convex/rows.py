@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths
-from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, place_of, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, place_of
 from jostle.convex.linear_map import LinearMap, Sparse
 from jostle.errors import InvalidValue
 from jostle.kernels.reference.cones import lengths as lengths_of
@@ -259,7 +259,7 @@ class Rows:
         b, d, e = *cones.axis.shape, cones.height
         places = (np.arange(b)[:, None] * e + np.arange(d)).ravel()
         ends = np.arange(0, b * d + 1, d)
-        axes = csr_array((to_host(cones.axis).ravel(), places, ends), shape=(b, b * e))
+        axes = csr_array((cones.axis.ravel(), places, ends), shape=(b, b * e))
         others = len(self.c) - b * e
         turn = csr_array(
             vstack([hstack([axes, csr_array((b, others))]), hstack([csr_array((others, b * e)), eye_array(others)])])
@@ -267,9 +267,9 @@ class Rows:
         first = np.append(np.arange(b) * e, np.arange(b * e, len(self.c)))
         return Rows(
             Sparse(csr_array(turn @ self.G.tocsr())),
-            turn @ to_host(self.c),
-            to_host(self.length)[first],
-            abs(turn) @ to_host(self.noise),
+            turn @ self.c,
+            self.length[first],
+            abs(turn) @ self.noise,
             some_kinds(self.equal, first),
             lambda row: self.describe(int(first[row])),
         )

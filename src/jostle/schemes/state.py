@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array
+from jostle import kernels
+from jostle._tools.arrays import Array, contiguous, place_of
 from jostle.bodies import Bodies, Turning
 from jostle.convex.projection import Projection
+from jostle.kernels import GripRows
+from jostle.kernels.parallel import chunks_of
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
@@ -152,14 +155,14 @@ class State(NamedTuple):
         on_balls: Array = self.contacts.G.adjoint(self.multipliers)
         if self.turning is None:
             return on_balls
-        p = self.turning.tangential
-        on_balls, (i, j) = on_balls.reshape(-1, p.shape[1]).copy(), self.contacts.pairs.T
-        both = (i >= 0) & (j >= 0)
-        np.subtract.at(on_balls, i[i >= 0], p[i >= 0])
-        np.add.at(on_balls, j[both], p[both])
+        own, d = self.contacts.pairs[:, 0] >= 0, self.turning.tangential.shape[1]
+        (i, j), p, place = self.contacts.pairs[own].T, self.turning.tangential[own], place_of(on_balls)
+        at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
+        on_balls = on_balls.reshape(-1, d)
+        on_balls = on_balls + kernels.adjoint_grips(at_centres, p, len(on_balls), chunks_of(len(p)))[:, :d]
         if bodies.clumped is None:
             return on_balls.ravel()
-        on_bodies = np.zeros((len(self.turning.turn), p.shape[1]))
+        on_bodies = np.zeros((len(self.turning.turn), d))
         np.add.at(on_bodies, bodies.clumped.owner, on_balls)
         return on_bodies.ravel()
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_fields
-from jostle._tools.arrays import Array, floats, lowest, place_of
+from jostle._tools.arrays import Array, floats, lowest, place_of, to_host
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
@@ -277,6 +277,7 @@ class Solver:
     def _raise_if_proven(self, p: Array, slack: Array, K: Rows, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
         if K.cones is not None:  # a contradiction of the normal rows is one of the cones
+            K, p, slack, M = to_host(K), to_host(p), to_host(slack), to_host(M)
             p, slack, K = K.normal_parts(p), K.normal_parts(slack), K.normals()
         y = proven_by(p, slack, K, M, self.tol)
         if y is not None:
@@ -284,7 +285,8 @@ class Solver:
 
     def _raise_if_empty(self, K: Rows, M: Metric, used: int) -> list[str]:
         """Raise `EmptySet` if K is empty, after that many iterations; remark if that could not be decided."""
-        K = K.normals()
+        if K.cones is not None:
+            K, M = to_host(K).normals(), to_host(M)
         try:
             y = contradiction(K, M, self.tol)
         except Undecided as reason:
