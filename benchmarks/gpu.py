@@ -158,7 +158,7 @@ def box(quick: bool, mu: float = 0.0) -> list[dict[str, Any]]:
         for moment in moments[: 2 if quick else None]:
             steps.until(moment, h)
             here = steps.here()
-            for tol in (1e-4, 1e-6):
+            for tol in (1e-4, 1e-6) if mu == 0.0 else (1e-4,):  # settled piles with friction stall before 1e-6
                 row = {"N": side**3, "tol": tol, "t": moment, **moment_of(problem, h, here, tol, 2 if quick else 5)}
                 print(
                     f"{side**3:9d} {tol:6.0e} {moment:5.1f} {row['rows']:9d} {row['active']:9d}"
