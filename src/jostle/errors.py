@@ -37,6 +37,7 @@ __all__ = [
     "UndefinedGradient",
     "UnresolvedEvent",
     "UnstableStep",
+    "WeakContacts",
     "WriteFailed",
 ]
 """All but those that `jostle` itself has: the ones that programs catch most often."""
@@ -257,6 +258,10 @@ class UnstableStep(JostleWarning):
 
 class DependsOnRoundOff(JostleWarning):
     """The order of impacts that follow each other within round-off decides about a motion; the message says where."""
+
+
+class WeakContacts(JostleWarning):
+    """Contacts of a differentiated run touch and do not push, so that only one-sided derivatives exist."""
 
 
 class NotReproducible(JostleWarning):
