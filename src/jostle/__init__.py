@@ -22,6 +22,7 @@ from jostle.errors import (
     NotConverged,
 )
 from jostle.events.solve import solve_by_events
+from jostle.gradients.events import sensitivity_by_events
 from jostle.gradients.runs import sensitivity
 from jostle.laws import Coulomb, Restitution, impact
 from jostle.problems import Motion, StiffForce, Sweeping
@@ -129,6 +130,7 @@ __all__ = [
     "scenarios",
     "schemes",
     "sensitivity",
+    "sensitivity_by_events",
     "sets",
     "solve",
     "solve_by_events",

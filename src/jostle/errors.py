@@ -27,6 +27,7 @@ __all__ = [
     "LongStep",
     "MissingPackage",
     "NoContraction",
+    "NoDerivative",
     "NoSuchFile",
     "NotApproaching",
     "NotContinuous",
@@ -149,6 +150,10 @@ class UnresolvedEvent(JostleError, RuntimeError):
 
     `macro.StickyBlocks` raises it for more impacts than can be followed; ``error.time`` is the time of the last one.
     """
+
+
+class NoDerivative(JostleError, ArithmeticError):
+    """The end of a run has no derivative: neighbouring motions differ in kind, as where two contacts close at once."""
 
 
 class SchemeRefuses(JostleError, NotImplementedError):
