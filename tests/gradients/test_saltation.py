@@ -121,11 +121,10 @@ def test_derivatives_of_random_scenes_agree_with_differences_of_the_same_run(mak
     while True:
         start = {"q0": rng.uniform(1.0, 3.0, (n, 2)), "v0": 2.0 * rng.normal(size=(n, 2))}
         problem = make(**start, **data, theta=theta)
-        if problem.within.gap(0.0, problem.q0) > 0.02:
+        if problem.within.gap(0.0, problem.q0) > 0.02 and jo.solve_by_events(problem, t=t).events:
             break
     data |= start
     found = jo.sensitivity_by_events(lambda theta: make(**data, theta=theta), t=t, theta=theta)
-    assert len(found.solution.events) > 0
     data["theta"] = theta
     change = {name: rng.normal(size=np.shape(value)) for name, value in data.items()}
     weights = rng.normal(size=(2, n, 2))
