@@ -159,10 +159,9 @@ class Run:
         if first.bodies > 1 and q0.size % first.bodies == 0:
             self.bodies = first.bodies
         self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
-        common = self.problem.bodies.radii
-        self.shares = [isinstance(Q, Balls | Line | Walls) and Q.bodies.radii is common for Q in sets]
-        self.sized = common is not None
-        self.length = self.problem.bodies.largest
+        common = self.problem.within.bodies
+        self.shares = [isinstance(Q, Balls | Line | Walls) and common.same_radii(Q.bodies) for Q in sets]
+        self.sized, self.length = common.radii is not None, common.largest
         motion = isinstance(self.problem, Motion)
         value, given = (self.problem.force if motion else self.problem.velocity), self.problem._given
         self.slopes = Slopes(value, given, motion, self.length)
@@ -593,7 +592,7 @@ class Sensitivity:
     dependent : tuple of int
         Numbers of the steps whose active constraints depend on each other, as in a regular packing. Derivatives with
         respect to v0 and forces are exact there, those with respect to positions and radii are not unique. More than
-        128 active rows are only counted.
+        64 active rows are only counted.
     differenced : tuple of str
         What was differentiated by central differences: the force, constraints, theta.
 
