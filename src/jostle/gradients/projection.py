@@ -105,6 +105,13 @@ class Saddle:
             Bx = self.B(x)
         return self._solve_curved(r, b)
 
+    def self_stress(self, rng: np.random.Generator) -> Array | None:
+        """Random multipliers y of dependent rows with G^T y = 0; None if there are too many rows to find one."""
+        if self._factors is None:
+            return None
+        U, y = self._factors[0], rng.standard_normal(self.rows)
+        return np.asarray((y - U @ (U.T @ y)) / self.unit)
+
     def _solve(self, r: Array, b: Array) -> tuple[Array, Array]:
         """The solution for B = 0."""
         M, G = self.M, self.G
