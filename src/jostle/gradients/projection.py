@@ -34,9 +34,9 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
-MAX_DENSE_ROWS = 128
-"""Systems with at most this many active rows are solved by a singular value decomposition, larger ones by conjugate
-gradients."""
+MAX_DENSE_ROWS, MAX_DENSE_ENTRIES = 64, 2**13
+"""Systems with at most this many active rows, and at most this many entries in the columns that these rows use, are
+solved by a singular value decomposition, larger ones by conjugate gradients."""
 RANK_TOLERANCE = 1e-8
 """Singular values of the active rows below this fraction of the largest one count as zero."""
 RELATIVE_RESIDUAL = 1e-14
@@ -69,15 +69,28 @@ class Saddle:
         self.G, self.M, self.B = G, M, B
         self.rows = G.shape[0]
         self.unit = G.norms(M)
-        self.dependent = False
-        if 0 < self.rows <= MAX_DENSE_ROWS:
-            A = M.whiten(G.toarray()) / self.unit[:, None]
-            U, sizes, V = np.linalg.svd(A, full_matrices=False)
-            rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum())
-            self.dependent = rank < self.rows
-            self._factors = U[:, :rank], sizes[:rank], V[:rank]
-        elif self.rows:
-            self.dependent = self.rows > int(np.count_nonzero(np.diff(G.tocsr().tocsc().indptr)))
+        self.dependent, self._factors = False, None
+        if self.rows == 0:
+            return
+        A, self._columns = self._whitened()
+        if A is None:
+            self.dependent = self.rows > self._columns.size
+            return
+        U, sizes, V = np.linalg.svd(A / self.unit[:, None], full_matrices=False)
+        rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum())
+        self.dependent = rank < self.rows
+        self._factors = U[:, :rank], sizes[:rank], V[:rank]
+
+    def _whitened(self) -> tuple[Array | None, Any]:
+        """The columns of G M^-1/2 that are not zero, None if there are too many entries; and their numbers."""
+        G, M, entries = self.G, self.M, self.rows * self.G.shape[1]
+        if entries <= MAX_DENSE_ENTRIES or not M.diagonal:
+            return M.whiten(G.toarray()), np.arange(G.shape[1])
+        rows = G.tocsr()
+        columns = np.unique(rows.indices)
+        if self.rows > MAX_DENSE_ROWS or self.rows * columns.size > MAX_DENSE_ENTRIES:
+            return None, columns
+        return rows[:, columns].toarray() * M.root[columns], columns
 
     def solve(self, r: Array, b: Array) -> tuple[Array, Array]:
         """(x, y) for flat r (N,) and b (rows,)."""
@@ -92,23 +105,31 @@ class Saddle:
             Bx = self.B(x)
         return self._solve_curved(r, b)
 
+    def self_stress(self, rng: np.random.Generator) -> Array | None:
+        """Random multipliers y of dependent rows with G^T y = 0; None if there are too many rows to find one."""
+        if self._factors is None:
+            return None
+        U, y = self._factors[0], rng.standard_normal(self.rows)
+        return np.asarray((y - U @ (U.T @ y)) / self.unit)
+
     def _solve(self, r: Array, b: Array) -> tuple[Array, Array]:
         """The solution for B = 0."""
         M, G = self.M, self.G
         if self.rows == 0:
             return M.solve(r), np.zeros(0)
-        if self.rows > MAX_DENSE_ROWS:
+        if self._factors is None:
             y = self._conjugate_gradients(G @ M.solve(r) - b)
             return M.solve(r - G.adjoint(y)), y
         U, sizes, V = self._factors
         white = M.root * r if M.diagonal else M.root @ r
-        along, wanted = V @ white, (U.T @ (b / self.unit)) / sizes
-        return M.unwhiten(white - V.T @ (along - wanted)), (U @ ((along - wanted) / sizes)) / self.unit
+        missing = V @ white[self._columns] - (U.T @ (b / self.unit)) / sizes
+        white[self._columns] -= V.T @ missing
+        return M.unwhiten(white), (U @ (missing / sizes)) / self.unit
 
     def _solve_curved(self, r: Array, b: Array) -> tuple[Array, Array]:
         """The solution where B is too large for the fixed point."""
         N = len(r)
-        if self.rows > MAX_DENSE_ROWS or self.B is None:
+        if N * self.rows > MAX_DENSE_ENTRIES or self.B is None:
             raise NotConverged(
                 f"the derivative of a projection on a curved set did not converge in {MAX_FIXED_POINT_STEPS} steps: "
                 f"choose a smaller h"

@@ -12,7 +12,8 @@ the changes (dq, du) of a state lead, with the Hessians H_i of the gaps of the a
 the right-hand sides have no Hessians. The reverse mode solves the same systems from the last step to the first one.
 
 `Paoli` and `MoreauJean` with e > 0 are refused: their steps are differentiable, but the derivatives do not tend to that
-of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0, and the motion has +0.19.
+of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0, and the motion has +0.19. With e = 0
+`MoreauJean` is wrong as well: the overlap that an impact leaves changes as much as the start does.
 """
 
 from __future__ import annotations
@@ -159,10 +160,9 @@ class Run:
         if first.bodies > 1 and q0.size % first.bodies == 0:
             self.bodies = first.bodies
         self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
-        common = self.problem.bodies.radii
-        self.shares = [isinstance(Q, Balls | Line | Walls) and Q.bodies.radii is common for Q in sets]
-        self.sized = common is not None
-        self.length = self.problem.bodies.largest
+        common = self.problem.within.bodies
+        self.shares = [isinstance(Q, Balls | Line | Walls) and common.same_radii(Q.bodies) for Q in sets]
+        self.sized, self.length = common.radii is not None, common.largest
         motion = isinstance(self.problem, Motion)
         value, given = (self.problem.force if motion else self.problem.velocity), self.problem._given
         self.slopes = Slopes(value, given, motion, self.length)
@@ -386,6 +386,17 @@ class Step:
         noise = ROUND_OFF_OF_CHANGES * largest * rows.rate * rows.G.magnitude(np.ones(len(dq)))
         return np.asarray(np.abs(rates) > INERT * scale + noise)
 
+    def is_ambiguous(self, dq: Array, new_q: Array, change: Change, rng: np.random.Generator) -> bool:
+        """Whether the change of the projection depends on the choice of the multipliers, which dependent rows allow."""
+        y = self.saddle.self_stress(rng)
+        if y is None or self.rows is None:
+            return True
+        rates = self.rows.change(dq, change)
+        force = self.rows.curvature.force(y, dq if self.linearised_before else new_q)
+        moved, _ = self.saddle.solve(force, np.zeros(len(y)))
+        contradiction = abs(float(y @ rates)) > INERT * float(np.abs(y) @ np.abs(rates))
+        return contradiction or bool(np.abs(moved).max() > INERT * np.abs(self.M.solve(force)).max())
+
     def projected(self, dq: Array, du: Array, change: Change) -> Array:
         """The change of the projection."""
         r = self.M.times(self.point_forward(dq, du, change))
@@ -591,9 +602,10 @@ class Sensitivity:
         Steps at which constraints touch and do not push. The run has one-sided derivatives only there; `forward` and
         `reverse` take these constraints as open.
     dependent : tuple of int
-        Numbers of the steps whose active constraints depend on each other, as in a regular packing. Derivatives with
-        respect to v0 and forces are exact there, those with respect to positions and radii are not unique. More than
-        128 active rows are only counted.
+        Numbers of the steps in which the derivative depends on the choice of the multipliers, as it can in a regular
+        packing, whose contacts depend on each other. Derivatives with respect to velocities and masses are exact there,
+        those with respect to positions and radii are not unique. More than 64 active rows count as dependent only if
+        they are more than the coordinates of their bodies.
     differenced : tuple of str
         What was differentiated by central differences: the force, constraints, theta.
 
@@ -629,16 +641,23 @@ class Sensitivity:
         self.q, self.u, self.differenced = state.q, state.u, run.differenced
         self.weak, self.dependent = self._examined() if doubtful else ((), ())
         if self.weak:
-            first, number = self.weak[0], len(self.weak)
+            first = self.weak[0]
             warn(
-                f"{first.contacts[0]} touch and do not push in step {first.step}, where the run has one-sided "
-                f"derivatives only{f' (and in {number - 1} more steps)' if number > 1 else ''}; such contacts are "
-                f"taken as open. See Sensitivity.weak",
+                f"{first.contacts[0]} touch and do not push in step {first.step}{_more_steps(len(self.weak))}, so that "
+                f"the run has one-sided derivatives only; such contacts are taken as open. See Sensitivity.weak",
+                WeakContacts,
+            )
+
+        if self.dependent:
+            warn(
+                f"active constraints depend on each other in step {self.dependent[0]}"
+                f"{_more_steps(len(self.dependent))}: derivatives with respect to velocities and masses are exact, "
+                f"those with respect to positions and radii are not unique. See Sensitivity.dependent",
                 WeakContacts,
             )
 
     def _examined(self) -> tuple[tuple[WeakStep, ...], tuple[int, ...]]:
-        """The steps with weak rows that open or push for a random change of all data, and those with dependent rows.
+        """The steps with weak rows that open or push for a random change of all data, and those that are ambiguous.
 
         Bodies that stick together after an impact touch and do not push. No change of the data opens such a contact or
         makes it push, because the impact keeps them together.
@@ -658,7 +677,7 @@ class Sensitivity:
                 opening = step.weak[step.opens(before, dq, du, change, largest)]
                 if len(opening):
                     weak.append(WeakStep(number, self._steps[number - 1].t, step.words(opening)))
-            if step.saddle.dependent:
+            if step.saddle.dependent and step.is_ambiguous(before, dq, change, rng):
                 dependent.append(number)
         return tuple(weak), tuple(dependent)
 
@@ -786,6 +805,11 @@ class Sensitivity:
         )
 
 
+def _more_steps(number: int) -> str:
+    """How many steps follow the first one of a list of this length, in words."""
+    return "" if number == 1 else f" (and in {number - 1} more)"
+
+
 def _of_masses(found: Array, run: Run) -> Array:
     """Derivatives with respect to masses of coordinates, as those of bodies where these have one mass each."""
     q0 = run.problem.q0
@@ -846,7 +870,8 @@ def sensitivity(
     Warns
     -----
     WeakContacts
-        If contacts touch and do not push in a step: only one-sided derivatives exist there.
+        If contacts touch and do not push in a step: only one-sided derivatives exist there; or if active contacts
+        depend on each other, so that the derivative is not unique.
 
     Examples
     --------
@@ -887,12 +912,14 @@ def _check(problem: Any, scheme: Scheme) -> None:
     """Refuse schemes and problems without a derivative."""
     name = type(scheme).__name__
     if isinstance(scheme, Paoli | MoreauJean):
-        e = problem.law.uniform if isinstance(problem, Motion) else 0.0
-        if e == 0.0:
-            raise SchemeRefuses(
-                f"{name} has no derivative that converges, also with e = 0: what a step leaves of a gap depends on "
-                f"when the impact falls into the step; use Maury, which solves the same problem"
+        if isinstance(problem, Motion) and problem.law.uniform == 0.0:
+            why = (
+                "the derivative of Paoli with e = 0 is not available"
+                if isinstance(scheme, Paoli)
+                else "the derivative of MoreauJean does not converge to that of the motion, also with e = 0: a ball on "
+                "a floor has +1.0 instead of 0, because the overlap that its impact leaves changes as its start does"
             )
+            raise SchemeRefuses(f"{why}; use Maury, which solves the same problem")
         raise SchemeRefuses(
             f"the derivative of {name} with e > 0 does not converge to that of the motion, whatever h: for a ball that "
             f"bounces once, MoreauJean has +1.0 and Paoli -0.8 instead of +0.19; use jo.sensitivity_by_events"
