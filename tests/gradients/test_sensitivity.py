@@ -262,8 +262,8 @@ def test_steps_that_are_run_again_between_checkpoints_give_the_same_bits():
         np.testing.assert_array_equal(one.q0, reverse[0].q0)
         np.testing.assert_array_equal(one.radii, reverse[0].radii)
         np.testing.assert_array_equal(other[0], forward[0][0])
-    assert runs[1]._kept is None
-    assert (len(runs[1]._starts), len(runs[2]._starts)) == (1, 4)
+    assert runs[1]._tape.kept is None
+    assert (len(runs[1]._tape.starts), len(runs[2]._tape.starts)) == (1, 4)
 
 
 def test_the_run_is_that_of_solve():
@@ -377,6 +377,8 @@ def test_problems_without_derivatives_are_refused_by_name():
             jo.sensitivity(problem, jo.Maury(), t=0.1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="fixed number of iterations"):
         jo.sensitivity(jo.Motion(q0=[1.0]), jo.Maury(solver=jo.GaussSeidel(budget=True)), t=0.1, h=0.1)
+    with pytest.raises(jo.InvalidValue, match="has tol = 1e-06"):
+        jo.sensitivity(jo.Motion(q0=[1.0]), jo.Maury(solver=jo.Automatic(tol=1e-6)), t=0.1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="give theta="):
         jo.sensitivity(lambda theta: jo.Motion(q0=theta), jo.Maury(), t=0.1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="function theta -> problem"):

@@ -19,7 +19,7 @@ of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotConverged, SchemeRefuses, WeakContacts, warn
 from jostle.gradients.functions import RELATIVE_STEP, Slopes
-from jostle.gradients.projection import Saddle, active_rows, tightened, times_mass
+from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
 from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
@@ -148,8 +148,8 @@ class Run:
     def __init__(self, problem: Any, scheme: Scheme, theta: Array | None):
         self.build = problem if theta is not None else None
         self.problem = problem if theta is None else _built(problem, theta)
-        self.scheme = replace(scheme, solver=tightened(scheme.solver))
-        _check(self.problem, self.scheme)
+        self.scheme = scheme
+        _check(self.problem, scheme)
         self.metric: Metric = self.problem.metric(self.problem.q0)
         self.beside = anew(self.problem.within)
         """A copy of the admissible set for differences, so that the run itself keeps its bits."""
@@ -341,7 +341,7 @@ class Step:
         self.run, self.before, self.h, self.t_contacts = run, before, h, before.t + h
         self.contacts, self.M = after.contacts, run.problem.metric(before.q)
         K = self.linearise(before, after)
-        self.active, self.weak, p = active_rows(self.w, K, self.M, after.projection)
+        self.active, self.weak, _, p = active_rows(self.w, K, self.M, after.projection)
         self.p = p[self.active]
         self.rows = Touching(self, self.active) if len(self.active) else None
         self.saddle = Saddle(self.contacts.G.rows(self.active), self.M, self.bending())
@@ -589,6 +589,81 @@ def _add_mass(sums: Sums, a: Array, moved: Array) -> None:
     sums.mass -= a * moved if sums.mass.ndim < 2 else (np.outer(a, moved) + np.outer(moved, a)) / 2.0
 
 
+class Tape:
+    """All steps of a run: kept, or run again from stored states."""
+
+    def __init__(self, run: Run, grid: Grid, checkpoints: int | None):
+        self.run, self.steps = run, list(grid.after(0))
+        count, own = grid.count, differences_of(run.problem.within)
+        state = run.scheme.start(run.problem, grid.start)
+        self.stride = max(1, -(-count // (checkpoints or max(isqrt(count), 1))))
+        self.starts: list[tuple[State, Any]] = []
+        """The states before every `stride` steps, and what the admissible set remembered then."""
+        self.kept: list[Step] | None = [] if checkpoints is None or checkpoints >= count else None
+        self.doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
+        for number, (t, h, _) in enumerate(self.steps):
+            if number % self.stride == 0:
+                self.starts.append((state, searched(own)))
+            before, state = state, run.advanced(state, h, t)
+            step = run.step(before, state, h)
+            self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
+            if self.kept is not None:
+                room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
+                self.kept.append(step)
+                self.kept = self.kept if room > 0 else None
+        self.end = state
+
+    def block(self, first: int) -> list[Step]:
+        """The steps from one stored state to the next."""
+        if self.kept is not None:
+            return self.kept[first : first + self.stride]
+        run, found = self.run, []
+        state, remembered = self.starts[first // self.stride]
+        put_back(differences_of(run.problem.within), remembered)
+        for t, h, _ in self.steps[first : first + self.stride]:
+            before, state = state, run.advanced(state, h, t)
+            found.append(run.step(before, state, h))
+        return found
+
+    def forwards(self) -> Iterator[Step]:
+        """All steps, from the first one to the last."""
+        for first in range(0, len(self.steps), self.stride):
+            yield from self.block(first)
+
+    def backwards(self) -> Iterator[Step]:
+        """All steps, from the last one to the first."""
+        for first in reversed(range(0, len(self.steps), self.stride)):
+            yield from reversed(self.block(first))
+
+    def examined(self) -> tuple[tuple[WeakStep, ...], tuple[int, ...]]:
+        """The steps with weak rows that open or push for a random change of all data, and those that are ambiguous.
+
+        Bodies that stick together after an impact touch and do not push. No change of the data opens such a contact or
+        makes it push, because the impact keeps them together.
+        """
+        if not self.doubtful:
+            return (), ()
+        run, q, rng = self.run, self.end.q, np.random.default_rng(0)
+        length = run.length or float(np.abs(q).max(initial=0.0)) or 1.0
+        dq, du = length * rng.standard_normal((2, q.size))
+        mass = rng.standard_normal(len(q) if q.ndim > 1 else 1)
+        radii = length * rng.standard_normal(run.bodies) if run.sized else None
+        theta = rng.standard_normal(len(run.twins)) if run.twins else None
+        change, largest = Change(mass if run.metric.diagonal else None, radii, theta), 0.0
+        weak, dependent = [], []
+        for number, step in enumerate(self.forwards(), start=1):
+            largest = max(largest, float(np.abs(dq).max()))
+            before, (dq, du) = dq, step.forward(dq, du, change)
+            if len(step.weak):
+                opening = step.weak[step.opens(before, dq, du, change, largest)]
+                if len(opening):
+                    weak.append(WeakStep(number, self.steps[number - 1].t, step.words(opening)))
+            if step.saddle.dependent and step.is_ambiguous(before, dq, change, rng):
+                dependent.append(number)
+        return tuple(weak), tuple(dependent)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity:
     """The end of a run and its derivative, made by `sensitivity`.
 
@@ -619,87 +694,16 @@ class Sensitivity:
     [2.93, -1.65]
     """
 
-    def __init__(self, run: Run, grid: Grid, theta: Array | None, checkpoints: int | None):
-        self._run, self._grid, self._theta = run, grid, theta
-        self._steps = list(grid.after(0))
-        state = run.scheme.start(run.problem, grid.start)
-        self._stride = max(1, -(-grid.count // (checkpoints or max(isqrt(grid.count), 1))))
-        self._starts: list[tuple[State, Any]] = []
-        self._kept: list[Step] | None = [] if checkpoints is None or checkpoints >= grid.count else None
-        doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
-        own = differences_of(run.problem.within)
-        for number, (t, h, _) in enumerate(self._steps):
-            if number % self._stride == 0:
-                self._starts.append((state, searched(own)))
-            before, state = state, run.advanced(state, h, t)
-            step = run.step(before, state, h)
-            doubtful = doubtful or len(step.weak) > 0 or step.saddle.dependent
-            if self._kept is not None:
-                room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
-                self._kept.append(step)
-                self._kept = self._kept if room > 0 else None
-        self.q, self.u, self.differenced = state.q, state.u, run.differenced
-        self.weak, self.dependent = self._examined() if doubtful else ((), ())
-        if self.weak:
-            first = self.weak[0]
-            warn(
-                f"{first.contacts[0]} touch and do not push in step {first.step}{_more_steps(len(self.weak))}, so that "
-                f"the run has one-sided derivatives only; such contacts are taken as open. See Sensitivity.weak",
-                WeakContacts,
-            )
-
-        if self.dependent:
-            warn(
-                f"active constraints depend on each other in step {self.dependent[0]}"
-                f"{_more_steps(len(self.dependent))}: derivatives with respect to velocities and masses are exact, "
-                f"those with respect to positions and radii are not unique. See Sensitivity.dependent",
-                WeakContacts,
-            )
-
-    def _examined(self) -> tuple[tuple[WeakStep, ...], tuple[int, ...]]:
-        """The steps with weak rows that open or push for a random change of all data, and those that are ambiguous.
-
-        Bodies that stick together after an impact touch and do not push. No change of the data opens such a contact or
-        makes it push, because the impact keeps them together.
-        """
-        run, shape, rng = self._run, self.q.shape, np.random.default_rng(0)
-        length = run.length or float(np.abs(self.q).max(initial=0.0)) or 1.0
-        dq, du = length * rng.standard_normal((2, self.q.size))
-        mass = rng.standard_normal(len(self.q) if len(shape) > 1 else 1)
-        radii = length * rng.standard_normal(run.bodies) if run.sized else None
-        theta = rng.standard_normal(len(run.twins)) if run.twins else None
-        change, largest = Change(mass if run.metric.diagonal else None, radii, theta), 0.0
-        weak, dependent = [], []
-        for number, step in enumerate(self._all_steps(), start=1):
-            largest = max(largest, float(np.abs(dq).max()))
-            before, (dq, du) = dq, step.forward(dq, du, change)
-            if len(step.weak):
-                opening = step.weak[step.opens(before, dq, du, change, largest)]
-                if len(opening):
-                    weak.append(WeakStep(number, self._steps[number - 1].t, step.words(opening)))
-            if step.saddle.dependent and step.is_ambiguous(before, dq, change, rng):
-                dependent.append(number)
-        return tuple(weak), tuple(dependent)
-
-    def _all_steps(self) -> Iterator[Step]:
-        """All steps, from the first one on."""
-        for first in range(0, self._grid.count, self._stride):
-            yield from self._block(first)
+    q: Array
+    u: Array
+    weak: tuple[WeakStep, ...]
+    dependent: tuple[int, ...]
+    differenced: tuple[str, ...]
+    _tape: Tape = field(init=False)
+    _theta: Array | None = field(init=False)
 
     def __repr__(self) -> str:
-        return f"Sensitivity(steps: {self._grid.count}, weak: {len(self.weak)})"
-
-    def _block(self, first: int) -> list[Step]:
-        """The steps from one checkpoint to the next, run again."""
-        if self._kept is not None:
-            return self._kept[first : first + self._stride]
-        run, found = self._run, []
-        state, remembered = self._starts[first // self._stride]
-        put_back(differences_of(run.problem.within), remembered)
-        for t, h, _ in self._steps[first : first + self._stride]:
-            before, state = state, run.advanced(state, h, t)
-            found.append(run.step(before, state, h))
-        return found
+        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)})"
 
     def forward(
         self,
@@ -737,7 +741,7 @@ class Sensitivity:
         >>> jo.sensitivity(play, jo.CatchingUp(), t=2.0, h=0.1).forward(q0=[1.0])[0].tolist()     # it was pushed
         [0.0]
         """
-        run, shape = self._run, self._run.problem.q0.shape
+        run, shape = self._tape.run, self.q.shape
         dq, du = (
             np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q0, v0)
         )
@@ -753,7 +757,7 @@ class Sensitivity:
                     du = du + size * (ahead.v0 - behind.v0).ravel() / width
         sizes = None if radii is None else np.broadcast_to(floats(radii), (run.bodies,))
         change = Change(None if mass is None else floats(mass), sizes, each)
-        for step in self._all_steps():
+        for step in self._tape.forwards():
             dq, du = step.forward(dq, du, change)
         return dq.reshape(shape), du.reshape(shape)
 
@@ -780,14 +784,13 @@ class Sensitivity:
         >>> run.reverse(u=[[0.0], [1.0]]).v0.round(12).tolist()                   # they go on together
         [[0.5], [0.5]]
         """
-        run, shape = self._run, self._run.problem.q0.shape
+        run, shape = self._tape.run, self.q.shape
         of_q, of_u = (
             np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q, u)
         )
         sums = Sums(run)
-        for first in reversed(range(0, self._grid.count, self._stride)):
-            for step in reversed(self._block(first)):
-                of_q, of_u = step.reverse(of_q, of_u, sums)
+        for step in self._tape.backwards():
+            of_q, of_u = step.reverse(of_q, of_u, sums)
         motion = isinstance(run.problem, Motion)
         if not motion:
             of_u = np.zeros_like(of_u)
@@ -836,7 +839,8 @@ def sensitivity(
     motion as h tends to 0, with the order of the scheme. With respect to q0, v0, masses and radii it is exact for any
     number of bodies. Other parameters are entries of `theta`.
 
-    Projections are solved to a tolerance of at most 1e-12. A contact counts as weak if it pushes and is open by less
+    The run is that of `solve`, bit for bit. The active contacts of each step are confirmed by an active-set iteration,
+    so that they do not depend on the tolerance of the solver. A contact counts as weak if it pushes and is open by less
     than 1e-9 of what the contacts change in the step, or by less than round-off.
 
     Parameters
@@ -844,7 +848,7 @@ def sensitivity(
     problem : Motion, Sweeping, or callable (theta) -> Motion or Sweeping
         The problem; or a function of a few parameters that returns it: forces, positions of walls, anything.
     scheme : Maury, Venel or CatchingUp
-        The time-stepping scheme.
+        The time-stepping scheme; its solver must have a tolerance of at most 1e-8.
     t : float or (float, float)
         End time, or start time and end time.
     h : float or array_like
@@ -891,7 +895,31 @@ def sensitivity(
     if theta is not None and isinstance(problem, Motion | Sweeping):
         raise InvalidValue("theta needs a problem that depends on it: give a function theta -> problem")
     parameters = None if theta is None else np.array(finite(theta, "theta"))
-    return Sensitivity(Run(problem, scheme, parameters), Grid.of(t, h), parameters, checkpoints)
+    run = Run(problem, scheme, parameters)
+    tape = Tape(run, Grid.of(t, h), checkpoints)
+    weak, dependent = tape.examined()
+    _warn_of(weak, dependent)
+    found = Sensitivity(tape.end.q, tape.end.u, weak, dependent, run.differenced)
+    object.__setattr__(found, "_tape", tape)
+    object.__setattr__(found, "_theta", parameters)
+    return found
+
+
+def _warn_of(weak: tuple[WeakStep, ...], dependent: tuple[int, ...]) -> None:
+    """Warn of steps without a derivative."""
+    if weak:
+        warn(
+            f"{weak[0].contacts[0]} touch and do not push in step {weak[0].step}{_more_steps(len(weak))}, so that the "
+            f"run has one-sided derivatives only; such contacts are taken as open. See Sensitivity.weak",
+            WeakContacts,
+        )
+    if dependent:
+        warn(
+            f"active constraints depend on each other in step {dependent[0]}{_more_steps(len(dependent))}: derivatives "
+            f"with respect to velocities and masses are exact, those with respect to positions and radii are not "
+            f"unique. See Sensitivity.dependent",
+            WeakContacts,
+        )
 
 
 def _built(problem: Callable[[Array], Any], theta: Array) -> Any:
@@ -927,6 +955,7 @@ def _check(problem: Any, scheme: Scheme) -> None:
     if type(scheme) not in KINDS:
         raise SchemeRefuses(f"{name} has no derivative; use Maury, Venel or CatchingUp")
     scheme.check(problem)
+    check_certain(scheme.solver)
     reasons = {
         "bodies that turn (friction, clumps)": getattr(problem, "turning", None) is not None,
         "a StiffForce": getattr(problem, "stiff", None) is not None,
