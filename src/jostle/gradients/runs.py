@@ -196,7 +196,8 @@ class Run:
 
     def step(self, before: State, after: State, h: float) -> Step:
         """The derivative of a step."""
-        return KINDS[type(self.scheme)](self, before, after, h)
+        found: Step = KINDS[type(self.scheme)](self, before, after, h)
+        return found
 
     def swelling(self, pairs: Integers) -> Array:
         """(m, 2) how much each gap shrinks if the radii of its two bodies grow: 1 or 0."""
@@ -236,7 +237,7 @@ class Curvature:
         """(m, d) the velocities v of the second bodies relative to the first ones, without their normal parts."""
         each = v.reshape(self.bodies, -1)
         apart = np.where((self.j >= 0)[:, None], each[self.j], 0.0) - each[self.i]
-        return apart - (apart * self.normal).sum(axis=1)[:, None] * self.normal
+        return np.asarray(apart - (apart * self.normal).sum(axis=1)[:, None] * self.normal)
 
     def rates(self, v: Array, u: Array) -> Array:
         """(m,) v . H_i u."""
@@ -374,6 +375,14 @@ class Step:
         """The derivatives with respect to q and u before the step, through w."""
         raise NotImplementedError
 
+    def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
+        """The changes of q and u after the step, for those before it."""
+        raise NotImplementedError
+
+    def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
+        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
+        raise NotImplementedError
+
     def words(self, rows: Integers) -> tuple[str, ...]:
         """What some rows are."""
         return tuple(self.contacts.describe(int(row)) for row in rows)
@@ -461,12 +470,10 @@ class VelocityStep(Step):
         return np.asarray(rows.rate * (rows.G @ dq) + rows.curvature.rates(dq, self.u))
 
     def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
-        """The changes of q and u after the step, for those before it."""
         new = self.projected(dq, du, change)
         return dq + self.h * new, new
 
     def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
-        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
         before_q, before_u = self.pulled_back(of_u + self.h * of_q, sums)
         return of_q + before_q, before_u
 
@@ -481,17 +488,19 @@ class MauryStep(VelocityStep):
 
     def point(self, problem: Any) -> Array:
         before = self.before
-        return self.run.scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel()  # type: ignore[attr-defined]
+        scheme: Any = self.run.scheme
+        return np.asarray(scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel())
 
     def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
         (_, q, u, *_), shape = self.before, self.before.q.shape
         impulse = np.zeros(q.size)
         if not self.run.slopes.constant:
             ways = dq.reshape(shape), du.reshape(shape)
-            impulse = self.h * sum(w * self.run.slopes.forward(t, q, u, *ways) for t, w in self._samples()).ravel()  # type: ignore[union-attr]
+            for t, weight in self._samples():
+                impulse += self.h * weight * self.run.slopes.forward(t, q, u, *ways).ravel()
         if change.mass is not None:
             impulse = impulse - _times(change.mass, self.w - u.ravel(), shape)
-        return du + self.M.solve(impulse)
+        return np.asarray(du + self.M.solve(impulse))
 
     def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
         _, q, u, *_ = self.before
@@ -549,12 +558,10 @@ class CatchingUpStep(Step):
         return of_w + self.h * _slope_reverse(self, of_w), np.zeros_like(of_w)
 
     def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
-        """The changes of q and u after the step, for those before it."""
         new = self.projected(dq, du, change)
         return new, (new - dq) / self.h
 
     def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
-        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
         before_q, before_u = self.pulled_back(of_q + of_u / self.h, sums)
         return before_q - of_u / self.h, before_u
 
@@ -819,7 +826,7 @@ def _of_masses(found: Array, run: Run) -> Array:
     bodies = len(q0) if q0.ndim > 1 else 1
     if not run.metric.diagonal or run.metric.of_bodies(bodies) is None:
         return found if not run.metric.diagonal else found.reshape(q0.shape)
-    each = found.reshape(bodies, -1).sum(axis=1)
+    each: Array = found.reshape(bodies, -1).sum(axis=1)
     return each if q0.ndim > 1 else each.reshape(())
 
 
