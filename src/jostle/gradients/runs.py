@@ -19,7 +19,7 @@ of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite, floats
+from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, read_only
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.errors import InvalidValue, NotConverged, SchemeRefuses, WeakContacts, warn
+from jostle.errors import InvalidValue, SchemeRefuses, WeakContacts, warn
 from jostle.gradients.functions import RELATIVE_STEP, Slopes
 from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
 from jostle.problems import Motion, Sweeping
@@ -54,6 +54,8 @@ from jostle.solvers.project import not_converged
 CURVATURE_STEP, ROUGH_CURVATURE_STEP = 1e-4, 1e-3
 """Steps of the differences of gradients, relative to a length: of sets with exact gradients, and of sets whose
 gradients are differences themselves."""
+CATCHING_UP_TOLERANCE = 1e-10
+"""Largest tolerance of the projections of `CatchingUp`, which are not linear and are not improved afterwards."""
 MAX_KEPT_BYTES = 2**28
 """All steps of a run are kept, and none is run again, if they take no more memory than this."""
 FIXED_BYTES = 2**14
@@ -148,8 +150,10 @@ class Run:
     def __init__(self, problem: Any, scheme: Scheme, theta: Array | None):
         self.build = problem if theta is not None else None
         self.problem = problem if theta is None else _built(problem, theta)
-        self.scheme = scheme
         _check(self.problem, scheme)
+        self.scheme = scheme
+        if isinstance(scheme, CatchingUp) and scheme.solver.tol > CATCHING_UP_TOLERANCE:
+            self.scheme = replace(scheme, solver=replace(scheme.solver, tol=CATCHING_UP_TOLERANCE))
         self.metric: Metric = self.problem.metric(self.problem.q0)
         self.beside = anew(self.problem.within)
         """A copy of the admissible set for differences, so that the run itself keeps its bits."""
@@ -186,18 +190,14 @@ class Run:
         unknown = [repr(Q) for Q in parts(self.problem.within) if Q.near(0.0, self.problem.q0, 0.0).bending is None]
         return (*found, *unknown, *(["theta"] if self.twins else []))
 
-    def advanced(self, state: State, h: float, t: float) -> State:
-        """The state after a step."""
-        after = self.scheme.advance(self.problem, state, h, t)
+    def step(self, before: State, h: float, t: float) -> tuple[Step, State]:
+        """A step with its derivative, and the state that it leads to."""
+        after = self.scheme.advance(self.problem, before, h, t)
         assert after.projection is not None
         if not after.projection.converged:
-            raise NotConverged(f"{not_converged(after.projection, self.scheme.solver)}", after.projection)
-        return after
-
-    def step(self, before: State, after: State, h: float) -> Step:
-        """The derivative of a step."""
-        found: Step = KINDS[type(self.scheme)](self, before, after, h)
-        return found
+            raise not_converged(after.projection, self.scheme.solver)
+        step: Step = KINDS[type(self.scheme)](self, before, after, h)
+        return step, step.end(after)
 
     def swelling(self, pairs: Integers) -> Array:
         """(m, 2) how much each gap shrinks if the radii of its two bodies grow: 1 or 0."""
@@ -342,14 +342,20 @@ class Step:
         self.run, self.before, self.h, self.t_contacts = run, before, h, before.t + h
         self.contacts, self.M = after.contacts, run.problem.metric(before.q)
         K = self.linearise(before, after)
-        self.active, self.weak, _, p = active_rows(self.w, K, self.M, after.projection)
+        self.active, self.weak, exact, p = active_rows(self.w, K, self.M, after.projection)
         self.p = p[self.active]
+        if self.linearised_before:
+            self.u = exact
         self.rows = Touching(self, self.active) if len(self.active) else None
         self.saddle = Saddle(self.contacts.G.rows(self.active), self.M, self.bending())
 
     def linearise(self, before: State, after: State) -> Rows:
         """Set w, u and place, and return the rows of the projection."""
         raise NotImplementedError
+
+    def end(self, after: State) -> State:
+        """The state after the step, with the exact projection."""
+        return after
 
     def rates_of_offsets(self) -> Array:
         """(m,) how the offset c of each row changes with its gap."""
@@ -456,6 +462,10 @@ class VelocityStep(Step):
         self.place, self.u = before.q.ravel(), after.u.ravel()
         self.w = self.point(self.run.problem)
         return velocities_of_step(self.contacts, before, self.h)
+
+    def end(self, after: State) -> State:
+        u = self.u.reshape(after.u.shape)
+        return after._replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
 
     def rates_of_offsets(self) -> Array:
         contacts, before, h = self.contacts, self.before, self.h
@@ -611,8 +621,7 @@ class Tape:
         for number, (t, h, _) in enumerate(self.steps):
             if number % self.stride == 0:
                 self.starts.append((state, searched(own)))
-            before, state = state, run.advanced(state, h, t)
-            step = run.step(before, state, h)
+            step, state = run.step(state, h, t)
             self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
             if self.kept is not None:
                 room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
@@ -628,8 +637,8 @@ class Tape:
         state, remembered = self.starts[first // self.stride]
         put_back(differences_of(run.problem.within), remembered)
         for t, h, _ in self.steps[first : first + self.stride]:
-            before, state = state, run.advanced(state, h, t)
-            found.append(run.step(before, state, h))
+            step, state = run.step(state, h, t)
+            found.append(step)
         return found
 
     def forwards(self) -> Iterator[Step]:
@@ -846,9 +855,9 @@ def sensitivity(
     motion as h tends to 0, with the order of the scheme. With respect to q0, v0, masses and radii it is exact for any
     number of bodies. Other parameters are entries of `theta`.
 
-    The run is that of `solve`, bit for bit. The active contacts of each step are confirmed by an active-set iteration,
-    so that they do not depend on the tolerance of the solver. A contact counts as weak if it pushes and is open by less
-    than 1e-9 of what the contacts change in the step, or by less than round-off.
+    The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
+    of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-9 of what
+    the contacts change in the step, or by less than round-off.
 
     Parameters
     ----------
