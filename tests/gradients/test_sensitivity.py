@@ -262,8 +262,8 @@ def test_steps_that_are_run_again_between_checkpoints_give_the_same_bits():
         np.testing.assert_array_equal(one.q0, reverse[0].q0)
         np.testing.assert_array_equal(one.radii, reverse[0].radii)
         np.testing.assert_array_equal(other[0], forward[0][0])
-    assert runs[1]._kept is None
-    assert (len(runs[1]._starts), len(runs[2]._starts)) == (1, 4)
+    assert runs[1]._tape.kept is None
+    assert (len(runs[1]._tape.starts), len(runs[2]._tape.starts)) == (1, 4)
 
 
 def test_the_run_is_that_of_solve():
@@ -377,6 +377,8 @@ def test_problems_without_derivatives_are_refused_by_name():
             jo.sensitivity(problem, jo.Maury(), t=0.1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="fixed number of iterations"):
         jo.sensitivity(jo.Motion(q0=[1.0]), jo.Maury(solver=jo.GaussSeidel(budget=True)), t=0.1, h=0.1)
+    with pytest.raises(jo.InvalidValue, match="has tol = 1e-06"):
+        jo.sensitivity(jo.Motion(q0=[1.0]), jo.Maury(solver=jo.Automatic(tol=1e-6)), t=0.1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="give theta="):
         jo.sensitivity(lambda theta: jo.Motion(q0=theta), jo.Maury(), t=0.1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="function theta -> problem"):
@@ -392,3 +394,25 @@ def test_problems_without_derivatives_are_refused_by_name():
 
 def test_the_interface_has_no_list_of_what_to_differentiate():
     assert set(inspect.signature(jo.sensitivity).parameters) == {"problem", "scheme", "t", "h", "theta", "checkpoints"}
+
+
+def test_a_run_of_many_bodies_has_adjoint_products_also_if_its_steps_do_not_fit_into_memory(monkeypatch):
+    """Conjugate gradients instead of dense factors, and steps that are run again from stored states."""
+    rng, side = np.random.default_rng(0), 14
+    q0 = 2.01 * np.stack(np.unravel_index(np.arange(side**2), (side, side)), axis=1) + 1.02
+    v0 = 3.0 * rng.normal(size=q0.shape)
+    within = jo.Balls(rng.uniform(0.9, 1.0, side**2)) & jo.Box([0.0, 0.0], [29.0, np.inf])
+    heap = jo.Motion(q0=q0, v0=v0, force=[0.0, -10.0], within=within)
+    run = jo.sensitivity(heap, jo.Maury(), t=0.2, h=0.02)
+    assert max(len(step.active) for step in run._tape.kept) > 64
+    ways, weights = rng.normal(size=(2, *q0.shape)), rng.normal(size=(2, *q0.shape))
+    dq, du = run.forward(q0=ways[0], v0=ways[1], radii=ways[0, :, 0], mass=ways[1, :, 0])
+    back = run.reverse(q=weights[0], u=weights[1])
+    sums = [np.sum(back.q0 * ways[0]), np.sum(back.v0 * ways[1])]
+    sums += [back.radii @ ways[0, :, 0], back.mass @ ways[1, :, 0]]
+    found = np.sum(weights * [dq, du])
+    assert abs(found - sum(sums)) <= 1e-9 * np.abs(weights * [dq, du]).sum()
+    monkeypatch.setattr("jostle.gradients.runs.MAX_KEPT_BYTES", 10**5)
+    again = jo.sensitivity(heap, jo.Maury(), t=0.2, h=0.02)
+    assert again._tape.kept is None
+    np.testing.assert_array_equal(again.reverse(q=weights[0], u=weights[1]).q0, back.q0)

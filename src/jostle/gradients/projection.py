@@ -16,14 +16,14 @@ projections on the critical cone {d : G_A d = 0, G_i d >= 0 for weak rows i} (Ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Integers, floats
+from jostle._tools.arrays import Array, Booleans, Integers, floats
 from jostle.convex.linear_map import Dense, LinearMap
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import Projection
@@ -52,7 +52,9 @@ ERROR_FACTOR = 10.0
 MAX_CONFIRMATIONS = 20
 """Largest number of active sets that are tried to confirm an answer."""
 TIGHT = 1e-12
-"""Largest tolerance of a projection that is differentiated: the active rows must be certain."""
+"""Tolerance of projections whose active rows could not be confirmed."""
+LOOSEST = 1e-8
+"""Largest tolerance of a solver whose answers are differentiated."""
 
 
 class Saddle:
@@ -92,9 +94,9 @@ class Saddle:
             return None, columns
         return rows[:, columns].toarray() * M.root[columns], columns
 
-    def solve(self, r: Array, b: Array) -> tuple[Array, Array]:
-        """(x, y) for flat r (N,) and b (rows,)."""
-        x, y = self._solve(r, b)
+    def solve(self, r: Array, b: Array, start: Array | None = None) -> tuple[Array, Array]:
+        """(x, y) for flat r (N,) and b (rows,); conjugate gradients start from a y."""
+        x, y = self._solve(r, b, start)
         if self.B is None or not (Bx := self.B(x)).any():
             return x, y
         for _ in range(MAX_FIXED_POINT_STEPS):
@@ -112,13 +114,13 @@ class Saddle:
         U, y = self._factors[0], rng.standard_normal(self.rows)
         return np.asarray((y - U @ (U.T @ y)) / self.unit)
 
-    def _solve(self, r: Array, b: Array) -> tuple[Array, Array]:
+    def _solve(self, r: Array, b: Array, start: Array | None = None) -> tuple[Array, Array]:
         """The solution for B = 0."""
         M, G = self.M, self.G
         if self.rows == 0:
             return M.solve(r), np.zeros(0)
         if self._factors is None:
-            y = self._conjugate_gradients(G @ M.solve(r) - b)
+            y = self._conjugate_gradients(G @ M.solve(r) - b, start)
             return M.solve(r - G.adjoint(y)), y
         U, sizes, V = self._factors
         white = M.root * r if M.diagonal else M.root @ r
@@ -140,18 +142,23 @@ class Saddle:
         found = np.linalg.lstsq(system, np.append(r, b), rcond=None)[0]
         return found[:N], found[N:]
 
-    def _conjugate_gradients(self, right: Array) -> Array:
+    def _conjugate_gradients(self, right: Array, start: Array | None) -> Array:
         """y with G M^-1 G^T y = right, preconditioned by its diagonal."""
-        y, G, M = np.zeros(self.rows), self.G, self.M
-        residual = right / self.unit
+        unit, right = self.unit, right / self.unit
+
+        def product(way: Array) -> Array:
+            return np.asarray((self.G @ self.M.solve(self.G.adjoint(way / unit))) / unit)
+
+        y = np.zeros(self.rows) if start is None else start * unit
+        residual = right if start is None else right - product(y)
         way, size = residual, float(residual @ residual)
-        enough = RELATIVE_RESIDUAL**2 * size
+        enough = RELATIVE_RESIDUAL**2 * float(right @ right)
         for _ in range(20 * self.rows):
             if size <= enough:
-                return y / self.unit
-            product = (G @ M.solve(G.adjoint(way / self.unit))) / self.unit
-            step = size / float(way @ product)
-            y, residual = y + step * way, residual - step * product
+                return y / unit
+            image = product(way)
+            step = size / float(way @ image)
+            y, residual = y + step * way, residual - step * image
             size, before = float(residual @ residual), size
             way = residual + (size / before) * way
         raise NotConverged(
@@ -161,38 +168,39 @@ class Saddle:
 
 
 class ActiveRows(NamedTuple):
-    """Which rows of a projection are active, which are weak, and the multipliers of all."""
+    """Which rows of a projection are active, which are weak, and the exact answer, as far as it could be found."""
 
     active: Integers
     weak: Integers
+    point: Array
     multipliers: Array
 
 
 def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> ActiveRows:
-    """The active and the weak rows at an answer P, which is confirmed by an active-set iteration if it is not exact."""
-    u, p, unit = P.point.ravel(), P.multipliers, K.G.norms(M)
+    """The active and the weak rows of a projection, and its answer.
+
+    An answer P that is not exact is confirmed by an active-set iteration, or else improved to a small tolerance.
+    """
+    none, u, p = np.zeros(0, dtype=np.int64), P.point.ravel(), P.multipliers
     slack = K.c + (K.G @ u)
     if not p.any() and bool((slack > NOISE_FACTOR * _noise(K, w, u)).all()):
-        return ActiveRows(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), p)
+        return ActiveRows(none, none, u, p)
+    unit = K.G.norms(M)
     unit = np.where(unit > 0.0, unit, 1.0)
-    equal = np.zeros(len(p), dtype=bool) if K.equal is None else K.equal
-    error = 0.0
+    equal, error = np.zeros(len(p), dtype=bool) if K.equal is None else K.equal, 0.0
     if P.residual.worst > ROUND_OFF:
-        found = _confirmed(w, K, M, p * unit**2 > slack, equal)
-        error = ERROR_FACTOR * P.residual.eta if found is None else 0.0
-        if found is not None:
-            u, p = found
-            slack = K.c + (K.G @ u)
+        found = _confirmed(w, K, M, unit, p, equal | (p * unit**2 > slack), equal)
+        if found is None:
+            again = Automatic(tol=TIGHT).project(w, K, M, p)
+            found, error = (again.point, again.multipliers), ERROR_FACTOR * again.residual.eta
+        u, p = found
+        slack = K.c + (K.G @ u)
     margin = NOISE_FACTOR * _noise(K, w, u) / unit + max(WEAK_MARGIN, error) * M.norm(u - w)
     push, open_by = p * unit, slack / unit
     unclear = ~equal & (np.maximum(push, open_by) <= margin)
-    strong = np.flatnonzero(equal | (~unclear & (push > open_by)))
-    doubtful = np.flatnonzero(unclear)
-    if len(doubtful) == 0:
-        return ActiveRows(strong, doubtful, p)
-    weak = _never_pushing(K, M, unit, strong, doubtful)
-    active = np.union1d(strong, np.setdiff1d(doubtful, weak))
-    return ActiveRows(active, weak, p)
+    strong, doubtful = np.flatnonzero(equal | (~unclear & (push > open_by))), np.flatnonzero(unclear)
+    weak = _never_pushing(K, M, unit, strong, doubtful) if len(doubtful) else none
+    return ActiveRows(np.union1d(strong, np.setdiff1d(doubtful, weak)), weak, u, p)
 
 
 def _noise(K: Rows, w: Array, u: Array) -> Array:
@@ -200,24 +208,24 @@ def _noise(K: Rows, w: Array, u: Array) -> Array:
     return K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))
 
 
-def _confirmed(w: Array, K: Rows, M: Metric, guess: Any, equal: Any) -> tuple[Array, Array] | None:
+def _confirmed(
+    w: Array, K: Rows, M: Metric, unit: Array, p: Array, active: Booleans, equal: Booleans
+) -> tuple[Array, Array] | None:
     """The exact (u, p), by a primal-dual active-set iteration from a guess; None if it does not settle."""
-    unit, active = K.G.norms(M), guess | equal
     for _ in range(MAX_CONFIRMATIONS):
         rows = np.flatnonzero(active)
         saddle = Saddle(K.G.rows(rows), M)
         if saddle.dependent:
             return None
         try:
-            u, y = saddle.solve(M.times(w), -K.c[rows])
+            u, y = saddle.solve(M.times(w), -K.c[rows], -p[rows])
         except NotConverged:
             return None
         p = np.zeros(len(K.c))
         p[rows] = -y
-        now = equal | (p * unit**2 > K.c + (K.G @ u))
-        if np.array_equal(now, active):
+        before, active = active, equal | (p * unit**2 > K.c + (K.G @ u))
+        if np.array_equal(before, active):
             return u, p
-        active = now
     return None
 
 
@@ -307,10 +315,10 @@ class ProjectionDerivative:
     multipliers: Array
     active: Integers
     weak: Integers
-    _w: Array = field(repr=False)
-    _K: Rows = field(repr=False)
-    _M: Metric = field(repr=False)
-    _saddle: Saddle = field(repr=False)
+    _w: Array = field(init=False, repr=False)
+    _K: Rows = field(init=False, repr=False)
+    _M: Metric = field(init=False, repr=False)
+    _saddle: Saddle = field(init=False, repr=False)
 
     @property
     def dependent(self) -> bool:
@@ -488,8 +496,8 @@ def of_projection(
     mass : float, array_like or Metric, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
     solver : Solver, optional
-        Solves the projection; a tolerance above 1e-12 is lowered to that, so that the active rows are certain. None:
-        ``Automatic()``.
+        Solves the projection, with a tolerance of at most 1e-8. Its active rows are confirmed, and the point is that of
+        these rows, exact up to round-off. None: ``Automatic()``.
 
     Returns
     -------
@@ -509,22 +517,26 @@ def of_projection(
     >>> derivative.point.round(12).tolist(), derivative.forward(w=[1.0, 0.0]).round(12).tolist()
     ([1.0, 1.0], [0.5, -0.5])
     """
-    solver = tightened(solver or Automatic())
+    solver = solver or Automatic()
+    check_certain(solver)
     if not isinstance(K, Rows):
         raise InvalidValue(f"K must be a polyhedron or a cone, such as jo.convex.Polyhedron(G, c), not {K!r}")
     if K.cones is not None:
         raise InvalidValue("K has friction cones, for which derivatives are not available: leave out cones")
     P = project(w, K, mass=mass, solver=solver)
     flat, M = floats(w).ravel(), metric(mass, P.point.shape)
-    active, weak, p = active_rows(flat, K, M, P)
-    return ProjectionDerivative(P.point, p, active, weak, flat, K, M, Saddle(K.G.rows(active), M))
+    active, weak, u, p = active_rows(flat, K, M, P)
+    found = ProjectionDerivative(u.reshape(P.point.shape), p, active, weak)
+    for name, value in (("_w", flat), ("_K", K), ("_M", M), ("_saddle", Saddle(K.G.rows(active), M))):
+        object.__setattr__(found, name, value)
+    return found
 
 
-def tightened(solver: Solver) -> Solver:
-    """The solver with a tolerance at which its answers tell which rows are active; refuses one without a tolerance."""
-    if not solver.promises:
+def check_certain(solver: Solver) -> None:
+    """Refuse a solver whose answers do not tell which rows are active."""
+    if not solver.promises or solver.tol > LOOSEST:
+        what = f"has tol = {solver.tol:g}" if solver.promises else "stops after a fixed number of iterations"
         raise InvalidValue(
-            f"derivatives need to know which rows are active, and {solver.name} stops after a fixed number of "
-            f"iterations; use jo.Automatic()"
+            f"derivatives need to know which rows are active, and {solver.name} {what}; use jo.Automatic(), or a tol "
+            f"of at most {LOOSEST:g}"
         )
-    return solver if solver.tol <= TIGHT else replace(solver, tol=TIGHT)

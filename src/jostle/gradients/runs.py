@@ -19,7 +19,7 @@ of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite, floats
+from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, read_only
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.errors import InvalidValue, NotConverged, SchemeRefuses, WeakContacts, warn
+from jostle.errors import InvalidValue, SchemeRefuses, WeakContacts, warn
 from jostle.gradients.functions import RELATIVE_STEP, Slopes
-from jostle.gradients.projection import Saddle, active_rows, tightened, times_mass
+from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
 from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
@@ -54,6 +54,8 @@ from jostle.solvers.project import not_converged
 CURVATURE_STEP, ROUGH_CURVATURE_STEP = 1e-4, 1e-3
 """Steps of the differences of gradients, relative to a length: of sets with exact gradients, and of sets whose
 gradients are differences themselves."""
+CATCHING_UP_TOLERANCE = 1e-10
+"""Largest tolerance of the projections of `CatchingUp`, which are not linear and are not improved afterwards."""
 MAX_KEPT_BYTES = 2**28
 """All steps of a run are kept, and none is run again, if they take no more memory than this."""
 FIXED_BYTES = 2**14
@@ -148,8 +150,10 @@ class Run:
     def __init__(self, problem: Any, scheme: Scheme, theta: Array | None):
         self.build = problem if theta is not None else None
         self.problem = problem if theta is None else _built(problem, theta)
-        self.scheme = replace(scheme, solver=tightened(scheme.solver))
-        _check(self.problem, self.scheme)
+        _check(self.problem, scheme)
+        self.scheme = scheme
+        if isinstance(scheme, CatchingUp) and scheme.solver.tol > CATCHING_UP_TOLERANCE:
+            self.scheme = replace(scheme, solver=replace(scheme.solver, tol=CATCHING_UP_TOLERANCE))
         self.metric: Metric = self.problem.metric(self.problem.q0)
         self.beside = anew(self.problem.within)
         """A copy of the admissible set for differences, so that the run itself keeps its bits."""
@@ -186,17 +190,14 @@ class Run:
         unknown = [repr(Q) for Q in parts(self.problem.within) if Q.near(0.0, self.problem.q0, 0.0).bending is None]
         return (*found, *unknown, *(["theta"] if self.twins else []))
 
-    def advanced(self, state: State, h: float, t: float) -> State:
-        """The state after a step."""
-        after = self.scheme.advance(self.problem, state, h, t)
+    def step(self, before: State, h: float, t: float) -> tuple[Step, State]:
+        """A step with its derivative, and the state that it leads to."""
+        after = self.scheme.advance(self.problem, before, h, t)
         assert after.projection is not None
         if not after.projection.converged:
-            raise NotConverged(f"{not_converged(after.projection, self.scheme.solver)}", after.projection)
-        return after
-
-    def step(self, before: State, after: State, h: float) -> Step:
-        """The derivative of a step."""
-        return KINDS[type(self.scheme)](self, before, after, h)
+            raise not_converged(after.projection, self.scheme.solver)
+        step: Step = KINDS[type(self.scheme)](self, before, after, h)
+        return step, step.end(after)
 
     def swelling(self, pairs: Integers) -> Array:
         """(m, 2) how much each gap shrinks if the radii of its two bodies grow: 1 or 0."""
@@ -236,7 +237,7 @@ class Curvature:
         """(m, d) the velocities v of the second bodies relative to the first ones, without their normal parts."""
         each = v.reshape(self.bodies, -1)
         apart = np.where((self.j >= 0)[:, None], each[self.j], 0.0) - each[self.i]
-        return apart - (apart * self.normal).sum(axis=1)[:, None] * self.normal
+        return np.asarray(apart - (apart * self.normal).sum(axis=1)[:, None] * self.normal)
 
     def rates(self, v: Array, u: Array) -> Array:
         """(m,) v . H_i u."""
@@ -341,14 +342,20 @@ class Step:
         self.run, self.before, self.h, self.t_contacts = run, before, h, before.t + h
         self.contacts, self.M = after.contacts, run.problem.metric(before.q)
         K = self.linearise(before, after)
-        self.active, self.weak, p = active_rows(self.w, K, self.M, after.projection)
+        self.active, self.weak, exact, p = active_rows(self.w, K, self.M, after.projection)
         self.p = p[self.active]
+        if self.linearised_before:
+            self.u = exact
         self.rows = Touching(self, self.active) if len(self.active) else None
         self.saddle = Saddle(self.contacts.G.rows(self.active), self.M, self.bending())
 
     def linearise(self, before: State, after: State) -> Rows:
         """Set w, u and place, and return the rows of the projection."""
         raise NotImplementedError
+
+    def end(self, after: State) -> State:
+        """The state after the step, with the exact projection."""
+        return after
 
     def rates_of_offsets(self) -> Array:
         """(m,) how the offset c of each row changes with its gap."""
@@ -372,6 +379,14 @@ class Step:
 
     def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
         """The derivatives with respect to q and u before the step, through w."""
+        raise NotImplementedError
+
+    def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
+        """The changes of q and u after the step, for those before it."""
+        raise NotImplementedError
+
+    def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
+        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
         raise NotImplementedError
 
     def words(self, rows: Integers) -> tuple[str, ...]:
@@ -448,6 +463,10 @@ class VelocityStep(Step):
         self.w = self.point(self.run.problem)
         return velocities_of_step(self.contacts, before, self.h)
 
+    def end(self, after: State) -> State:
+        u = self.u.reshape(after.u.shape)
+        return after._replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
+
     def rates_of_offsets(self) -> Array:
         contacts, before, h = self.contacts, self.before, self.h
         rates = np.full(len(contacts.gap), 1.0 / h)
@@ -461,12 +480,10 @@ class VelocityStep(Step):
         return np.asarray(rows.rate * (rows.G @ dq) + rows.curvature.rates(dq, self.u))
 
     def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
-        """The changes of q and u after the step, for those before it."""
         new = self.projected(dq, du, change)
         return dq + self.h * new, new
 
     def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
-        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
         before_q, before_u = self.pulled_back(of_u + self.h * of_q, sums)
         return of_q + before_q, before_u
 
@@ -481,17 +498,19 @@ class MauryStep(VelocityStep):
 
     def point(self, problem: Any) -> Array:
         before = self.before
-        return self.run.scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel()  # type: ignore[attr-defined]
+        scheme: Any = self.run.scheme
+        return np.asarray(scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel())
 
     def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
         (_, q, u, *_), shape = self.before, self.before.q.shape
         impulse = np.zeros(q.size)
         if not self.run.slopes.constant:
             ways = dq.reshape(shape), du.reshape(shape)
-            impulse = self.h * sum(w * self.run.slopes.forward(t, q, u, *ways) for t, w in self._samples()).ravel()  # type: ignore[union-attr]
+            for t, weight in self._samples():
+                impulse += self.h * weight * self.run.slopes.forward(t, q, u, *ways).ravel()
         if change.mass is not None:
             impulse = impulse - _times(change.mass, self.w - u.ravel(), shape)
-        return du + self.M.solve(impulse)
+        return np.asarray(du + self.M.solve(impulse))
 
     def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
         _, q, u, *_ = self.before
@@ -549,12 +568,10 @@ class CatchingUpStep(Step):
         return of_w + self.h * _slope_reverse(self, of_w), np.zeros_like(of_w)
 
     def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
-        """The changes of q and u after the step, for those before it."""
         new = self.projected(dq, du, change)
         return new, (new - dq) / self.h
 
     def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
-        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
         before_q, before_u = self.pulled_back(of_q + of_u / self.h, sums)
         return before_q - of_u / self.h, before_u
 
@@ -589,6 +606,80 @@ def _add_mass(sums: Sums, a: Array, moved: Array) -> None:
     sums.mass -= a * moved if sums.mass.ndim < 2 else (np.outer(a, moved) + np.outer(moved, a)) / 2.0
 
 
+class Tape:
+    """All steps of a run: kept, or run again from stored states."""
+
+    def __init__(self, run: Run, grid: Grid, checkpoints: int | None):
+        self.run, self.steps = run, list(grid.after(0))
+        count, own = grid.count, differences_of(run.problem.within)
+        state = run.scheme.start(run.problem, grid.start)
+        self.stride = max(1, -(-count // (checkpoints or max(isqrt(count), 1))))
+        self.starts: list[tuple[State, Any]] = []
+        """The states before every `stride` steps, and what the admissible set remembered then."""
+        self.kept: list[Step] | None = [] if checkpoints is None or checkpoints >= count else None
+        self.doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
+        for number, (t, h, _) in enumerate(self.steps):
+            if number % self.stride == 0:
+                self.starts.append((state, searched(own)))
+            step, state = run.step(state, h, t)
+            self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
+            if self.kept is not None:
+                room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
+                self.kept.append(step)
+                self.kept = self.kept if room > 0 else None
+        self.end = state
+
+    def block(self, first: int) -> list[Step]:
+        """The steps from one stored state to the next."""
+        if self.kept is not None:
+            return self.kept[first : first + self.stride]
+        run, found = self.run, []
+        state, remembered = self.starts[first // self.stride]
+        put_back(differences_of(run.problem.within), remembered)
+        for t, h, _ in self.steps[first : first + self.stride]:
+            step, state = run.step(state, h, t)
+            found.append(step)
+        return found
+
+    def forwards(self) -> Iterator[Step]:
+        """All steps, from the first one to the last."""
+        for first in range(0, len(self.steps), self.stride):
+            yield from self.block(first)
+
+    def backwards(self) -> Iterator[Step]:
+        """All steps, from the last one to the first."""
+        for first in reversed(range(0, len(self.steps), self.stride)):
+            yield from reversed(self.block(first))
+
+    def examined(self) -> tuple[tuple[WeakStep, ...], tuple[int, ...]]:
+        """The steps with weak rows that open or push for a random change of all data, and those that are ambiguous.
+
+        Bodies that stick together after an impact touch and do not push. No change of the data opens such a contact or
+        makes it push, because the impact keeps them together.
+        """
+        if not self.doubtful:
+            return (), ()
+        run, q, rng = self.run, self.end.q, np.random.default_rng(0)
+        length = run.length or float(np.abs(q).max(initial=0.0)) or 1.0
+        dq, du = length * rng.standard_normal((2, q.size))
+        mass = rng.standard_normal(len(q) if q.ndim > 1 else 1)
+        radii = length * rng.standard_normal(run.bodies) if run.sized else None
+        theta = rng.standard_normal(len(run.twins)) if run.twins else None
+        change, largest = Change(mass if run.metric.diagonal else None, radii, theta), 0.0
+        weak, dependent = [], []
+        for number, step in enumerate(self.forwards(), start=1):
+            largest = max(largest, float(np.abs(dq).max()))
+            before, (dq, du) = dq, step.forward(dq, du, change)
+            if len(step.weak):
+                opening = step.weak[step.opens(before, dq, du, change, largest)]
+                if len(opening):
+                    weak.append(WeakStep(number, self.steps[number - 1].t, step.words(opening)))
+            if step.saddle.dependent and step.is_ambiguous(before, dq, change, rng):
+                dependent.append(number)
+        return tuple(weak), tuple(dependent)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity:
     """The end of a run and its derivative, made by `sensitivity`.
 
@@ -619,87 +710,16 @@ class Sensitivity:
     [2.93, -1.65]
     """
 
-    def __init__(self, run: Run, grid: Grid, theta: Array | None, checkpoints: int | None):
-        self._run, self._grid, self._theta = run, grid, theta
-        self._steps = list(grid.after(0))
-        state = run.scheme.start(run.problem, grid.start)
-        self._stride = max(1, -(-grid.count // (checkpoints or max(isqrt(grid.count), 1))))
-        self._starts: list[tuple[State, Any]] = []
-        self._kept: list[Step] | None = [] if checkpoints is None or checkpoints >= grid.count else None
-        doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
-        own = differences_of(run.problem.within)
-        for number, (t, h, _) in enumerate(self._steps):
-            if number % self._stride == 0:
-                self._starts.append((state, searched(own)))
-            before, state = state, run.advanced(state, h, t)
-            step = run.step(before, state, h)
-            doubtful = doubtful or len(step.weak) > 0 or step.saddle.dependent
-            if self._kept is not None:
-                room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
-                self._kept.append(step)
-                self._kept = self._kept if room > 0 else None
-        self.q, self.u, self.differenced = state.q, state.u, run.differenced
-        self.weak, self.dependent = self._examined() if doubtful else ((), ())
-        if self.weak:
-            first = self.weak[0]
-            warn(
-                f"{first.contacts[0]} touch and do not push in step {first.step}{_more_steps(len(self.weak))}, so that "
-                f"the run has one-sided derivatives only; such contacts are taken as open. See Sensitivity.weak",
-                WeakContacts,
-            )
-
-        if self.dependent:
-            warn(
-                f"active constraints depend on each other in step {self.dependent[0]}"
-                f"{_more_steps(len(self.dependent))}: derivatives with respect to velocities and masses are exact, "
-                f"those with respect to positions and radii are not unique. See Sensitivity.dependent",
-                WeakContacts,
-            )
-
-    def _examined(self) -> tuple[tuple[WeakStep, ...], tuple[int, ...]]:
-        """The steps with weak rows that open or push for a random change of all data, and those that are ambiguous.
-
-        Bodies that stick together after an impact touch and do not push. No change of the data opens such a contact or
-        makes it push, because the impact keeps them together.
-        """
-        run, shape, rng = self._run, self.q.shape, np.random.default_rng(0)
-        length = run.length or float(np.abs(self.q).max(initial=0.0)) or 1.0
-        dq, du = length * rng.standard_normal((2, self.q.size))
-        mass = rng.standard_normal(len(self.q) if len(shape) > 1 else 1)
-        radii = length * rng.standard_normal(run.bodies) if run.sized else None
-        theta = rng.standard_normal(len(run.twins)) if run.twins else None
-        change, largest = Change(mass if run.metric.diagonal else None, radii, theta), 0.0
-        weak, dependent = [], []
-        for number, step in enumerate(self._all_steps(), start=1):
-            largest = max(largest, float(np.abs(dq).max()))
-            before, (dq, du) = dq, step.forward(dq, du, change)
-            if len(step.weak):
-                opening = step.weak[step.opens(before, dq, du, change, largest)]
-                if len(opening):
-                    weak.append(WeakStep(number, self._steps[number - 1].t, step.words(opening)))
-            if step.saddle.dependent and step.is_ambiguous(before, dq, change, rng):
-                dependent.append(number)
-        return tuple(weak), tuple(dependent)
-
-    def _all_steps(self) -> Iterator[Step]:
-        """All steps, from the first one on."""
-        for first in range(0, self._grid.count, self._stride):
-            yield from self._block(first)
+    q: Array
+    u: Array
+    weak: tuple[WeakStep, ...]
+    dependent: tuple[int, ...]
+    differenced: tuple[str, ...]
+    _tape: Tape = field(init=False)
+    _theta: Array | None = field(init=False)
 
     def __repr__(self) -> str:
-        return f"Sensitivity(steps: {self._grid.count}, weak: {len(self.weak)})"
-
-    def _block(self, first: int) -> list[Step]:
-        """The steps from one checkpoint to the next, run again."""
-        if self._kept is not None:
-            return self._kept[first : first + self._stride]
-        run, found = self._run, []
-        state, remembered = self._starts[first // self._stride]
-        put_back(differences_of(run.problem.within), remembered)
-        for t, h, _ in self._steps[first : first + self._stride]:
-            before, state = state, run.advanced(state, h, t)
-            found.append(run.step(before, state, h))
-        return found
+        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)})"
 
     def forward(
         self,
@@ -737,7 +757,7 @@ class Sensitivity:
         >>> jo.sensitivity(play, jo.CatchingUp(), t=2.0, h=0.1).forward(q0=[1.0])[0].tolist()     # it was pushed
         [0.0]
         """
-        run, shape = self._run, self._run.problem.q0.shape
+        run, shape = self._tape.run, self.q.shape
         dq, du = (
             np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q0, v0)
         )
@@ -753,7 +773,7 @@ class Sensitivity:
                     du = du + size * (ahead.v0 - behind.v0).ravel() / width
         sizes = None if radii is None else np.broadcast_to(floats(radii), (run.bodies,))
         change = Change(None if mass is None else floats(mass), sizes, each)
-        for step in self._all_steps():
+        for step in self._tape.forwards():
             dq, du = step.forward(dq, du, change)
         return dq.reshape(shape), du.reshape(shape)
 
@@ -780,14 +800,13 @@ class Sensitivity:
         >>> run.reverse(u=[[0.0], [1.0]]).v0.round(12).tolist()                   # they go on together
         [[0.5], [0.5]]
         """
-        run, shape = self._run, self._run.problem.q0.shape
+        run, shape = self._tape.run, self.q.shape
         of_q, of_u = (
             np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q, u)
         )
         sums = Sums(run)
-        for first in reversed(range(0, self._grid.count, self._stride)):
-            for step in reversed(self._block(first)):
-                of_q, of_u = step.reverse(of_q, of_u, sums)
+        for step in self._tape.backwards():
+            of_q, of_u = step.reverse(of_q, of_u, sums)
         motion = isinstance(run.problem, Motion)
         if not motion:
             of_u = np.zeros_like(of_u)
@@ -816,7 +835,7 @@ def _of_masses(found: Array, run: Run) -> Array:
     bodies = len(q0) if q0.ndim > 1 else 1
     if not run.metric.diagonal or run.metric.of_bodies(bodies) is None:
         return found if not run.metric.diagonal else found.reshape(q0.shape)
-    each = found.reshape(bodies, -1).sum(axis=1)
+    each: Array = found.reshape(bodies, -1).sum(axis=1)
     return each if q0.ndim > 1 else each.reshape(())
 
 
@@ -836,15 +855,16 @@ def sensitivity(
     motion as h tends to 0, with the order of the scheme. With respect to q0, v0, masses and radii it is exact for any
     number of bodies. Other parameters are entries of `theta`.
 
-    Projections are solved to a tolerance of at most 1e-12. A contact counts as weak if it pushes and is open by less
-    than 1e-9 of what the contacts change in the step, or by less than round-off.
+    The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
+    of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-9 of what
+    the contacts change in the step, or by less than round-off.
 
     Parameters
     ----------
     problem : Motion, Sweeping, or callable (theta) -> Motion or Sweeping
         The problem; or a function of a few parameters that returns it: forces, positions of walls, anything.
     scheme : Maury, Venel or CatchingUp
-        The time-stepping scheme.
+        The time-stepping scheme; its solver must have a tolerance of at most 1e-8.
     t : float or (float, float)
         End time, or start time and end time.
     h : float or array_like
@@ -891,7 +911,31 @@ def sensitivity(
     if theta is not None and isinstance(problem, Motion | Sweeping):
         raise InvalidValue("theta needs a problem that depends on it: give a function theta -> problem")
     parameters = None if theta is None else np.array(finite(theta, "theta"))
-    return Sensitivity(Run(problem, scheme, parameters), Grid.of(t, h), parameters, checkpoints)
+    run = Run(problem, scheme, parameters)
+    tape = Tape(run, Grid.of(t, h), checkpoints)
+    weak, dependent = tape.examined()
+    _warn_of(weak, dependent)
+    found = Sensitivity(tape.end.q, tape.end.u, weak, dependent, run.differenced)
+    object.__setattr__(found, "_tape", tape)
+    object.__setattr__(found, "_theta", parameters)
+    return found
+
+
+def _warn_of(weak: tuple[WeakStep, ...], dependent: tuple[int, ...]) -> None:
+    """Warn of steps without a derivative."""
+    if weak:
+        warn(
+            f"{weak[0].contacts[0]} touch and do not push in step {weak[0].step}{_more_steps(len(weak))}, so that the "
+            f"run has one-sided derivatives only; such contacts are taken as open. See Sensitivity.weak",
+            WeakContacts,
+        )
+    if dependent:
+        warn(
+            f"active constraints depend on each other in step {dependent[0]}{_more_steps(len(dependent))}: derivatives "
+            f"with respect to velocities and masses are exact, those with respect to positions and radii are not "
+            f"unique. See Sensitivity.dependent",
+            WeakContacts,
+        )
 
 
 def _built(problem: Callable[[Array], Any], theta: Array) -> Any:
@@ -927,6 +971,7 @@ def _check(problem: Any, scheme: Scheme) -> None:
     if type(scheme) not in KINDS:
         raise SchemeRefuses(f"{name} has no derivative; use Maury, Venel or CatchingUp")
     scheme.check(problem)
+    check_certain(scheme.solver)
     reasons = {
         "bodies that turn (friction, clumps)": getattr(problem, "turning", None) is not None,
         "a StiffForce": getattr(problem, "stiff", None) is not None,
