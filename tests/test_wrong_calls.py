@@ -249,6 +249,7 @@ def calls(path):
             "checkpoints": 1,
         },
         "solve_by_events": {"problem": at["ball"], "t": 1.0, "max_events": 10},
+        "sensitivity_by_events": {"problem": at["ball"], "t": 1.0, "theta": None, "max_events": 10},
         "solve": {
             "problem": at["ball"],
             "scheme": jo.Maury(),

@@ -63,11 +63,11 @@ gram = np.array([[1.0, 1.0 / 2.0], [1.0 / 2.0, 1.0 / 3.0]])  # of the functions 
 costs = {"exact gradients": [], "gradients through the time steps": []}
 for name, path in costs.items():
     theta = np.array([3.0 * far, 0.0])
-    for _ in range(40):
+    for _ in range(25):
         cost, gradient = exact(theta)
         path.append(cost)
         step = gradient if name == "exact gradients" else through_the_scheme(theta)
-        theta = theta - 2.0 * np.linalg.solve(gram, step)
+        theta = theta - 3.0 * np.linalg.solve(gram, step)
     print(f"{name}: cost {path[-1]:.4f}")
 
 figure, ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
