@@ -646,7 +646,7 @@ class _Differentiation:
             self._refuse_simultaneous(t, hit)
 
     def _refuse_simultaneous(self, t: float, hit: Integers) -> None:
-        names = " and ".join(self.model.contacts.describe(int(row)) for row in hit[:3])
+        names = ", and ".join(self.model.contacts.describe(int(row)) for row in hit[:3])
         raise NoDerivative(
             f"t = {t:.15g}: {names} have an impact together; neighbouring motions have these impacts one after the "
             f"other, in either order: perturb q0 or v0"
