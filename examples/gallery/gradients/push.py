@@ -9,7 +9,8 @@ Han and Brikis 2022, who tried nine differentiable simulators; the least cost is
 
 Descent along the exact gradients of ``jo.sensitivity_by_events`` ends there. A program
 that differentiates through the time steps does not see that a harder push also hits
-*earlier*. Its gradients weaken the push until the first ball misses the second one.
+*earlier*. Its gradients weaken the push until the first ball misses the second one, at
+learning rates from 0.05 to 3 alike.
 """
 
 import matplotlib.pyplot as plt
