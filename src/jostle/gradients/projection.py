@@ -43,8 +43,9 @@ RELATIVE_RESIDUAL = 1e-14
 """Conjugate gradients and fixed points stop at this residual, relative to the right-hand side."""
 MAX_FIXED_POINT_STEPS = 200
 """Largest number of steps of the fixed point that takes the curvature of gaps into account."""
-WEAK_MARGIN = 1e-9
-"""A row that pushes and is open by less than this fraction of |u - w|_M may be weak."""
+WEAK_MARGIN = 1e-11
+"""A row that pushes and is open by less than this fraction of the largest change sqrt(m) |u - w| of a coordinate may be
+weak."""
 NOISE_FACTOR = 100.0
 """Slacks below this multiple of their round-off count as zero."""
 ERROR_FACTOR = 10.0
@@ -195,7 +196,8 @@ def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> ActiveRows:
             found, error = (again.point, again.multipliers), ERROR_FACTOR * again.residual.eta
         u, p = found
         slack = K.c + (K.G @ u)
-    margin = NOISE_FACTOR * _noise(K, w, u) / unit + max(WEAK_MARGIN, error) * M.norm(u - w)
+    moved = M.norm(u - w) if error or not M.diagonal else float(np.abs((u - w) / M.root).max(initial=0.0))
+    margin = NOISE_FACTOR * _noise(K, w, u) / unit + max(WEAK_MARGIN, error) * moved
     push, open_by = p * unit, slack / unit
     unclear = ~equal & (np.maximum(push, open_by) <= margin)
     strong, doubtful = np.flatnonzero(equal | (~unclear & (push > open_by))), np.flatnonzero(unclear)

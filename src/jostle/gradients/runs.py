@@ -856,8 +856,8 @@ def sensitivity(
     number of bodies. Other parameters are entries of `theta`.
 
     The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
-    of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-9 of what
-    the contacts change in the step, or by less than round-off.
+    of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-11 of
+    the largest change that contacts make in the step, or by less than round-off.
 
     Parameters
     ----------
