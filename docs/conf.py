@@ -55,7 +55,7 @@ NOTEBOOK = (
 )
 """The line below the title of a lesson."""
 
-SECTIONS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020", "friction"]
+SECTIONS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020", "friction", "gradients"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",

@@ -78,7 +78,8 @@ def complaints(name):
             continue  # help() and the pages show the docstring of the method that it overrides, which is checked itself
         if code == "PR01" and is_class:
             listed = sections(value)
-            missing = set(inspect.signature(value).parameters) - listed["Parameters"] - listed["Attributes"]
+            given = {one for one in inspect.signature(value).parameters if not one.startswith("_")}
+            missing = given - listed["Parameters"] - listed["Attributes"]
             if not missing:
                 continue
             message = f"undocumented: {sorted(missing)}"

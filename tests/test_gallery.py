@@ -252,7 +252,20 @@ def the_clump_turns_over_and_keeps_energy_and_momentum(result):
     assert result["lost"] < 1e-11
 
 
+def the_fit_finds_the_mass_and_the_restitution(result):
+    assert (np.abs(result["x"] - result["truth"]) < 3.0 * result["spread"]).all()
+    assert (result["spread"] < [0.03, 0.01]).all()
+
+
+def exact_gradients_find_the_push_and_a_tape_does_not(result):
+    exact, tape = (path[-1] for path in result["costs"].values())
+    assert exact == pytest.approx(1.3965, abs=2e-4)
+    assert tape > 1.6
+
+
 CHECKS = {
+    "gradients/fit_to_film.py": the_fit_finds_the_mass_and_the_restitution,
+    "gradients/push.py": exact_gradients_find_the_push_and_a_tape_does_not,
     "friction/angle_of_repose.py": heaps_are_steeper_with_more_friction_and_none_is_left_without,
     "friction/janssen.py": the_force_in_the_silo_saturates,
     "friction/drum.py": the_drum_lifts_its_grains_and_they_come_down_in_avalanches,
@@ -299,6 +312,7 @@ LONG = {
     "bourdin_maury_2020/oblique_blocks.py", "bourdin_maury_2020/people_and_density.py",
     "bourdin_maury_2020/two_solutions_of_four.py", "friction/angle_of_repose.py", "friction/janssen.py",
     "friction/drum.py", "friction/column_collapse.py", "friction/tumbling_clump.py",
+    "gradients/fit_to_film.py", "gradients/push.py",
 }  # fmt: skip
 """Programs that take more than two seconds; `make docs` and `make test-all` run them."""
 

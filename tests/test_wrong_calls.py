@@ -240,7 +240,16 @@ def calls(path):
         "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.ActiveSet()},
         "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.ActiveSet()},
         "project": {"w": [1.0, 0.0], "onto": cone, "mass": 1.0, "solver": jo.ActiveSet(), "guess": [0.0, 0.0]},
+        "sensitivity": {
+            "problem": at["ball"],
+            "scheme": jo.Maury(),
+            "t": 0.1,
+            "h": 0.1,
+            "theta": None,
+            "checkpoints": 1,
+        },
         "solve_by_events": {"problem": at["ball"], "t": 1.0, "max_events": 10},
+        "sensitivity_by_events": {"problem": at["ball"], "t": 1.0, "theta": None, "max_events": 10},
         "solve": {
             "problem": at["ball"],
             "scheme": jo.Maury(),

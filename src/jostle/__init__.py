@@ -10,7 +10,7 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from jostle import convex, errors, laws, schemes, sets, solvers
+from jostle import convex, errors, gradients, laws, schemes, sets, solvers
 from jostle._tools import displays as _displays
 from jostle._tools.citations import cite
 from jostle.errors import (
@@ -22,6 +22,8 @@ from jostle.errors import (
     NotConverged,
 )
 from jostle.events.solve import solve_by_events
+from jostle.gradients.events import sensitivity_by_events
+from jostle.gradients.runs import sensitivity
 from jostle.laws import Coulomb, Restitution, impact
 from jostle.problems import Motion, StiffForce, Sweeping
 from jostle.result.solution import Solution
@@ -117,6 +119,7 @@ __all__ = [
     "endings",
     "ensembles",
     "errors",
+    "gradients",
     "impact",
     "impacts",
     "io",
@@ -126,6 +129,8 @@ __all__ = [
     "project",
     "scenarios",
     "schemes",
+    "sensitivity",
+    "sensitivity_by_events",
     "sets",
     "solve",
     "solve_by_events",

@@ -27,6 +27,7 @@ __all__ = [
     "LongStep",
     "MissingPackage",
     "NoContraction",
+    "NoDerivative",
     "NoSuchFile",
     "NotApproaching",
     "NotContinuous",
@@ -37,6 +38,7 @@ __all__ = [
     "UndefinedGradient",
     "UnresolvedEvent",
     "UnstableStep",
+    "WeakContacts",
     "WriteFailed",
 ]
 """All but those that `jostle` itself has: the ones that programs catch most often."""
@@ -150,6 +152,10 @@ class UnresolvedEvent(JostleError, RuntimeError):
     """
 
 
+class NoDerivative(JostleError, ArithmeticError):
+    """The end of a run has no derivative: neighbouring motions differ in kind, as where two contacts close at once."""
+
+
 class SchemeRefuses(JostleError, NotImplementedError):
     """The scheme cannot solve the problem; the message names schemes that can."""
 
@@ -257,6 +263,10 @@ class UnstableStep(JostleWarning):
 
 class DependsOnRoundOff(JostleWarning):
     """The order of impacts that follow each other within round-off decides about a motion; the message says where."""
+
+
+class WeakContacts(JostleWarning):
+    """Contacts of a differentiated run touch and do not push, so that only one-sided derivatives exist."""
 
 
 class NotReproducible(JostleWarning):

@@ -30,7 +30,7 @@ from jostle.events.contacts import (
     number_of_bodies,
     refuse,
 )
-from jostle.events.solution import Accumulation, Event, EventSolution
+from jostle.events.solution import Accumulation, Event, EventSolution, Flight
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
@@ -195,6 +195,14 @@ class SmoothContacts:
         difference = first_difference if self.by_gradients else second_difference
         return extrapolated(difference, self._along(t, q, u, rows), step / (1.0 + step * fastest))
 
+    def forced(self, t: float, q: Array, u: Array, kept: Integers, step: float) -> tuple[Array, Array]:
+        """The acceleration with the forces that keep some rows closed, and these forces; `step` is that of `bend`."""
+        a = self.acceleration(t, q, u)
+        if len(kept) == 0:
+            return a, np.zeros(0)
+        G = self.linearise(t, q).G.toarray()[kept]
+        return equalised(a, G, -self.bend(t, q, u, kept, step), self.metric(q))
+
     def bend_step(self, t: float, q: Array, rows: Integers) -> float:
         """The step in time that `bend` needs near here."""
         if self.still:
@@ -249,6 +257,7 @@ class SmoothRun:
         self.history: list[RecentImpact] = []
         self.events: list[Event] = []
         self.accumulations: list[Accumulation] = []
+        self.flights: list[Flight] = []
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
 
@@ -274,8 +283,10 @@ class SmoothRun:
         for _ in range(self.max_events):
             self.x = self._onto(self.t, self.x, self.closed)
             self.u = self._settled(self.t, self.x, self.u, self.kept)
-            resting = self._impacts()
+            before, resting = self.u, self._impacts()
             self.kept = self._pressed(self.closed[resting])
+            counts = len(self.events), len(self.accumulations)
+            self.flights.append(Flight(self.t, self.x, before, self.u, self.closed, self.kept, *counts))
             if not self._fly(self.kept):
                 return
         raise UnresolvedEvent(
@@ -392,12 +403,7 @@ class SmoothRun:
         step = self.contacts.bend_step(self.t, self.x, kept) if len(kept) else 0.0
 
         def forced(t: float, y: Array) -> tuple[Array, Array]:
-            q, u = origin + y[:n], y[n:]
-            a = self.contacts.acceleration(t, q, u)
-            if len(kept) == 0:
-                return a, np.zeros(0)
-            G = self.contacts.linearise(t, q).G.toarray()[kept]
-            return equalised(a, G, -self.contacts.bend(t, q, u, kept, step), self.contacts.metric(q))
+            return self.contacts.forced(t, origin + y[:n], y[n:], kept, step)
 
         def derivative(t: float, y: Array) -> Array:
             return np.concatenate([y[n:], forced(t, y)[0]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,6 +68,24 @@ class Accumulation:
     t: float
     error: float
     pairs: Integers
+
+
+class Flight(NamedTuple):
+    """How the motion from one event to the next begins; flat arrays, as derivatives need them."""
+
+    t: float
+    x: Array
+    before: Array
+    """Velocities before the impacts at this time."""
+    u: Array
+    closed: Integers
+    """The rows that are closed at this time."""
+    kept: Integers
+    """The rows that stay closed during the flight."""
+    events: int
+    """Number of impacts so far, with those at this time."""
+    accumulations: int
+    """Number of accumulations so far, with one at this time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,7 +22,7 @@ from jostle.errors import InfeasibleStart, InvalidValue, NotConverged, Unresolve
 from jostle.events.accumulations import RecentImpact, limit_of, remember
 from jostle.events.contacts import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, Phase, Rows, has_parabolas, rows_of
 from jostle.events.smooth import SmoothRun
-from jostle.events.solution import Accumulation, Event, EventSolution
+from jostle.events.solution import Accumulation, Event, EventSolution, Flight
 from jostle.laws import impact
 from jostle.problems import Motion
 from jostle.result.status import FAILED, FINISHED
@@ -211,12 +211,17 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     >>> pendulum.q(np.pi / 6.0).round(10).tolist()
     [[0.5, -0.8660254038]]
     """
+    return integrated(problem, t, int(max_events)).solution(FINISHED)
+
+
+def integrated(problem: Motion, t: Span, max_events: int) -> _Run | SmoothRun:
+    """The finished integration of a motion, with its flights; errors carry the solution until then."""
     if not isinstance(problem, Motion):
         raise InvalidValue(f"problem must be a jo.Motion, not {problem!r}")
     start, end = start_and_end(t)
     if end == start:
         raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
-    run = (_Run if has_parabolas(problem) else SmoothRun)(problem, start, end, int(max_events))
+    run = (_Run if has_parabolas(problem) else SmoothRun)(problem, start, end, max_events)
     try:
         run.integrate()
     except UnresolvedEvent as error:
@@ -226,7 +231,7 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
         unresolved = UnresolvedEvent(f"t = {run.t:.15g}: the impact or the contact forces cannot be computed: {error}")
         unresolved.time, unresolved.solution = run.t, run.solution(FAILED)
         raise unresolved from error
-    return run.solution(FINISHED)
+    return run
 
 
 class _Run:
@@ -247,6 +252,7 @@ class _Run:
         self.history: list[RecentImpact] = []
         self.events: list[Event] = []
         self.accumulations: list[Accumulation] = []
+        self.flights: list[Flight] = []
         self.starts: list[float] = []
         self.parabolas: list[Array] = []
 
@@ -273,10 +279,12 @@ class _Run:
     def integrate(self) -> None:
         for _ in range(self.max_events):
             self._close()
-            resting = self._impacts()
+            before, resting = self.u, self._impacts()
             phase = self.rows.phase(self.t, self.x, self.u, self.sizes, self.free, self.closed, resting)
             self.starts.append(self.t)
             self.parabolas.append(np.array([self.x, phase.u, phase.a]))
+            counts = len(self.events), len(self.accumulations)
+            self.flights.append(Flight(self.t, self.x, before, phase.u, self.closed, phase.kept, *counts))
             if not self._fly(phase):
                 return
         raise UnresolvedEvent(

@@ -42,7 +42,7 @@ def project_velocity(
 
     def attempt(reach: Reach) -> tuple[Contacts, Array, Pushed]:
         contacts = within.near(state.t + h, places, reach)
-        K = _velocities(contacts, state, h)
+        K = velocities_of_step(contacts, state, h)
         try:
             pushed = push(solver, problem, state, contacts, K, w, M, state.turning)
             return contacts, problem.bodies.velocities(pushed.point, pushed.turning), pushed
@@ -57,7 +57,7 @@ def project_velocity(
     return with_checked_reach(within, state.t + h, places, h, free, before, attempt)
 
 
-def _velocities(contacts: Contacts, state: State, h: float) -> Rows:
+def velocities_of_step(contacts: Contacts, state: State, h: float) -> Rows:
     """K_h. After a longer step, overlaps that it left are closed at its rate: g / h would be a high speed."""
     K = contacts.velocities(h)
     if not state.duration > h:

@@ -56,7 +56,7 @@ def joined(parts: list[Contacts], q: Array) -> Contacts:
         numbers += part.numbers
         gaps.append(part.gap)
         lengths.append(part.length)
-        bendings.append(part.bending)
+        bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
         if end > start:
             maps.append(part.G)
     if copies:
@@ -76,7 +76,7 @@ def joined(parts: list[Contacts], q: Array) -> Contacts:
         reach=reach,
         describe=partial(_describe, both, words),
         at=q,
-        bending=None if None in bendings else partial(_bend, bendings),
+        bending=partial(_bend, bendings),
         bodies=bodies,
         equal=_kinds_of(parts) if equal else None,
         gap_at=_gap_at(gap, parts) if moving else None,

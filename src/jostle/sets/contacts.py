@@ -152,7 +152,7 @@ class Contacts:
     at : array, optional
         The configuration: without a length, its size says how large the round-off of a gap is. None: not known.
     bending : callable () -> array, optional
-        Returns `bend`, which few need. None: not known, and the gradients are differenced where curvature is needed.
+        Returns `bend`, which few need, with NaN for rows whose bend is not known. None: that of no row is known.
     bodies : int, default 1
         Number of bodies of the configuration.
     equal : array of bool, shape (m,), optional
@@ -241,7 +241,13 @@ class Contacts:
     @property
     def bend(self) -> Array | None:
         """b with d^2 g = b (I - n n^T) for the relative position of the two bodies; None if it is not known."""
-        return None if self.bending is None else self.bending()
+        bends = self.bends
+        return None if self.bending is None or np.isnan(bends).any() else bends
+
+    @property
+    def bends(self) -> Array:
+        """`bend`, with NaN for each row whose bend is not known."""
+        return place_of(self.gap).full(len(self.gap), np.nan) if self.bending is None else self.bending()
 
     @property
     def normals(self) -> Array:

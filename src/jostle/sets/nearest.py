@@ -90,7 +90,7 @@ def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, be
     start, contacts = best
     x, p, last = start.point, start.multipliers, np.inf
     for step in range(MAX_STEPS):
-        H = metric(_positive(_hessian(linearise, x, p, M)), (w.size,))
+        H = metric(_positive(M.times(np.eye(x.size)) - curvature(linearise, x, p)), (w.size,))
         downhill = H.solve(M.times((w - x).ravel()))
         P = solver.project(downhill, contacts.displacements(), H)
         x, contacts = _shortened(linearise, w, x, contacts, P, M)
@@ -110,7 +110,7 @@ def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nea
     x, p = start.point, start.multipliers.copy()
     for step in range(MAX_NEWTON_STEPS):
         contacts, before = linearise(x), best[0].residual.worst
-        G, H = contacts.G.toarray()[rows], _hessian(linearise, x, p, M)
+        G, H = contacts.G.toarray()[rows], M.times(np.eye(x.size)) - curvature(linearise, x, p)
         system = np.block([[H, -G.T], [G, np.zeros((len(rows), len(rows)))]])
         right = np.concatenate([G.T @ p[rows] - M.times((x - w).ravel()), -contacts.gap[rows]])
         change = np.linalg.lstsq(system, right, rcond=None)[0]
@@ -130,7 +130,7 @@ def off_saddle(linearise: Linearise, w: Array, M: Metric, solver: Solver, found:
     for _ in range(MAX_ESCAPES):
         P, contacts = found
         active = _active(P.multipliers, contacts)
-        H = _hessian(linearise, P.point, P.multipliers, M)
+        H = M.times(np.eye(P.point.size)) - curvature(linearise, P.point, P.multipliers)
         tangent = _null_space(contacts.G.toarray()[active])
         if tangent.shape[1] == 0:
             return found
@@ -202,12 +202,12 @@ def _null_space(rows: Array) -> Array:
     return np.asarray(vectors[rank:].T)
 
 
-def _hessian(linearise: Linearise, x: Array, p: Array, M: Metric) -> Array:
-    """M - sum p_i d^2 g_i / dq^2 at x."""
+def curvature(linearise: Linearise, x: Array, p: Array) -> Array:
+    """sum_i p_i d^2 g_i / dq^2 at x: exact where the sets know how they bend, otherwise by differences."""
     rows, here = np.flatnonzero(p), linearise(x)
     if here.bend is None:
-        return M.times(np.eye(x.size)) - _differenced(linearise, x, rows, p[rows])
-    return M.times(np.eye(x.size)) - _of_bodies(here.only(rows), x, p[rows])
+        return _differenced(linearise, x, rows, p[rows])
+    return _of_bodies(here.only(rows), x, p[rows])
 
 
 def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:

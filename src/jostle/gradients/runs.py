@@ -1,0 +1,983 @@
+"""The derivative of a run, step by step: of `Maury`, `Venel` and `CatchingUp`.
+
+Each step of these schemes is one projection, whose derivative is that of `gradients.projection`. For `Maury`,
+
+    w = u + h M^-1 f(t, q, u),    u' = P_K w,    K = {v : g(q) / h + G(q) v >= 0},    q' = q + h u',
+
+the changes (dq, du) of a state lead, with the Hessians H_i of the gaps of the active rows, to
+
+    M du' - G^T dp = M dw + sum p_i H_i dq,        G du' = -(G dq / h + (dq . H_i u')_i),       dq' = dq + h du'.
+
+`Venel` has w = U(t, q). `CatchingUp` linearises at the new point x itself: M - sum p_i H_i takes the place of M, and
+the right-hand sides have no Hessians. The reverse mode solves the same systems from the last step to the first one.
+
+`Paoli` and `MoreauJean` with e > 0 are refused: their steps are differentiable, but the derivatives do not tend to that
+of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0, and the motion has +0.19. With e = 0
+`MoreauJean` is wrong as well: the overlap that an impact leaves changes as much as the start does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import isqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle._tools.arguments import Count, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, read_only
+from jostle.convex.metric import Metric
+from jostle.convex.rows import Rows
+from jostle.errors import InvalidValue, SchemeRefuses, WeakContacts, warn
+from jostle.gradients.functions import RELATIVE_STEP, Slopes
+from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
+from jostle.problems import Motion, Sweeping
+from jostle.run.steps import Grid, Span
+from jostle.schemes.base import Scheme
+from jostle.schemes.catching_up import CatchingUp
+from jostle.schemes.maury import Maury, gauss
+from jostle.schemes.moreau_jean import MoreauJean
+from jostle.schemes.paoli import Paoli
+from jostle.schemes.reach import velocities_of_step
+from jostle.schemes.state import State
+from jostle.schemes.venel import Venel
+from jostle.sets.balls import Balls, Line
+from jostle.sets.base import ConstraintSet, anew, parts
+from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.differences import put_back, searched
+from jostle.sets.user import differences_of
+from jostle.sets.walls import Walls
+from jostle.solvers.project import not_converged
+
+CURVATURE_STEP, ROUGH_CURVATURE_STEP = 1e-4, 1e-3
+"""Steps of the differences of gradients, relative to a length: of sets with exact gradients, and of sets whose
+gradients are differences themselves."""
+CATCHING_UP_TOLERANCE = 1e-10
+"""Largest tolerance of the projections of `CatchingUp`, which are not linear and are not improved afterwards."""
+MAX_KEPT_BYTES = 2**28
+"""All steps of a run are kept, and none is run again, if they take no more memory than this."""
+FIXED_BYTES = 2**14
+"""Memory of a step without its arrays."""
+INERT = 1e-6
+"""A weak contact whose slack changes by less than this fraction of the velocities stays closed for all changes."""
+ROUND_OFF_OF_CHANGES = 1e-11
+"""Changes below this fraction of the largest one in the run are round-off."""
+
+
+class Gradient(NamedTuple):
+    """The gradient of a number that depends on the end of a run, with respect to everything that the run depends on.
+
+    Attributes
+    ----------
+    q0 : array
+        Derivative with respect to the positions at the start.
+    v0 : array
+        Derivative with respect to the velocities at the start; zeros for `Sweeping`.
+    mass : array
+        Derivative with respect to the mass of each body, shape (n,), or () for one body; in the shape of q0 if the
+        coordinates of a body have different masses; shape (N, N) for a matrix.
+    radii : array or None
+        Derivative with respect to the radius of each body, shape (n,), or () for one body; None if bodies are points.
+        If radii depend on time, it is that of a number that is added to them at all times.
+    theta : array or None
+        Derivative with respect to the parameters theta, in their shape; None if there are none.
+    e : float or None
+        Derivative with respect to the restitution coefficient, by `sensitivity_by_events`; None for runs in time steps.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], mass=2.0)
+    >>> jo.sensitivity(ball, jo.Maury(), t=0.5, h=0.1).reverse(q=[1.0]).v0.round(12).tolist()
+    [0.5]
+    """
+
+    q0: Array
+    v0: Array
+    mass: Array
+    radii: Array | None
+    theta: Array | None
+    e: float | None = None
+
+
+class WeakStep(NamedTuple):
+    """A step at which a run has one-sided derivatives only.
+
+    Attributes
+    ----------
+    step : int
+        Number of the step, from 1 on.
+    t : float
+        Time that the step leads to.
+    contacts : tuple of str
+        Constraints that touch and do not push: the least change opens them, or makes them push.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> jo.gradients.WeakStep(3, 0.3, ("balls 0 and 1",)).contacts
+    ('balls 0 and 1',)
+    """
+
+    step: int
+    t: float
+    contacts: tuple[str, ...]
+
+
+class Change(NamedTuple):
+    """Changes of the data of a run: of masses, of radii (n,) and of theta."""
+
+    mass: Array | None
+    radii: Array | None
+    theta: Array | None
+
+
+class Sums:
+    """What the reverse mode adds up over the steps: derivatives with respect to masses, radii and theta."""
+
+    def __init__(self, run: Run):
+        N = run.problem.q0.size
+        self.mass = np.zeros(N if run.metric.diagonal else (N, N))
+        self.radii = np.zeros(len(run.problem.q0.reshape(run.bodies, -1)))
+        self.theta = np.zeros(len(run.twins))
+
+
+class Run:
+    """A run that is differentiated: its problem and scheme, and what their steps share."""
+
+    def __init__(self, problem: Any, scheme: Scheme, theta: Array | None):
+        self.build = problem if theta is not None else None
+        self.problem = problem if theta is None else _built(problem, theta)
+        _check(self.problem, scheme)
+        self.scheme = scheme
+        if isinstance(scheme, CatchingUp) and scheme.solver.tol > CATCHING_UP_TOLERANCE:
+            self.scheme = replace(scheme, solver=replace(scheme.solver, tol=CATCHING_UP_TOLERANCE))
+        self.metric: Metric = self.problem.metric(self.problem.q0)
+        self.beside = anew(self.problem.within)
+        """A copy of the admissible set for differences, so that the run itself keeps its bits."""
+        self.differences = differences_of(self.beside)
+        q0, sets = self.problem.q0, parts(self.problem.within)
+        self.bodies = len(q0) if q0.ndim > 1 else 1
+        first = self.problem.within.near(0.0, q0, 0.0)
+        if first.bodies > 1 and q0.size % first.bodies == 0:
+            self.bodies = first.bodies
+        self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
+        common = self.problem.within.bodies
+        self.shares = [isinstance(Q, Balls | Line | Walls) and common.same_radii(Q.bodies) for Q in sets]
+        self.sized, self.length = common.radii is not None, common.largest
+        motion = isinstance(self.problem, Motion)
+        value, given = (self.problem.force if motion else self.problem.velocity), self.problem._given
+        self.slopes = Slopes(value, given, motion, self.length)
+        self.twins: list[tuple[Any, Any, float]] = []
+        if theta is not None:
+            for k in np.ndindex(theta.shape):
+                step = RELATIVE_STEP * (abs(float(theta[k])) or 1.0)
+                ahead, behind = theta.copy(), theta.copy()
+                ahead[k], behind[k] = theta[k] + step, theta[k] - step
+                twins = _built(problem, ahead), _built(problem, behind)
+                for twin in twins:
+                    _check_twin(twin, self.problem)
+                self.twins.append((*twins, float(ahead[k] - behind[k])))
+
+    @property
+    def differenced(self) -> tuple[str, ...]:
+        """What is differentiated by differences."""
+        found = []
+        if self.slopes.differenced:
+            found.append("force" if isinstance(self.problem, Motion) else "velocity")
+        unknown = [repr(Q) for Q in parts(self.problem.within) if Q.near(0.0, self.problem.q0, 0.0).bending is None]
+        return (*found, *unknown, *(["theta"] if self.twins else []))
+
+    def step(self, before: State, h: float, t: float) -> tuple[Step, State]:
+        """A step with its derivative, and the state that it leads to."""
+        after = self.scheme.advance(self.problem, before, h, t)
+        assert after.projection is not None
+        if not after.projection.converged:
+            raise not_converged(after.projection, self.scheme.solver)
+        step: Step = KINDS[type(self.scheme)](self, before, after, h)
+        return step, step.end(after)
+
+    def swelling(self, pairs: Integers) -> Array:
+        """(m, 2) how much each gap shrinks if the radii of its two bodies grow: 1 or 0."""
+        found = np.zeros(pairs.shape)
+        i, j = pairs.T
+        if not self.sized:
+            return found
+        found[(i >= 0) & (j >= 0)] = 1.0
+        first = 0
+        for own, shares in zip(self.numbers, self.shares, strict=True):
+            if shares:
+                found[(i >= 0) & (j < -first) & (j >= -first - own), 0] = 1.0
+            first += own
+        return found
+
+
+class Curvature:
+    """The Hessians H_i of the gaps of some rows, by products.
+
+    Exact where a gap is that of two bodies or of a body and a wall, H = b (I - n n^T); differences of gradients
+    otherwise.
+    """
+
+    def __init__(self, run: Run, contacts: Contacts, rows: Integers, t: float, q: Array):
+        self.run, self.t, self.q, self.reach = run, t, q, contacts.reach
+        self.pairs, self.bodies = contacts.pairs[rows], contacts.bodies
+        bends = contacts.bends[rows]
+        unknown = np.isnan(bends)
+        self.known = np.flatnonzero(~unknown & (bends != 0.0))
+        self.unknown = np.flatnonzero(unknown)
+        if len(self.known):
+            self.i, self.j = self.pairs[self.known].T
+            self.bend = bends[self.known]
+            self.normal = contacts.only(rows[self.known]).normals
+
+    def _apart(self, v: Array) -> Array:
+        """(m, d) the velocities v of the second bodies relative to the first ones, without their normal parts."""
+        each = v.reshape(self.bodies, -1)
+        apart = np.where((self.j >= 0)[:, None], each[self.j], 0.0) - each[self.i]
+        return np.asarray(apart - (apart * self.normal).sum(axis=1)[:, None] * self.normal)
+
+    def rates(self, v: Array, u: Array) -> Array:
+        """(m,) v . H_i u."""
+        found = np.zeros(len(self.pairs))
+        if len(self.known):
+            found[self.known] = self.bend * (self._apart(v) * self._apart(u)).sum(axis=1)
+        if len(self.unknown) and v.any():
+            found[self.unknown] = self._differenced(v, lambda there: by_pair(there.pairs, there.G @ u, self.missing))
+        return found
+
+    def force(self, y: Array, v: Array) -> Array:
+        """(N,) sum y_i H_i v."""
+        found = np.zeros(v.size)
+        if len(self.known):
+            pull = (y[self.known] * self.bend)[:, None] * self._apart(v)
+            each, two = found.reshape(self.bodies, -1), self.j >= 0
+            np.subtract.at(each, self.i, pull)
+            np.add.at(each, self.j[two], pull[two])
+        if len(self.unknown) and v.any():
+            load = y[self.unknown]
+            found += self._differenced(v, lambda there: there.G.adjoint(by_pair(self.missing, load, there.pairs)))
+        return found
+
+    @property
+    def missing(self) -> Integers:
+        """Pairs of the rows whose Hessians are not known."""
+        return np.ascontiguousarray(self.pairs[self.unknown])
+
+    def _differenced(self, v: Array, value: Callable[[Contacts], Array]) -> Array:
+        """The derivative along v of something that is linear in G, by differences of fourth order."""
+        run, q = self.run, self.q
+        part = ROUGH_CURVATURE_STEP if run.differences else CURVATURE_STEP
+        step = part * (run.length or float(np.abs(q).max(initial=0.0)) or 1.0) / float(np.abs(v).max())
+        way, before = v.reshape(q.shape), searched(run.differences)
+        values = []
+        for distance in (1.0, -1.0, 2.0, -2.0):
+            put_back(run.differences, before)
+            values.append(value(run.beside.near(self.t, q + distance * step * way, _wider(self.reach, q))))
+        return (8.0 * (values[0] - values[1]) - (values[2] - values[3])) / (12.0 * step)
+
+
+def _wider(reach: Any, q: Array) -> Any:
+    """A reach that has all rows of a step, also a little beside it."""
+    return np.inf if q.ndim < 2 else 1.5 * reach
+
+
+class Touching:
+    """Some rows of a step: how c + G u changes with what the step depends on, at a fixed u."""
+
+    def __init__(self, step: Step, rows: Integers):
+        contacts = step.contacts
+        self.step, self.rows, self.G, self.pairs = step, rows, contacts.G.rows(rows), contacts.pairs[rows]
+        self.rate = step.rates_of_offsets()[rows]
+        self.swell = step.run.swelling(self.pairs)
+        self.curvature = Curvature(step.run, contacts, rows, step.t_contacts, step.place.reshape(step.before.q.shape))
+
+    def change(self, dq: Array, change: Change) -> Array:
+        """(m,) the change of c + G u for changes of the positions, the radii and theta."""
+        found = self.step.change_of_rows(self, dq)
+        if change.radii is not None:
+            i, j = np.maximum(self.pairs, 0).T
+            found = found - self.rate * (self.swell[:, 0] * change.radii[i] + self.swell[:, 1] * change.radii[j])
+        if change.theta is not None:
+            for size, (ahead, behind, width) in zip(change.theta, self.step.run.twins, strict=True):
+                found = found + size * (self.values(ahead.within)[0] - self.values(behind.within)[0]) / width
+        return found
+
+    def values(self, within: ConstraintSet, p: Array | None = None) -> tuple[Array, Array]:
+        """c + G u of the same rows in another admissible set, and G^T p."""
+        step = self.step
+        q = step.place.reshape(step.before.q.shape)
+        there = within.near(step.t_contacts, q, _wider(step.contacts.reach, q))
+        found = by_pair(there.pairs, there.gap, self.pairs, np.nan) * self.rate
+        if step.linearised_before:
+            found = found + by_pair(there.pairs, there.G @ step.u, self.pairs, np.nan)
+        if np.isnan(found).any():
+            row = int(self.rows[int(np.argmax(np.isnan(found)))])
+            raise InvalidValue(
+                f"{step.contacts.describe(row)} is not among the constraints for all theta near the given one"
+            )
+        return found, np.zeros(0) if p is None else there.G.adjoint(by_pair(self.pairs, p, there.pairs))
+
+
+class Step:
+    """The derivative of one step. A scheme defines what the step projects and where its constraints are linearised.
+
+    Changes of a state are flat. (r, b) are the right-hand sides of the `Saddle`.
+    """
+
+    w: Array
+    """(N,) the point that is projected."""
+    u: Array
+    """(N,) the projection."""
+    place: Array
+    """(N,) where the constraints are linearised."""
+    linearised_before = True
+    """Whether the constraints are linearised at the state before the step."""
+
+    def __init__(self, run: Run, before: State, after: State, h: float):
+        assert after.contacts is not None
+        assert after.projection is not None
+        self.run, self.before, self.h, self.t_contacts = run, before, h, before.t + h
+        self.contacts, self.M = after.contacts, run.problem.metric(before.q)
+        K = self.linearise(before, after)
+        self.active, self.weak, exact, p = active_rows(self.w, K, self.M, after.projection)
+        self.p = p[self.active]
+        if self.linearised_before:
+            self.u = exact
+        self.rows = Touching(self, self.active) if len(self.active) else None
+        self.saddle = Saddle(self.contacts.G.rows(self.active), self.M, self.bending())
+
+    def linearise(self, before: State, after: State) -> Rows:
+        """Set w, u and place, and return the rows of the projection."""
+        raise NotImplementedError
+
+    def end(self, after: State) -> State:
+        """The state after the step, with the exact projection."""
+        return after
+
+    def rates_of_offsets(self) -> Array:
+        """(m,) how the offset c of each row changes with its gap."""
+        raise NotImplementedError
+
+    def change_of_rows(self, rows: Touching, dq: Array) -> Array:
+        """(m,) the change of c + G u with the positions before the step."""
+        raise NotImplementedError
+
+    def bending(self) -> Callable[[Array], Array] | None:
+        """The products with sum p_i H_i, if the constraints are linearised at the projection itself."""
+        return None
+
+    def point(self, problem: Any) -> Array:
+        """(N,) the point that this step projects in a problem, which may have another theta."""
+        raise NotImplementedError
+
+    def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
+        """The change of w, except by theta."""
+        raise NotImplementedError
+
+    def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
+        """The derivatives with respect to q and u before the step, through w."""
+        raise NotImplementedError
+
+    def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
+        """The changes of q and u after the step, for those before it."""
+        raise NotImplementedError
+
+    def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
+        """The derivatives with respect to q and u before the step, for those with respect to q and u after it."""
+        raise NotImplementedError
+
+    def words(self, rows: Integers) -> tuple[str, ...]:
+        """What some rows are."""
+        return tuple(self.contacts.describe(int(row)) for row in rows)
+
+    def opens(self, dq: Array, new_q: Array, new_u: Array, change: Change, largest: float) -> Booleans:
+        """(weak,) which weak rows open or are violated by changes that lead to these; `largest` is that of any dq."""
+        rows, moved = Touching(self, self.weak), new_u if self.linearised_before else new_q
+        rates = rows.change(dq, change) + (rows.G @ moved)
+        scale = rows.rate * rows.G.magnitude(np.abs(dq)) + rows.G.magnitude(np.abs(moved))
+        noise = ROUND_OFF_OF_CHANGES * largest * rows.rate * rows.G.magnitude(np.ones(len(dq)))
+        return np.asarray(np.abs(rates) > INERT * scale + noise)
+
+    def is_ambiguous(self, dq: Array, new_q: Array, change: Change, rng: np.random.Generator) -> bool:
+        """Whether the change of the projection depends on the choice of the multipliers, which dependent rows allow."""
+        y = self.saddle.self_stress(rng)
+        if y is None or self.rows is None:
+            return True
+        rates = self.rows.change(dq, change)
+        force = self.rows.curvature.force(y, dq if self.linearised_before else new_q)
+        moved, _ = self.saddle.solve(force, np.zeros(len(y)))
+        contradiction = abs(float(y @ rates)) > INERT * float(np.abs(y) @ np.abs(rates))
+        return contradiction or bool(np.abs(moved).max() > INERT * np.abs(self.M.solve(force)).max())
+
+    def projected(self, dq: Array, du: Array, change: Change) -> Array:
+        """The change of the projection."""
+        r = self.M.times(self.point_forward(dq, du, change))
+        if change.mass is not None:
+            r = r - _times(change.mass, self.u - self.w, self.before.q.shape)
+        b = np.zeros(len(self.active))
+        if self.rows is not None:
+            b = -self.rows.change(dq, change)
+            if self.linearised_before:
+                r = r + self.rows.curvature.force(self.p, dq)
+        if change.theta is not None:
+            for size, (of_r, _) in zip(change.theta, self.by_theta(), strict=True):
+                r = r + size * of_r
+        return self.saddle.solve(r, b)[0]
+
+    def pulled_back(self, of_projection: Array, sums: Sums) -> tuple[Array, Array]:
+        """The derivatives with respect to q and u before the step, through the projection."""
+        a, z = self.saddle.solve(of_projection, np.zeros(len(self.active)))
+        _add_mass(sums, a, self.u - self.w)
+        for k, (of_r, of_b) in enumerate(self.by_theta()):
+            sums.theta[k] += a @ of_r + z @ of_b
+        of_q, of_u = self.point_reverse(self.M.times(a), sums)
+        if self.rows is None:
+            return of_q, of_u
+        rows, loads = self.rows, self.rows.rate * z
+        for side in (0, 1):
+            np.add.at(sums.radii, np.maximum(rows.pairs[:, side], 0), rows.swell[:, side] * loads)
+        if self.linearised_before:
+            of_q = of_q + rows.curvature.force(self.p, a) - rows.curvature.force(z, self.u) - rows.G.adjoint(loads)
+        return of_q, of_u
+
+    def by_theta(self) -> Iterator[tuple[Array, Array]]:
+        """(r, b) for a change of each entry of theta, by differences of w, c, G and M."""
+        for ahead, behind, width in self.run.twins:
+            mass = (ahead.metric(self.before.q).mass - behind.metric(self.before.q).mass) / width
+            r = self.M.times((self.point(ahead) - self.point(behind)) / width) - _product(mass, self.u - self.w)
+            b = np.zeros(len(self.active))
+            if self.rows is not None:
+                (c, push), (other_c, other_push) = (self.rows.values(one.within, self.p) for one in (ahead, behind))
+                r, b = r + (push - other_push) / width, (other_c - c) / width
+            yield r, b
+
+
+class VelocityStep(Step):
+    """A step that projects a velocity on K_h, and moves by q' = q + h u': `Maury` and `Venel`."""
+
+    def linearise(self, before: State, after: State) -> Rows:
+        self.place, self.u = before.q.ravel(), after.u.ravel()
+        self.w = self.point(self.run.problem)
+        return velocities_of_step(self.contacts, before, self.h)
+
+    def end(self, after: State) -> State:
+        u = self.u.reshape(after.u.shape)
+        return after._replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
+
+    def rates_of_offsets(self) -> Array:
+        contacts, before, h = self.contacts, self.before, self.h
+        rates = np.full(len(contacts.gap), 1.0 / h)
+        if before.duration > h:
+            if contacts.gap_at is not None and contacts.equal is not None:
+                raise InvalidValue("equalities that move need steps of equal length: choose h so that it divides t")
+            rates[(contacts.gap < 0.0) | (False if contacts.equal is None else contacts.equal)] = 1.0 / before.duration
+        return rates
+
+    def change_of_rows(self, rows: Touching, dq: Array) -> Array:
+        return np.asarray(rows.rate * (rows.G @ dq) + rows.curvature.rates(dq, self.u))
+
+    def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
+        new = self.projected(dq, du, change)
+        return dq + self.h * new, new
+
+    def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
+        before_q, before_u = self.pulled_back(of_u + self.h * of_q, sums)
+        return of_q + before_q, before_u
+
+
+class MauryStep(VelocityStep):
+    """A step of `Maury`: w = u + h M^-1 f(t, q, u)."""
+
+    def _samples(self) -> Iterator[tuple[float, float]]:
+        """(time, weight) of the average force."""
+        points, weights = gauss(self.run.scheme.samples)  # type: ignore[attr-defined]
+        return ((self.before.t + self.h * float(s), float(weight)) for s, weight in zip(points, weights, strict=True))
+
+    def point(self, problem: Any) -> Array:
+        before = self.before
+        scheme: Any = self.run.scheme
+        return np.asarray(scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel())
+
+    def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
+        (_, q, u, *_), shape = self.before, self.before.q.shape
+        impulse = np.zeros(q.size)
+        if not self.run.slopes.constant:
+            ways = dq.reshape(shape), du.reshape(shape)
+            for t, weight in self._samples():
+                impulse += self.h * weight * self.run.slopes.forward(t, q, u, *ways).ravel()
+        if change.mass is not None:
+            impulse = impulse - _times(change.mass, self.w - u.ravel(), shape)
+        return np.asarray(du + self.M.solve(impulse))
+
+    def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
+        _, q, u, *_ = self.before
+        a = self.M.solve(of_w)
+        _add_mass(sums, a, self.w - u.ravel())
+        of_q, of_u = np.zeros(q.size), of_w
+        if not self.run.slopes.constant:
+            for t, weight in self._samples():
+                more = self.run.slopes.reverse(t, q, u, self.h * weight * a.reshape(q.shape))
+                of_q, of_u = of_q + more[0].ravel(), of_u + more[1].ravel()
+        return of_q, of_u
+
+
+class VenelStep(VelocityStep):
+    """A step of `Venel`: w = U(t, q)."""
+
+    def point(self, problem: Any) -> Array:
+        return problem.velocity(self.before.t, self.before.q).ravel()  # type: ignore[no-any-return]
+
+    def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
+        return _slope_forward(self, dq)
+
+    def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
+        return _slope_reverse(self, of_w), np.zeros_like(of_w)
+
+
+class CatchingUpStep(Step):
+    """A step of `CatchingUp`: the projection of q + h U(t, q) on the set itself, u = (q' - q) / h."""
+
+    linearised_before = False
+
+    def linearise(self, before: State, after: State) -> Rows:
+        self.u = self.place = after.q.ravel()
+        self.w = self.point(self.run.problem)
+        return self.contacts.positions(after.q)
+
+    def rates_of_offsets(self) -> Array:
+        return np.ones(len(self.contacts.gap))
+
+    def change_of_rows(self, rows: Touching, dq: Array) -> Array:
+        return np.zeros(len(rows.rate))
+
+    def bending(self) -> Callable[[Array], Array] | None:
+        rows = self.rows
+        return None if rows is None else lambda v: rows.curvature.force(self.p, v)
+
+    def point(self, problem: Any) -> Array:
+        before = self.before
+        return (before.q + self.h * problem.velocity(before.t, before.q)).ravel()  # type: ignore[no-any-return]
+
+    def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
+        return dq + self.h * _slope_forward(self, dq)
+
+    def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
+        return of_w + self.h * _slope_reverse(self, of_w), np.zeros_like(of_w)
+
+    def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
+        new = self.projected(dq, du, change)
+        return new, (new - dq) / self.h
+
+    def reverse(self, of_q: Array, of_u: Array, sums: Sums) -> tuple[Array, Array]:
+        before_q, before_u = self.pulled_back(of_q + of_u / self.h, sums)
+        return before_q - of_u / self.h, before_u
+
+
+KINDS: dict[type[Scheme], Any] = {Maury: MauryStep, Venel: VenelStep, CatchingUp: CatchingUpStep}
+"""The schemes that have derivatives."""
+
+
+def _slope_forward(step: Step, dq: Array) -> Array:
+    """The change of the desired velocity."""
+    t, q, u, *_ = step.before
+    return step.run.slopes.forward(t, q, u, dq.reshape(q.shape), np.zeros_like(q)).ravel()
+
+
+def _slope_reverse(step: Step, of_w: Array) -> Array:
+    """The gradient of <of_w, U> with respect to q."""
+    t, q, u, *_ = step.before
+    return step.run.slopes.reverse(t, q, u, of_w.reshape(q.shape))[0].ravel()
+
+
+def _product(mass: Array, v: Array) -> Array:
+    return mass * v if mass.ndim < 2 else mass @ v
+
+
+def _times(mass: Array, v: Array, shape: tuple[int, ...]) -> Array:
+    """The product of a change of the mass with a flat vector."""
+    return times_mass(mass, v.reshape(shape)).ravel()
+
+
+def _add_mass(sums: Sums, a: Array, moved: Array) -> None:
+    """Add the derivative of -<a, dM moved> with respect to M."""
+    sums.mass -= a * moved if sums.mass.ndim < 2 else (np.outer(a, moved) + np.outer(moved, a)) / 2.0
+
+
+class Tape:
+    """All steps of a run: kept, or run again from stored states."""
+
+    def __init__(self, run: Run, grid: Grid, checkpoints: int | None):
+        self.run, self.steps = run, list(grid.after(0))
+        count, own = grid.count, differences_of(run.problem.within)
+        state = run.scheme.start(run.problem, grid.start)
+        self.stride = max(1, -(-count // (checkpoints or max(isqrt(count), 1))))
+        self.starts: list[tuple[State, Any]] = []
+        """The states before every `stride` steps, and what the admissible set remembered then."""
+        self.kept: list[Step] | None = [] if checkpoints is None or checkpoints >= count else None
+        self.doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
+        for number, (t, h, _) in enumerate(self.steps):
+            if number % self.stride == 0:
+                self.starts.append((state, searched(own)))
+            step, state = run.step(state, h, t)
+            self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
+            if self.kept is not None:
+                room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
+                self.kept.append(step)
+                self.kept = self.kept if room > 0 else None
+        self.end = state
+
+    def block(self, first: int) -> list[Step]:
+        """The steps from one stored state to the next."""
+        if self.kept is not None:
+            return self.kept[first : first + self.stride]
+        run, found = self.run, []
+        state, remembered = self.starts[first // self.stride]
+        put_back(differences_of(run.problem.within), remembered)
+        for t, h, _ in self.steps[first : first + self.stride]:
+            step, state = run.step(state, h, t)
+            found.append(step)
+        return found
+
+    def forwards(self) -> Iterator[Step]:
+        """All steps, from the first one to the last."""
+        for first in range(0, len(self.steps), self.stride):
+            yield from self.block(first)
+
+    def backwards(self) -> Iterator[Step]:
+        """All steps, from the last one to the first."""
+        for first in reversed(range(0, len(self.steps), self.stride)):
+            yield from reversed(self.block(first))
+
+    def examined(self) -> tuple[tuple[WeakStep, ...], tuple[int, ...]]:
+        """The steps with weak rows that open or push for a random change of all data, and those that are ambiguous.
+
+        Bodies that stick together after an impact touch and do not push. No change of the data opens such a contact or
+        makes it push, because the impact keeps them together.
+        """
+        if not self.doubtful:
+            return (), ()
+        run, q, rng = self.run, self.end.q, np.random.default_rng(0)
+        length = run.length or float(np.abs(q).max(initial=0.0)) or 1.0
+        dq, du = length * rng.standard_normal((2, q.size))
+        mass = rng.standard_normal(len(q) if q.ndim > 1 else 1)
+        radii = length * rng.standard_normal(run.bodies) if run.sized else None
+        theta = rng.standard_normal(len(run.twins)) if run.twins else None
+        change, largest = Change(mass if run.metric.diagonal else None, radii, theta), 0.0
+        weak, dependent = [], []
+        for number, step in enumerate(self.forwards(), start=1):
+            largest = max(largest, float(np.abs(dq).max()))
+            before, (dq, du) = dq, step.forward(dq, du, change)
+            if len(step.weak):
+                opening = step.weak[step.opens(before, dq, du, change, largest)]
+                if len(opening):
+                    weak.append(WeakStep(number, self.steps[number - 1].t, step.words(opening)))
+            if step.saddle.dependent and step.is_ambiguous(before, dq, change, rng):
+                dependent.append(number)
+        return tuple(weak), tuple(dependent)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity:
+    """The end of a run and its derivative, made by `sensitivity`.
+
+    Attributes
+    ----------
+    q : array
+        Positions at the end, in the shape of q0.
+    u : array
+        Velocities at the end.
+    weak : tuple of WeakStep
+        Steps at which constraints touch and do not push. The run has one-sided derivatives only there; `forward` and
+        `reverse` take these constraints as open.
+    dependent : tuple of int
+        Numbers of the steps in which the derivative depends on the choice of the multipliers, as it can in a regular
+        packing, whose contacts depend on each other. Derivatives with respect to velocities and masses are exact there,
+        those with respect to positions and radii are not unique. More than 64 active rows count as dependent only if
+        they are more than the coordinates of their bodies.
+    differenced : tuple of str
+        What was differentiated by central differences: the force, constraints, theta.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> point = jo.Motion(q0=[0.3, 3.0], force=[0.0, -10.0], within=jo.Outside([0.0, 0.0], 2.0))
+    >>> run = jo.sensitivity(point, jo.Maury(), t=1.0, h=1e-3)
+    >>> dq, du = run.forward(q0=[1.0, 0.0])
+    >>> dq.round(2).tolist()                     # the exact derivative is (2.924, -1.643)
+    [2.93, -1.65]
+    """
+
+    q: Array
+    u: Array
+    weak: tuple[WeakStep, ...]
+    dependent: tuple[int, ...]
+    differenced: tuple[str, ...]
+    _tape: Tape = field(init=False)
+    _theta: Array | None = field(init=False)
+
+    def __repr__(self) -> str:
+        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)})"
+
+    def forward(
+        self,
+        *,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
+        mass: ArrayLike | None = None,
+        radii: ArrayLike | None = None,
+        theta: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """The changes of q and u at the end for small changes of the data, J v.
+
+        Parameters
+        ----------
+        q0 : array_like, optional
+            Change of the positions at the start. None: none, as for the others.
+        v0 : array_like, optional
+            Change of the velocities at the start.
+        mass : float or array_like, optional
+            Change of the mass, in one of the forms in which a mass is given.
+        radii : float or array_like, shape (n,), optional
+            Change of the radii.
+        theta : array_like, optional
+            Change of the parameters.
+
+        Returns
+        -------
+        q, u : array
+            Changes of the positions and velocities at the end.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> play = jo.Sweeping(q0=[0.03], within=jo.Box(lambda t: t - 0.5, lambda t: t + 0.5))
+        >>> jo.sensitivity(play, jo.CatchingUp(), t=2.0, h=0.1).forward(q0=[1.0])[0].tolist()     # it was pushed
+        [0.0]
+        """
+        run, shape = self._tape.run, self.q.shape
+        dq, du = (
+            np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q0, v0)
+        )
+        if radii is not None and not run.sized:
+            raise InvalidValue("the bodies are points: leave out radii")
+        if theta is not None and self._theta is None:
+            raise InvalidValue("the run has no theta: give sensitivity a function theta -> problem, and theta=")
+        each = None if theta is None else np.broadcast_to(floats(theta), self._theta.shape).ravel()  # type: ignore[union-attr]
+        if each is not None:
+            for size, (ahead, behind, width) in zip(each, run.twins, strict=True):
+                dq = dq + size * (ahead.q0 - behind.q0).ravel() / width
+                if isinstance(ahead, Motion):
+                    du = du + size * (ahead.v0 - behind.v0).ravel() / width
+        sizes = None if radii is None else np.broadcast_to(floats(radii), (run.bodies,))
+        change = Change(None if mass is None else floats(mass), sizes, each)
+        for step in self._tape.forwards():
+            dq, du = step.forward(dq, du, change)
+        return dq.reshape(shape), du.reshape(shape)
+
+    def reverse(self, *, q: ArrayLike | None = None, u: ArrayLike | None = None) -> Gradient:
+        """The gradient of <q, q(end)> + <u, u(end)> with respect to all data, J^T v.
+
+        Parameters
+        ----------
+        q : array_like, optional
+            Weights of the positions at the end, such as the derivative of a loss. None: zeros.
+        u : array_like, optional
+            Weights of the velocities at the end. None: zeros.
+
+        Returns
+        -------
+        Gradient
+            Derivatives with respect to q0, v0, masses, radii and theta.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> pair = jo.Motion(q0=[[0.0], [0.973]], v0=[[1.0], [0.0]], within=jo.Balls([0.2, 0.2]))   # e = 0
+        >>> run = jo.sensitivity(pair, jo.Maury(), t=1.0, h=0.01)
+        >>> run.reverse(u=[[0.0], [1.0]]).v0.round(12).tolist()                   # they go on together
+        [[0.5], [0.5]]
+        """
+        run, shape = self._tape.run, self.q.shape
+        of_q, of_u = (
+            np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q, u)
+        )
+        sums = Sums(run)
+        for step in self._tape.backwards():
+            of_q, of_u = step.reverse(of_q, of_u, sums)
+        motion = isinstance(run.problem, Motion)
+        if not motion:
+            of_u = np.zeros_like(of_u)
+        for k, (ahead, behind, width) in enumerate(run.twins):
+            sums.theta[k] += of_q @ (ahead.q0 - behind.q0).ravel() / width
+            if motion:
+                sums.theta[k] += of_u @ (ahead.v0 - behind.v0).ravel() / width
+        one = len(shape) < 2
+        return Gradient(
+            of_q.reshape(shape),
+            of_u.reshape(shape),
+            _of_masses(sums.mass, run),
+            None if not run.sized else sums.radii.reshape(() if one and run.bodies == 1 else (run.bodies,)),
+            None if self._theta is None else sums.theta.reshape(self._theta.shape),
+        )
+
+
+def _more_steps(number: int) -> str:
+    """How many steps follow the first one of a list of this length, in words."""
+    return "" if number == 1 else f" (and in {number - 1} more)"
+
+
+def _of_masses(found: Array, run: Run) -> Array:
+    """Derivatives with respect to masses of coordinates, as those of bodies where these have one mass each."""
+    q0 = run.problem.q0
+    bodies = len(q0) if q0.ndim > 1 else 1
+    if not run.metric.diagonal or run.metric.of_bodies(bodies) is None:
+        return found if not run.metric.diagonal else found.reshape(q0.shape)
+    each: Array = found.reshape(bodies, -1).sum(axis=1)
+    return each if q0.ndim > 1 else each.reshape(())
+
+
+@check_arguments
+def sensitivity(
+    problem: Motion | Sweeping | Callable[..., Any],
+    scheme: Scheme,
+    *,
+    t: Span,
+    h: float | ArrayLike,
+    theta: ArrayLike | None = None,
+    checkpoints: Count | None = None,
+) -> Sensitivity:
+    """Run a problem with `Maury`, `Venel` or `CatchingUp`, and differentiate its end with respect to all data.
+
+    The derivative is that of the run in time steps, and is exact up to round-off; it tends to the derivative of the
+    motion as h tends to 0, with the order of the scheme. With respect to q0, v0, masses and radii it is exact for any
+    number of bodies. Other parameters are entries of `theta`.
+
+    The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
+    of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-11 of
+    the largest change that contacts make in the step, or by less than round-off.
+
+    Parameters
+    ----------
+    problem : Motion, Sweeping, or callable (theta) -> Motion or Sweeping
+        The problem; or a function of a few parameters that returns it: forces, positions of walls, anything.
+    scheme : Maury, Venel or CatchingUp
+        The time-stepping scheme; its solver must have a tolerance of at most 1e-8.
+    t : float or (float, float)
+        End time, or start time and end time.
+    h : float or array_like
+        Time step; or all time steps, one after the other.
+    theta : array_like, optional
+        The parameters at which the function is differentiated, by central differences of the data of each step.
+    checkpoints : int, optional
+        Number of states that are stored; the steps between two of them are run again, with the same bits, when a
+        product is asked for. None: all steps are kept if they take less than 256 MB; otherwise as many states as the
+        square root of the number of steps.
+
+    Returns
+    -------
+    Sensitivity
+        The end of the run, its weak contacts, and products with the derivative.
+
+    Raises
+    ------
+    SchemeRefuses
+        If the scheme has no derivative that converges, or the problem has friction, a `StiffForce`, or bodies that come
+        and go.
+
+    Warns
+    -----
+    WeakContacts
+        If contacts touch and do not push in a step: only one-sided derivatives exist there; or if active contacts
+        depend on each other, so that the derivative is not unique.
+
+    Examples
+    --------
+    A point slides over a ball; where it ends depends on the radius of the ball.
+
+    >>> import jostle as jo
+    >>> def slide(theta):
+    ...     return jo.Sweeping(q0=[-2.0, 0.1], velocity=[1.0, 0.0], within=jo.Outside([0.0, 0.0], theta[0]))
+    >>> run = jo.sensitivity(slide, jo.Venel(), t=5.0, h=0.01, theta=[1.0])
+    >>> run.q.round(2).tolist(), run.reverse(q=[0.0, 1.0]).theta.round(2).tolist()
+    ([0.99, 1.0], [1.0])
+    """
+    if not isinstance(scheme, Scheme):
+        raise InvalidValue(f"scheme must be an object such as jo.Maury(), with parentheses, not {scheme!r}")
+    if theta is None and not isinstance(problem, Motion | Sweeping):
+        raise InvalidValue("problem is a function of theta: give theta=, the parameters at which it is differentiated")
+    if theta is not None and isinstance(problem, Motion | Sweeping):
+        raise InvalidValue("theta needs a problem that depends on it: give a function theta -> problem")
+    parameters = None if theta is None else np.array(finite(theta, "theta"))
+    run = Run(problem, scheme, parameters)
+    tape = Tape(run, Grid.of(t, h), checkpoints)
+    weak, dependent = tape.examined()
+    _warn_of(weak, dependent)
+    found = Sensitivity(tape.end.q, tape.end.u, weak, dependent, run.differenced)
+    object.__setattr__(found, "_tape", tape)
+    object.__setattr__(found, "_theta", parameters)
+    return found
+
+
+def _warn_of(weak: tuple[WeakStep, ...], dependent: tuple[int, ...]) -> None:
+    """Warn of steps without a derivative."""
+    if weak:
+        warn(
+            f"{weak[0].contacts[0]} touch and do not push in step {weak[0].step}{_more_steps(len(weak))}, so that the "
+            f"run has one-sided derivatives only; such contacts are taken as open. See Sensitivity.weak",
+            WeakContacts,
+        )
+    if dependent:
+        warn(
+            f"active constraints depend on each other in step {dependent[0]}{_more_steps(len(dependent))}: derivatives "
+            f"with respect to velocities and masses are exact, those with respect to positions and radii are not "
+            f"unique. See Sensitivity.dependent",
+            WeakContacts,
+        )
+
+
+def _built(problem: Callable[[Array], Any], theta: Array) -> Any:
+    """The problem of a theta."""
+    found = problem(theta.copy())
+    if not isinstance(found, Motion | Sweeping):
+        raise InvalidValue(f"the function of theta must return a jo.Motion or a jo.Sweeping, not {found!r}")
+    return found
+
+
+def _check_twin(twin: Any, problem: Any) -> None:
+    """Refuse a function of theta that returns problems of different kinds."""
+    if type(twin) is not type(problem) or twin.q0.shape != problem.q0.shape:
+        raise InvalidValue("the function of theta must return problems of the same kind, with q0 of the same shape")
+
+
+def _check(problem: Any, scheme: Scheme) -> None:
+    """Refuse schemes and problems without a derivative."""
+    name = type(scheme).__name__
+    if isinstance(scheme, Paoli | MoreauJean):
+        if isinstance(problem, Motion) and problem.law.uniform == 0.0:
+            why = (
+                "the derivative of Paoli with e = 0 is not available"
+                if isinstance(scheme, Paoli)
+                else "the derivative of MoreauJean does not converge to that of the motion, also with e = 0: a ball on "
+                "a floor has +1.0 instead of 0, because the overlap that its impact leaves changes as its start does"
+            )
+            raise SchemeRefuses(f"{why}; use Maury, which solves the same problem")
+        raise SchemeRefuses(
+            f"the derivative of {name} with e > 0 does not converge to that of the motion, whatever h: for a ball that "
+            f"bounces once, MoreauJean has +1.0 and Paoli -0.8 instead of +0.19; use jo.sensitivity_by_events"
+        )
+    if type(scheme) not in KINDS:
+        raise SchemeRefuses(f"{name} has no derivative; use Maury, Venel or CatchingUp")
+    scheme.check(problem)
+    check_certain(scheme.solver)
+    reasons = {
+        "bodies that turn (friction, clumps)": getattr(problem, "turning", None) is not None,
+        "a StiffForce": getattr(problem, "stiff", None) is not None,
+        "bodies that come and go": problem.presence is not None,
+        "a force or velocity that depends on the past of the run": problem.past is not None,
+    }
+    for words, there in reasons.items():
+        if there:
+            raise SchemeRefuses(f"derivatives of runs are not available for {words}: leave it out")
