@@ -10,7 +10,7 @@ from jostle._tools.arrays import Array
 from jostle.kernels.cuda.contacts import LARGEST, OF_ROWS
 from jostle.kernels.cuda.contacts import RESIDUALS as RESIDUALS_OF_PAIRS
 from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, incident, on_host, whole, with_friction
-from jostle.kernels.reference.cones import GripRows
+from jostle.kernels.reference.cones import GripRows, natural_over
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.reference.residuals import Answer, residual_of_sums
 
@@ -65,10 +65,9 @@ def residual_grips(
     each("residuals_grips", with_friction(normal.shape[1]), len(i), *given, found, most=SUMMING_BLOCKS)
     force = adjoint_grips(rows, p, len(w), chunks)
     each("body_residuals", 1, w.size, w, mass, u, force, of_bodies, most=SUMMING_BLOCKS)
-    of_contacts, sums = on_host(found), on_host(of_bodies)[:, OF_ROWS:].sum(axis=0).tolist()
+    of_contacts = on_host(found)
+    squares, sizes, lack = on_host(of_bodies)[:, OF_ROWS:].sum(axis=0).tolist()
+    relative, violation, outside = of_contacts[:, :LARGEST].max(axis=0).tolist()
     product, pushes, natural = of_contacts[:, LARGEST:].sum(axis=0).tolist()
-    three = residual_of_sums(*of_contacts[:, :LARGEST].max(axis=0).tolist(), product, pushes, *sums)
-    distance = float(np.sqrt(sums[0]))
-    if not np.isfinite(three[0]):
-        return *three, np.inf
-    return *three, float(np.sqrt(natural)) / distance if distance > 0.0 else (0.0 if natural == 0.0 else np.inf)
+    three = residual_of_sums(relative, violation, outside, product, pushes, squares, sizes, lack)
+    return *three, natural_over(natural, float(np.sqrt(squares))) if np.isfinite(three[0]) else np.inf
