@@ -321,6 +321,23 @@ def test_contacts_that_depend_on_each_other_are_reported_where_the_derivative_is
     assert jo.sensitivity(points, jo.Maury(), t=0.2, h=0.1).dependent == ()  # no choice of multipliers matters
 
 
+def test_masses_and_radii_in_theta_have_the_derivatives_of_masses_and_radii():
+    def pair(theta):
+        within = jo.Balls(theta[2:])
+        return jo.Motion(q0=[[0.0], [0.973]], v0=[[1.0], [0.0]], force=[1.0], mass=theta[:2], within=within)
+
+    theta = np.array([1.0, 2.5, 0.2, 0.15])
+    run, plain = (
+        jo.sensitivity(one, jo.Maury(), t=1.2, h=0.05, **more)
+        for one, more in ((pair, {"theta": theta}), (pair(theta), {}))
+    )
+    found, expected = (each.reverse(q=[[1.0], [2.0]], u=[[0.3], [0.0]]) for each in (run, plain))
+    np.testing.assert_allclose(found.theta, [*expected.mass, *expected.radii], rtol=1e-8, atol=1e-9)
+    assert np.abs(found.theta).min() > 1e-3
+    dq, _ = run.forward(theta=[1.0, 0.0, 0.0, 2.0])
+    np.testing.assert_allclose(dq, plain.forward(mass=[1.0, 0.0], radii=[0.0, 2.0])[0], rtol=1e-8, atol=1e-9)
+
+
 def test_masses_have_the_shape_in_which_they_are_given():
     def shapes(q0, mass, **more):
         back = jo.sensitivity(jo.Motion(q0=q0, mass=mass, force=np.ones_like(q0), **more), jo.Maury(), t=0.1, h=0.1)
@@ -405,6 +422,9 @@ def test_a_run_of_many_bodies_has_adjoint_products_also_if_its_steps_do_not_fit_
     heap = jo.Motion(q0=q0, v0=v0, force=[0.0, -10.0], within=within)
     run = jo.sensitivity(heap, jo.Maury(), t=0.2, h=0.02)
     assert max(len(step.active) for step in run._tape.kept) > 64
+    last = run._tape.kept[-1]
+    slack = last.contacts.gap / 0.02 + (last.contacts.G @ run.u.ravel())
+    assert np.abs(slack[last.active]).max() < 1e-12  # projections are exact, whatever the tolerance of the solver
     ways, weights = rng.normal(size=(2, *q0.shape)), rng.normal(size=(2, *q0.shape))
     dq, du = run.forward(q0=ways[0], v0=ways[1], radii=ways[0, :, 0], mass=ways[1, :, 0])
     back = run.reverse(q=weights[0], u=weights[1])
