@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import WeakContacts
+from rows import few
 
 SOLVER = jo.Automatic(tol=1e-12)
 EPS = 1e-6
@@ -128,7 +129,7 @@ def away_from_weak_contacts(scene, seed):
         seed += 1000
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(20)))
 @pytest.mark.parametrize("scene", [balls, walls, rods, crowds, moving])
 def test_products_are_those_of_differences_of_the_same_run_and_adjoint_to_each_other(scene, seed):
     make, data, scheme, T, h, way, expected, _ = away_from_weak_contacts(scene, seed)
@@ -146,6 +147,7 @@ def test_products_are_those_of_differences_of_the_same_run_and_adjoint_to_each_o
     assert abs(np.sum(weights * found) - sum(sums)) <= accuracy * size
 
 
+@pytest.mark.whole
 def test_most_random_scenes_have_contacts_that_push():
     for scene in (balls, walls, rods, crowds, moving):
         pushed = [any(away_from_weak_contacts(scene, seed)[-1]) for seed in range(5)]
