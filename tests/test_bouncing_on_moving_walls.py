@@ -92,6 +92,7 @@ def test_a_ball_that_rests_on_a_table_follows_it_without_chatter():
 PISTON_SPEEDS = [2.0, -0.5, 0.0]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("w", PISTON_SPEEDS)
 @pytest.mark.parametrize("h", [0.1, 0.013])

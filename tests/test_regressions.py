@@ -14,6 +14,7 @@ from jostle.convex.projection import residual
 from jostle.kernels.parallel import threads
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("n", "width"), [(5, 3), (4, 2), (20, 5)])
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli()], ids=["Maury", "Paoli"])
 def test_equal_discs_may_fill_a_box_exactly(n, width, scheme):

@@ -167,6 +167,7 @@ def test_a_run_that_goes_on_for_longer_is_the_longer_run(scheme, t, more, h, par
     assert rest.stats["t"].tolist() == whole.stats["t"][len(whole.stats) - len(rest.stats) :].tolist()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("every", [None, 7, 0.11])
 @pytest.mark.parametrize("h", [0.03, np.array([0.05, 0.2, 0.05, 0.1, 0.1])])
 def test_the_file_of_a_run_that_went_on_is_that_of_the_longer_run(tmp_path, every, h):

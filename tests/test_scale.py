@@ -79,6 +79,7 @@ def assert_same_bits(one, two):
     assert one.stats.tobytes() == two.stats.tobytes()
 
 
+@pytest.mark.each_value
 @discs_and_spheres
 @every_scheme
 def test_the_same_start_gives_the_same_bits(scheme, e, d, n):
@@ -126,6 +127,7 @@ BINARY = {"km": (2.0**10, 1.0), "mm": (2.0**-10, 1.0), "heavy": (1.0, 4.0**5)}
 DECIMAL = {"km": (1e3, 1.0), "mm": (1e-3, 1.0), "heavy": (1.0, 1e3)}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("length", "mass"), BINARY.values(), ids=list(BINARY))
 @discs_and_spheres
 @every_scheme
@@ -144,6 +146,7 @@ def test_units_that_are_powers_of_two_change_no_bit(scheme, e, d, n, length, mas
     np.testing.assert_array_equal(scaled.gaps() / length, plain.gaps())
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("length", "mass"), DECIMAL.values(), ids=list(DECIMAL))
 @every_scheme
 def test_other_units_change_round_off_only(scheme, e, length, mass):
@@ -187,6 +190,7 @@ def test_other_numbers_for_the_same_bodies_give_the_same_motion(scheme, e, d, n)
 # --- nothing overlaps ---
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("d", "n"), [(2, 400), (3, 300)], ids=["discs", "spheres"])
 @every_scheme
 def test_balls_of_very_different_sizes_do_not_overlap(scheme, e, d, n):

@@ -69,6 +69,7 @@ def upstairs():
     return walked("stairs", every=5)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("outlet", [True, False])
 @pytest.mark.parametrize("name", PLANS)
 def test_the_evacuation_time_is_the_way_over_the_speed(name, outlet):
@@ -80,6 +81,7 @@ def test_the_evacuation_time_is_the_way_over_the_speed(name, outlet):
         assert leaving_times(sol, *given) == pytest.approx([exact], abs=1e-6)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("every", [3, 40, 150])
 @pytest.mark.parametrize("name", PLANS)
 def test_few_saved_frames_change_the_evacuation_time_little(name, every):

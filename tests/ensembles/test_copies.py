@@ -62,6 +62,7 @@ SETS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("within", SETS.values(), ids=SETS)
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(("e", "mass"), [(0.0, 1.0), (0.6, (2.0, 3.0))])
@@ -146,6 +147,7 @@ def outwards(t, q, parameters):
     return q / np.sqrt(q[0] ** 2 + q[1] ** 2)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("within", [outside, Gaps(outside, outwards)], ids=["differences", "gradient"])
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
 def test_a_curved_obstacle_is_the_same_as_by_solve(within, scheme):

@@ -69,6 +69,7 @@ def close(found, exact, tol=1e-11):
 # Points
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 @SIDES
@@ -146,6 +147,7 @@ def test_a_puck_across_a_slope_ends_with_half_its_speed_straight_down(scheme):
     assert 0.85 < p < 1.15, errors
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 def test_a_puck_on_a_belt_is_left_behind(scheme, d):
@@ -225,6 +227,7 @@ def test_the_convex_law_leaves_a_gap_while_a_body_slides(d):
 SHAPES = pytest.mark.parametrize(("d", "k"), [(2, 0.5), (2, 1.0), (3, 0.4), (3, 2.0 / 3.0)])
 
 
+@pytest.mark.each_value
 @BOTH
 @SHAPES
 @pytest.mark.parametrize("side", [0.7, 1.0 - 1e-9, 1.0 + 1e-9, 2.0])
@@ -251,6 +254,7 @@ def test_a_ball_rolls_down_a_slope_or_slides(scheme, d, k, side):
     close(found.dissipated[-1], 0.0 if rolling else found.dissipated[-1], 1e-12)
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 def test_a_disc_dropped_on_a_slope(scheme, d):
@@ -276,6 +280,7 @@ def test_a_disc_dropped_on_a_slope(scheme, d):
         assert error(h) < 3.0 * h
 
 
+@pytest.mark.each_value
 @BOTH
 @SHAPES
 def test_a_bowling_ball_slides_and_then_rolls(scheme, d, k):
@@ -421,6 +426,7 @@ def test_a_rocking_block_changes_its_corner(scheme):
             assert abs(sol.spin[-1, 0] + ratio * w) > 1e-8
 
 
+@pytest.mark.each_value
 @BOTH
 @pytest.mark.parametrize("tips", [False, True], ids=["flat", "tips"])
 @pytest.mark.parametrize("slides", [False, True], ids=["sticks", "slides"])
@@ -439,6 +445,7 @@ def test_a_block_on_a_slope_tips_or_slides(scheme, tips, slides):
         close(moves, 0.2 * G * (np.sin(a) - mu * np.cos(a)) if slides else 0.0, 1e-8)
 
 
+@pytest.mark.each_value
 @BOTH
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("sides", list(itertools.product([0.99, 1.01], [0.99, 1.01])))

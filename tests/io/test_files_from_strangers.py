@@ -320,6 +320,7 @@ def test_a_checkpoint_from_which_all_that_is_optional_was_taken_is_not_one_witho
             jo.solve(problem, scheme, t=0.2, h=0.01, output=jo.io.Output(checkpoint=path, resume=True))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("part", ["titles", "fixed", "free"])
 @pytest.mark.parametrize("value", ["nothing", 3, [], "absent"])
 def test_a_description_of_a_run_without_one_of_its_tables_is_refused(kept, part, value):

@@ -198,6 +198,7 @@ def test_an_admissible_configuration_is_left_alone():
     assert separate(np.zeros((0, 2)), np.zeros(0)).shape == (0, 2)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("space", ["box", "period"])
 @pytest.mark.parametrize("d", [2, 3])
 def test_separated_balls_respect_walls_and_periods(space, d):

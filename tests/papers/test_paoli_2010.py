@@ -664,6 +664,7 @@ def harmonic_error(steps, e, z):
     return np.abs(sol.q[:, 0] - np.cos(sol.t) - 0.5 * np.sin(sol.t)).max()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(("z", "expected"), [(0.5, 2.0), (0.0, 1.0)])
 def test_free_flight_is_second_order_if_the_first_step_has_its_force(z, expected, e):

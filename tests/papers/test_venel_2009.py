@@ -310,6 +310,7 @@ def test_a_drift_through_an_annulus_follows_both_circles():
 # The labyrinth of section 4.1
 
 
+@pytest.mark.each_value
 @both_schemes
 @pytest.mark.parametrize("h", [0.5, 0.1, 0.02])
 def test_the_labyrinth_ball_never_leaves_its_board(scheme, h):
