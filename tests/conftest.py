@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from jostle.kernels import parallel
-from rows import WHOLE, each_value
+from rows import WHOLE, each_value, examples
 
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -19,7 +19,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
 settings.register_profile(
     "jostle",
-    max_examples=50 if WHOLE else 25,
+    max_examples=examples(50),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

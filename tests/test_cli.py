@@ -15,6 +15,7 @@ import pytest
 import jostle as jo
 from jostle.cli import main
 from numbers_of_files import contents
+from rows import whole
 
 DATA = Path(__file__).parent / "data"
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
@@ -335,7 +336,7 @@ def test_a_trajectory_of_any_name_is_not_replaced_by_its_picture(here, walk, jos
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
-@pytest.mark.parametrize(("command", "target"), [("view", "x.html"), ("plot", "x.png"), ("movie", "x.gif")])
+@pytest.mark.parametrize(("command", "target"), [("view", "x.html"), whole(("plot", "x.png")), ("movie", "x.gif")])
 def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jostle, full_disk, command, target):
     where = [target, "--speed", "10"] if command == "movie" else ["--save", target]
     with full_disk(4000):
@@ -393,7 +394,7 @@ def walls_seen(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("command", SHOWN)
+@pytest.mark.parametrize("command", [whole(one) if one == "movie" else one for one in SHOWN])
 def test_a_run_whose_scenario_cannot_be_built_is_shown_with_its_walls(here, jostle, monkeypatch, command, walls_seen):
     pytest.importorskip("shapely")
     few = ["--set", "problem.groups.0.n=3", "--set", "run.t=1"]

@@ -26,6 +26,7 @@ from jostle.crowds import (
 from jostle.crowds.crowding import voronoi as density
 from jostle.crowds.moves import jumps, moves
 from jostle.crowds.pedestrians import frames, to_pedpy, walkable, write_jupedsim
+from rows import whole
 
 shapely = pytest.importorskip("shapely")
 
@@ -245,7 +246,7 @@ def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     assert evacuation_time(sol) == pytest.approx(9.0)
 
 
-@pytest.mark.parametrize(("start", "goal"), [([22.0, 3.0], "ground"), ([4.0, 3.0], "upper")])
+@pytest.mark.parametrize(("start", "goal"), [([22.0, 3.0], "ground"), whole(([4.0, 3.0], "upper"))])
 def test_a_person_alone_on_stairs_loses_no_time(tmp_path, start, goal):
     """The desired speed on stairs is smaller than on level ground: walking at it is no loss."""
     stairs = Link("s", ((20, 2), (20, 4)), ((8, 2), (8, 4)), length=8.0, pace="down", both=True)

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import jostle as jo
 from jostle import macro
-from rows import whole
+from rows import examples, whole
 
 SHAPE = (7, 6)
 GRID = macro.Grid([0, 0], [7, 6], h=1.0)
@@ -19,7 +19,7 @@ WIDE = macro.Grid([-3.5, -3], [3.5, 3], h=1.0, closed=((True, True), (False, Fal
 LAWS = [macro.Isotropic, macro.Square, macro.Triangular]
 zones = arrays(bool, SHAPE)
 fields = arrays(float, SHAPE, elements=st.integers(-8, 8).map(lambda k: k / 4))
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=examples(15), deadline=None)
 
 
 def law_on(law, grid, zone, **options):

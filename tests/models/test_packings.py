@@ -175,7 +175,7 @@ def test_two_balls_part_along_their_line_by_the_inverse_of_their_masses(d, radii
     np.testing.assert_allclose(x, exact, atol=1e-6 * min(radii))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     d=st.sampled_from([2, 3]),
     n=st.integers(2, 100),

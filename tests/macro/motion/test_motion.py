@@ -12,6 +12,7 @@ from jostle.macro.motion import pressure
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.scheme import MAX_CROSSED, crossing, flux, superbee
 from jostle.macro.motion.splitting import carried, velocities
+from rows import examples
 
 SCHEMES = [
     Splitting(),
@@ -144,7 +145,7 @@ speeds = st.integers(-100, 100).map(lambda k: k / 100)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=named)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     density=arrays(float, (6, 6), elements=fields),
     x=arrays(float, (6, 6), elements=speeds),
