@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import jostle as jo
-from rows import examples, whole
+from rows import examples
 
 GRAVITY, AMPLITUDE, FREQUENCY = 9.81, 0.1, 5.0
 
@@ -51,24 +51,22 @@ def test_the_reference_is_that_of_event_driven_integration():
     np.testing.assert_allclose([found.q(1.2)[0], found.u(1.2)[0]], exact[:2], atol=1e-10)
 
 
-@pytest.mark.parametrize("halvings", [2, whole(3)])
-def test_a_ball_on_a_sinusoidal_table_converges_with_order_one_to_the_event_driven_solution(halvings):
+def test_a_ball_on_a_sinusoidal_table_converges_with_order_one_to_the_event_driven_solution():
     starts, errors = np.linspace(0.8, 1.2, 20), []
     exact = np.array([by_events(q, 0.8, 1.6)[0] for q in starts])
     balls = jo.Motion(
         q0=starts[:, None], force=-GRAVITY, within=jo.HalfSpace([1.0], offset=height), law=jo.Restitution(0.8)
     )
-    for h in 4e-3 / 2.0 ** np.arange(halvings + 1):
+    for h in (4e-3, 2e-3, 1e-3, 5e-4):
         sol = jo.solve(balls, jo.MoreauJean(), t=1.6, h=h, every=10**6)
         errors.append(np.abs(sol.q[-1, :, 0] - exact).mean())
-    order = np.log2(errors[0] / errors[-1]) / halvings
+    order = np.log2(errors[0] / errors[-1]) / 3.0
     assert 0.8 < order < 1.2, (order, errors)
     assert errors[-1] < 2e-3
 
 
-@pytest.mark.parametrize("h", [1e-3, whole(5e-4)])
-def test_the_impacts_on_a_table_are_those_of_the_event_driven_solution(h):
-    sol, (_, _, impacts) = jo.solve(on_a_table(1.0, 0.8), jo.MoreauJean(), t=2.6, h=h), by_events(1.0, 0.8, 2.6)
+def test_the_impacts_on_a_table_are_those_of_the_event_driven_solution():
+    sol, (_, _, impacts) = jo.solve(on_a_table(1.0, 0.8), jo.MoreauJean(), t=2.6, h=5e-4), by_events(1.0, 0.8, 2.6)
     found = sol.impacts(speed=0.1)
     assert len(found) == len(impacts) == 5
     np.testing.assert_allclose(found.t, [one[0] for one in impacts], atol=2e-2)

@@ -255,6 +255,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, j
     assert contents("a.vtkhdf") == uninterrupted
 
 
+@pytest.mark.whole
 def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jostle, uninterrupted):
     """kill -9 at moments that have nothing to do with steps, or, on a busy machine, when all is done."""
     random, arguments = np.random.default_rng(0), ["run", "silo", "-o", "a.vtkhdf", *LONG]

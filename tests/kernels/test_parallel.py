@@ -22,7 +22,7 @@ from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, HAS_CLOCK, LATE, meet, new_meeting
 from jostle.kernels.parallel import by_rows, chunks_of, cut, in_step, threads, together, use_threads
 from kernel_sets import cpu, reference
-from rows import examples
+from rows import examples, whole
 
 pytestmark = pytest.mark.usefixtures("no_hang")
 
@@ -899,7 +899,7 @@ if "daemon" in sys.argv:
 """
 
 
-@pytest.mark.parametrize("how", ["alone", "fork", "daemon", "atexit"])
+@pytest.mark.parametrize("how", [whole("alone"), "fork", "daemon", "atexit"])
 def test_a_process_ends_while_its_threads_wait(how):
     found = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KERNELS_AT_THE_END, how], capture_output=True, text=True, timeout=60
@@ -973,7 +973,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("how", SAID)
+@pytest.mark.parametrize("how", [whole(how) if how == "alone" else how for how in SAID])
 def test_a_process_ends_after_the_team_at_work(how):
     if "fork" in how and not hasattr(os, "fork"):
         pytest.skip("no fork")

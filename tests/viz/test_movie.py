@@ -221,6 +221,7 @@ def test_a_film_without_end_is_refused_before_it_takes_all_memory(walk, tmp_path
         viz.animate(walk, tmp_path / "walk.mp4", speed=speed)
 
 
+@pytest.mark.whole
 def test_a_film_of_a_file_is_that_of_its_solution(walk, tmp_path):
     path = jo.io.write(walk, tmp_path / "walk.vtkhdf", dtype=float)
     films = [viz.animate(shown, tmp_path / "walk.gif", speed=20.0).read_bytes() for shown in (path, str(path))]

@@ -17,6 +17,7 @@ import jostle as jo
 from jostle.cli import main
 from jostle.errors import FileIsThere
 from jostle.io import Writer
+from rows import whole
 
 ALL_CAME = "() => !viewer.source.busy && [...viewer.source.kept.values()].every((one) => one.size)"
 
@@ -27,7 +28,7 @@ def asked(tab):
     return tab.evaluate("framesAsked")
 
 
-@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "light"])
+@pytest.mark.parametrize("before", ["", whole(WITHOUT_WEBGL)], ids=["webgl", "light"])
 def test_it_draws_scrubs_picks_and_plays(served, pile, before):
     tab = served(pile, before=before, serve={"title": "A pile"})
     assert tab.locator("h1").inner_text() == "A pile"
