@@ -269,6 +269,7 @@ def test_forces_of_frames_that_are_read_together_are_those_of_single_frames(runs
     assert np.abs(np.diff([np.abs(sol_k).sum() for sol_k in runs[name].tangential[25:36]])).max() > 0.0
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()])
 @pytest.mark.parametrize("name", ALL)
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(tmp_path, name, scheme):

@@ -367,7 +367,7 @@ def test_balls_that_fill_a_line_hold_each_other(solver):
     full = jo.Motion(
         q0=q0, force=lambda t, q: a + b * np.sin(20.0 * t), within=jo.Line(np.full(19, 0.5), lower=0.0, upper=19.0)
     )
-    sol, watch = run(full, Gluey(solver=solver), t=1.0, h=0.02)
+    sol, watch = run(full, Gluey(solver=solver), t=0.5, h=0.02)
     assert np.abs(sol.q - q0).max() <= 10.0 * solver.tol
     assert len(watch.glue[-1]) > 10
 
