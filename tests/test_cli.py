@@ -348,7 +348,7 @@ def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jo
     assert os.listdir(here) == ["walk.vtkhdf"]
 
 
-@pytest.mark.parametrize("suffix", [".PNG", ".pdf", ".svg"])
+@pytest.mark.parametrize("suffix", [".PNG", whole(".pdf"), ".svg"])
 def test_a_picture_is_of_the_kind_that_its_name_says(here, walk, jostle, suffix):
     assert jostle("plot", "walk.vtkhdf", "--save", f"x{suffix}") == (0, f"x{suffix}\n", "")
     begin = (here / f"x{suffix}").read_bytes()[:8]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from rows import whole
 
 MAX_DENSE_ENTRIES = pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
 """Discs that collide in the first step, as these do, get no restitution there: `Paoli` warns of it."""
@@ -380,7 +381,7 @@ def test_impacts_of_many_are_those_that_the_multipliers_tell(scheme, e, d, n):
 
 
 @MAX_DENSE_ENTRIES
-@pytest.mark.parametrize("e", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("e", [0.0, whole(0.5), 0.9])
 def test_the_projected_positions_of_paoli_do_not_overlap(e):
     """Z^n is in K; U^n leaves it by O(h) if e > 0."""
     crowd, h = heap(2, 150), 0.01

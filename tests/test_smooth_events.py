@@ -49,6 +49,7 @@ def test_p18_polar_coordinates_give_the_cartesian_billiard():
     np.testing.assert_allclose(sol.q(1.0), [1.54029218008, 0.624023052977], atol=1e-10)
 
 
+@pytest.mark.whole
 def test_p15_a_ball_takes_off_from_a_vibrating_table_and_lands_on_it():
     sol = jo.solve_by_events(jo.models.vibrating_table(2.0), t=1.1)  # it takes off again at 1 + 1 / 12
     (landing,) = sol.events

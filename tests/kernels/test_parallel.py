@@ -22,7 +22,7 @@ from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, HAS_CLOCK, LATE, meet, new_meeting
 from jostle.kernels.parallel import by_rows, chunks_of, cut, in_step, threads, together, use_threads
 from kernel_sets import cpu, reference
-from rows import examples, few, whole
+from rows import examples, whole
 
 pytestmark = pytest.mark.usefixtures("no_hang")
 
@@ -163,7 +163,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.ROWS_A_BLOCK", 20)
 
 
-@pytest.mark.parametrize("chunks", few([*CHUNKS, 16]))
+@pytest.mark.parametrize("chunks", [*CHUNKS, whole(16)])
 def test_threads_that_sweep_in_step_lose_nothing_of_each_other(small_blocks, chunks):
     """More threads than cores, too: who waits offers its core to the others."""
     one, several = sweeps(1), sweeps(chunks)

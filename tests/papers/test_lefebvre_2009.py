@@ -10,7 +10,7 @@ import pytest
 import jostle as jo
 from jostle.analysis import order
 from jostle.schemes.gluey import Glue, Gluey, glue
-from rows import few, whole
+from rows import few
 
 G = 1.0
 SHUT = 1e-7
@@ -117,11 +117,10 @@ def test_the_motion_along_a_gluey_plane_is_free(h):
     assert abs(sol(5.0) @ TANGENT - 3.125) <= 2.0 * h
 
 
-@pytest.mark.parametrize("octaves", [4, whole(5)])
-def test_the_time_of_unsticking_is_of_order_one(octaves):
+def test_the_time_of_unsticking_is_of_order_one():
     """The worst error in each octave of steps; the steps have no common factor with the exact times."""
     steps, errors = [], []
-    for octave in range(octaves):
+    for octave in range(5):
         all_h = 0.4 / 2**octave * np.sqrt([1.0, 0.83, 0.71, 0.59, 0.47, 0.31])
         found = [run(inclined_plane(), t=5.6, h=h)[0] for h in all_h]
         errors.append(max(abs(unsticks(sol.t, sol.q @ NORMAL - RADIUS) - 5.0) for sol in found))

@@ -137,7 +137,7 @@ def test_the_text_of_a_scenario_builds_the_same_bits(name):
     assert load(name).model_dump() != scenario.model_dump()
 
 
-@pytest.mark.parametrize("name", rows.rows.few(names()))
+@pytest.mark.parametrize("name", rows.few(names()))
 def test_a_scenario_made_in_python_has_a_text_too(name):
     data = tomllib.loads(load(name, settings=few(name)).text)
     scenario = Scenario.model_validate(data)

@@ -22,6 +22,7 @@ from jostle.errors import WriteFailed
 from jostle.terminal import progress_bar
 from jostle.viz.movie import between
 from jostle.viz.scene import Scene
+from rows import whole
 
 
 def pictures(path):
@@ -60,7 +61,7 @@ def walk():
     return jo.solve(pair, jo.Maury(), t=2.0, h=np.array([0.1, 0.5, 0.05, 0.35, 0.7, 0.3]))
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+@pytest.mark.parametrize("suffix", [".mp4", whole(".gif")])
 def test_time_runs_evenly_whenever_it_was_saved(walk, tmp_path, suffix):
     path = viz.animate(walk, tmp_path / f"walk{suffix}", speed=5.0)
     shown, rate = pictures(path)
