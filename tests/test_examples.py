@@ -117,17 +117,21 @@ CHECKS = {
 }
 
 
+LONG = {"pile.py", "hourglass.py"}
+"""Examples that take two seconds or more."""
+
+
 def test_every_example_is_checked():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(CHECKS)
 
 
-@pytest.mark.parametrize("name", [whole(name) if name == "pile.py" else name for name in CHECKS])
+@pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in CHECKS])
 def test_example(name, tmp_path, monkeypatch):
     CHECKS[name](run(name, tmp_path, monkeypatch))
 
 
 def test_examples_use_names_that_exist():
-    """Also the one that only `make test-all` runs."""
+    """Also those that only `make test-all` runs."""
     programs = {path.name: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.py")}
     assert {name: unknown for name, text in programs.items() if (unknown := unknown_names(text))} == {}
 

@@ -203,7 +203,7 @@ def test_errors_keep_the_motion_until_then():
         jo.solve_by_events(jo.Motion(q0=[-1.0], force=lambda t, q: -q, within=jo.HalfSpace([1.0])), t=1.0)
 
 
-@pytest.mark.parametrize("place", [0.0, 1000.0])
+@pytest.mark.parametrize("place", [whole(0.0), 1000.0])
 def test_a_free_rod_turns_with_constant_angular_velocity_and_length(place):
     w, at = 3.0, np.linspace(0.0, 2.0, 41)
     q0, v0 = place + np.array([[-0.5, 0.0], [0.5, 0.0]]), [[0.2, 0.1 - 0.5 * w], [0.2, 0.1 + 0.5 * w]]

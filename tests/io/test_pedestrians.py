@@ -65,7 +65,7 @@ def assert_same_trajectory(data, sol, rate=20.0):
 # The packages read what we write, to the last bit
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["memory", "file"])
+@pytest.mark.parametrize("stored", [whole(False), True], ids=["memory", "file"])
 def test_pedpy_takes_reads_and_loads_the_same_trajectory(sol, stored, tmp_path):
     source = read(write(sol, tmp_path / "run.vtkhdf", dtype=np.float64)) if stored else sol
     assert_same_trajectory(to_pedpy(source), sol)

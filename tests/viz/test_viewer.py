@@ -298,7 +298,7 @@ def test_a_lost_graphics_card_comes_back(opened, pile):
     ("problem", "scheme"),
     [
         (jo.models.cradle(5), jo.Paoli()),
-        (jo.models.labyrinth(), jo.Venel()),
+        whole((jo.models.labyrinth(), jo.Venel())),
         (jo.models.vibrating_table(2.0), jo.Maury()),
         (
             jo.Motion(
