@@ -255,7 +255,7 @@ BROKEN = "raise ImportError('DLL load failed')"
 ABSENT = "raise ModuleNotFoundError('no matplotlib')"
 
 
-@pytest.mark.parametrize("why", [BROKEN, ABSENT])
+@pytest.mark.parametrize("why", [whole(BROKEN), ABSENT])
 def test_without_a_matplotlib_that_works_commands_say_how_to_get_it(walk, tmp_path, why):
     trajectory = jo.io.write(walk, tmp_path / "walk.vtkhdf")
     (tmp_path / "matplotlib.py").write_text(why)
