@@ -128,7 +128,7 @@ def test_a_missing_or_broken_trajectory_is_exit_code_one(here, jostle, command, 
 
 def test_a_step_that_is_not_solved_is_exit_code_one_or_three(here, jostle):
     hard = ["--set", "problem.n=100", "--set", 'solver.kind="gauss_seidel"', "--set", "solver.max_iterations=1"]
-    short = ["--set", "run.t=1.0", "-o"]
+    short = ["--set", "run.t=0.4", "-o"]
     code, _, err = jostle("run", "spheres", *hard, *short, "a.vtkhdf")
     assert code == 1
     assert "step " in err
