@@ -4,13 +4,14 @@ import gc
 import os
 import signal
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from jostle.kernels import parallel
-from rows import WHOLE
+from rows import WHOLE, each_value, examples
 
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -18,7 +19,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
 settings.register_profile(
     "jostle",
-    max_examples=50 if WHOLE else 25,
+    max_examples=examples(50),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -79,9 +80,18 @@ def pytest_collection_modifyitems(config, items):
     """Leave out what only `make test-all` runs."""
     if WHOLE:
         return
-    left_out = [item for item in items if item.get_closest_marker("whole")]
+    kept = [item for item in items if not item.get_closest_marker("whole")]
+    products = defaultdict(dict)
+    for item in kept:
+        if item.get_closest_marker("each_value"):
+            row = frozenset((name, id(value)) for name, value in item.callspec.params.items())
+            products[item.parent, item.originalname][row] = item
+    rest = {product[row] for product in products.values() for row in product.keys() - each_value(list(product))}
+    items[:], left_out = (
+        [item for item in kept if item not in rest],
+        [item for item in items if item in rest or item.get_closest_marker("whole")],
+    )
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("whole")]
 
 
 def pytest_collection_finish():

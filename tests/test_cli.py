@@ -15,6 +15,7 @@ import pytest
 import jostle as jo
 from jostle.cli import main
 from numbers_of_files import contents
+from rows import whole
 
 DATA = Path(__file__).parent / "data"
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
@@ -127,7 +128,7 @@ def test_a_missing_or_broken_trajectory_is_exit_code_one(here, jostle, command, 
 
 def test_a_step_that_is_not_solved_is_exit_code_one_or_three(here, jostle):
     hard = ["--set", "problem.n=100", "--set", 'solver.kind="gauss_seidel"', "--set", "solver.max_iterations=1"]
-    short = ["--set", "run.t=1.0", "-o"]
+    short = ["--set", "run.t=0.4", "-o"]
     code, _, err = jostle("run", "spheres", *hard, *short, "a.vtkhdf")
     assert code == 1
     assert "step " in err
@@ -254,6 +255,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, j
     assert contents("a.vtkhdf") == uninterrupted
 
 
+@pytest.mark.whole
 def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jostle, uninterrupted):
     """kill -9 at moments that have nothing to do with steps, or, on a busy machine, when all is done."""
     random, arguments = np.random.default_rng(0), ["run", "silo", "-o", "a.vtkhdf", *LONG]
@@ -335,7 +337,7 @@ def test_a_trajectory_of_any_name_is_not_replaced_by_its_picture(here, walk, jos
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
-@pytest.mark.parametrize(("command", "target"), [("view", "x.html"), ("plot", "x.png"), ("movie", "x.gif")])
+@pytest.mark.parametrize(("command", "target"), [("view", "x.html"), whole(("plot", "x.png")), ("movie", "x.gif")])
 def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jostle, full_disk, command, target):
     where = [target, "--speed", "10"] if command == "movie" else ["--save", target]
     with full_disk(4000):
@@ -346,7 +348,7 @@ def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jo
     assert os.listdir(here) == ["walk.vtkhdf"]
 
 
-@pytest.mark.parametrize("suffix", [".PNG", ".pdf", ".svg"])
+@pytest.mark.parametrize("suffix", [".PNG", whole(".pdf"), ".svg"])
 def test_a_picture_is_of_the_kind_that_its_name_says(here, walk, jostle, suffix):
     assert jostle("plot", "walk.vtkhdf", "--save", f"x{suffix}") == (0, f"x{suffix}\n", "")
     begin = (here / f"x{suffix}").read_bytes()[:8]
@@ -393,7 +395,7 @@ def walls_seen(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("command", SHOWN)
+@pytest.mark.parametrize("command", ["view", whole("plot"), whole("movie")])
 def test_a_run_whose_scenario_cannot_be_built_is_shown_with_its_walls(here, jostle, monkeypatch, command, walls_seen):
     pytest.importorskip("shapely")
     few = ["--set", "problem.groups.0.n=3", "--set", "run.t=1"]

@@ -60,6 +60,7 @@ def test_an_elastic_billiard_loses_nothing():
         assert np.abs(part).max() < 1e-9
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("w", [2.0, -0.5])
 def test_the_work_of_a_piston_is_the_gain_of_energy_and_what_is_lost(e, w):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from names import unknown_names
+from rows import whole
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -115,13 +117,23 @@ CHECKS = {
 }
 
 
+LONG = {"pile.py", "hourglass.py"}
+"""Examples that take two seconds or more."""
+
+
 def test_every_example_is_checked():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(CHECKS)
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in CHECKS])
 def test_example(name, tmp_path, monkeypatch):
     CHECKS[name](run(name, tmp_path, monkeypatch))
+
+
+def test_examples_use_names_that_exist():
+    """Also those that only `make test-all` runs."""
+    programs = {path.name: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.py")}
+    assert {name: unknown for name, text in programs.items() if (unknown := unknown_names(text))} == {}
 
 
 def test_examples_fit_on_a_screen():

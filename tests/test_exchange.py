@@ -167,6 +167,7 @@ def in_a_vessel():
 PLACES = {"box": in_a_box, "segments": in_a_room, "vessel": in_a_vessel}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))
 @every_scheme
 def test_a_run_with_absent_bodies_is_the_run_without_them(scheme, place):

@@ -69,6 +69,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)

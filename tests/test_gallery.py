@@ -313,8 +313,9 @@ LONG = {
     "bourdin_maury_2020/two_solutions_of_four.py", "friction/angle_of_repose.py", "friction/janssen.py",
     "friction/drum.py", "friction/column_collapse.py", "friction/tumbling_clump.py",
     "gradients/fit_to_film.py", "gradients/push.py",
+    "paoli_2005_2010/corners_inelastic.py", "paoli_2005_2010/pendulum.py", "bourdin_maury_2020/cradle_study.py",
 }  # fmt: skip
-"""Programs that take more than two seconds; `make docs` and `make test-all` run them."""
+"""Programs that take a second or more; `make docs` and `make test-all` run them."""
 
 
 @pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in CHECKS])

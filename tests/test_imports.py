@@ -53,8 +53,10 @@ def imports(source: Path) -> dict[str, set[str]]:
     graph = {}
     for module, path in modules.items():
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        every, used = named(tree, package), named(WithoutTypes().visit(tree), package)
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        every = named(tree, package)
+        used = named(WithoutTypes().visit(tree), package) if "TYPE_CHECKING" in text else every
         found = {
             one if one in modules else one.rpartition(".")[0] for one in every if _counts(one, used, package, modules)
         }

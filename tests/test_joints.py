@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import jostle as jo
+from rows import examples, few, whole
 
 GRAVITY = 9.81
 START = 1.0
@@ -59,7 +60,7 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", few(RUNS))
 def test_a_pendulum_converges_to_the_differential_equation(name):
     solve, order = RUNS[name]
     found = errors(solve, exact_pendulum(1.0), STEPS)
@@ -67,7 +68,7 @@ def test_a_pendulum_converges_to_the_differential_equation(name):
     assert found[-1] < (4e-4 if order == 2.0 else 4e-2)
 
 
-@pytest.mark.parametrize("e", [0.5, 1.0])
+@pytest.mark.parametrize("e", [0.5, whole(1.0)])
 def test_a_pendulum_with_steps_that_change_stays_on_its_circle_where_contacts_bounce(e):
     """Paoli's scheme reflects the path of the step before, which has left the equalities: it is put back first."""
 
@@ -80,7 +81,9 @@ def test_a_pendulum_with_steps_that_change_stays_on_its_circle_where_contacts_bo
     assert solve(0.01).overlap < 20.0 * 0.01**2
 
 
-@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean(), jo.Paoli()], ids=lambda scheme: type(scheme).__name__)
+@pytest.mark.parametrize(
+    "scheme", [jo.Maury(), whole(jo.MoreauJean()), jo.Paoli()], ids=lambda scheme: type(scheme).__name__
+)
 def test_the_length_error_of_a_rod_is_of_second_order_and_does_not_grow(scheme):
     drifts = []
     for h in (0.02, 0.01):
@@ -138,7 +141,7 @@ BEADS = {
 }
 
 
-@pytest.mark.parametrize("name", BEADS)
+@pytest.mark.parametrize("name", few(BEADS))
 def test_a_bead_on_a_wire_converges_to_the_differential_equation(name):
     wire, start, exact, scheme, order = BEADS[name]
     bead = jo.Motion(q0=start, force=[0.0, -GRAVITY], within=wire)
@@ -243,7 +246,7 @@ def exact_double_pendulum(e, t):
     return np.cumsum(np.stack([np.sin(angles), -np.cos(angles)], axis=1), axis=0), until.t[-1]
 
 
-@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=lambda scheme: type(scheme).__name__)
+@pytest.mark.parametrize("scheme", [jo.MoreauJean(), whole(jo.Paoli())], ids=lambda scheme: type(scheme).__name__)
 def test_a_double_pendulum_of_rods_hits_a_wall_like_one_in_angles(scheme):
     exact, time = exact_double_pendulum(0.5, 0.6)
     sol = jo.solve(double_pendulum(0.5), scheme, t=0.6, h=2e-3)
@@ -276,7 +279,7 @@ def test_a_chain_of_1000_links_hangs_and_hits_a_floor():
     assert sol.multipliers[-1][:links].min() < 0.0  # the links at the point hang
 
 
-few_runs = settings(max_examples=8)
+few_runs = settings(max_examples=examples(8))
 """Each example is a run."""
 
 

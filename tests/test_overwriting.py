@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import jostle as jo
+import rows
 from jostle.cli.runs import checkpoint_of
 from jostle.cli.show import summary
 from jostle.errors import FileIsThere, WriteFailed
@@ -131,7 +132,7 @@ def test_an_export_replaces_nothing_unless_one_says_so(here, jostle, old, suffix
 SHOWN = {"view": ["--save", "a.html"], "plot": ["--save", "a.png"], "movie": ["a.gif"], "plot without a name": []}
 
 
-@pytest.mark.parametrize("command", SHOWN)
+@pytest.mark.parametrize("command", [rows.whole(one) if one in ("plot", "movie") else one for one in SHOWN])
 def test_a_page_a_picture_or_a_film_replaces_nothing_unless_one_says_so(here, jostle, old, command):
     arguments, command = SHOWN[command], command.split()[0]
     target = here / (arguments[-1] if arguments else "old.png")

@@ -22,6 +22,7 @@ from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.user import UserSet
 from jostle.sets.walls import Walls
 from jostle.solvers import SOLVERS
+from rows import few
 
 PLACES = np.array([[0.2, 2.0], [1.5, 2.2]])
 SPHERES = np.array([[0.2, 0.0, 2.0], [0.0, 0.9, 2.2]])
@@ -218,7 +219,7 @@ def _end_of_run(problem, scheme):
     return jo.solve(problem, scheme, t=0.1, h=0.02).q
 
 
-@pytest.mark.parametrize("name", jo.scenarios.names())
+@pytest.mark.parametrize("name", few(jo.scenarios.names()))
 def test_every_shipped_scenario_and_its_run_can_be_pickled(name):
     scenario = jo.scenarios.load(name, seed=3)
     restored = again(scenario)

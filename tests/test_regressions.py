@@ -12,8 +12,10 @@ from jostle.convex.linear_map import Dense
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
 from jostle.kernels.parallel import threads
+from rows import whole
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("n", "width"), [(5, 3), (4, 2), (20, 5)])
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli()], ids=["Maury", "Paoli"])
 def test_equal_discs_may_fill_a_box_exactly(n, width, scheme):
@@ -24,7 +26,7 @@ def test_equal_discs_may_fill_a_box_exactly(n, width, scheme):
     assert sol.gaps().min() >= -1e-9
 
 
-@pytest.mark.parametrize("e", [0.5, 0.8, 1.0])
+@pytest.mark.parametrize("e", [0.5, whole(0.8), 1.0])
 def test_long_steps_leave_no_trace_in_the_short_ones_after_them(e):
     """Paoli with variable steps: the penetration is that of the steps at the impact, the velocity -e v."""
     ball = jo.Motion(q0=[1.0], v0=[-4.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(e))

@@ -33,6 +33,7 @@ MAKE = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
 def test_a_resumed_run_in_a_set_without_a_gradient_has_the_same_bits(make, scheme, tmp_path):

@@ -17,6 +17,7 @@ from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import parallel as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
+from rows import examples, few
 
 
 def pile(n=40, **more):
@@ -79,7 +80,7 @@ def follow(name, folder, resume=False, **more):
     return jo.solve(problem, scheme, t=STEPS * STEP, h=STEP, output=output, every=0.07, **extra, **more)
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(scope="module", params=few(RUNS))
 def never_interrupted(request, tmp_path_factory):
     """The name of a run, its folder and its solution."""
     folder = tmp_path_factory.mktemp("whole")
@@ -152,7 +153,7 @@ def test_a_run_whose_last_step_was_shortened_goes_on_over_all_of_the_time(tmp_pa
 
 
 @given(t=st.floats(0.01, 0.5), more=st.floats(0.0, 0.5), h=st.floats(0.01, 0.2), parts=st.integers(1, 3))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
 def test_a_run_that_goes_on_for_longer_is_the_longer_run(scheme, t, more, h, parts):
     with tempfile.TemporaryDirectory() as folder:
@@ -167,6 +168,7 @@ def test_a_run_that_goes_on_for_longer_is_the_longer_run(scheme, t, more, h, par
     assert rest.stats["t"].tolist() == whole.stats["t"][len(whole.stats) - len(rest.stats) :].tolist()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("every", [None, 7, 0.11])
 @pytest.mark.parametrize("h", [0.03, np.array([0.05, 0.2, 0.05, 0.1, 0.1])])
 def test_the_file_of_a_run_that_went_on_is_that_of_the_longer_run(tmp_path, every, h):
@@ -561,7 +563,7 @@ def test_threads_and_other_handlers_are_left_alone():
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, capfd):
     path = tmp_path / "run.vtkhdf"
     jo.solve(pile(), jo.Maury(), t=10 * H, h=H)  # what it compiles is kept before the disk is full
-    with full_disk(3_000_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
+    with full_disk(1_500_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
         jo.solve(pile(), jo.Maury(), t=200.0, h=H, output=path)
     assert capfd.readouterr() == ("", "")  # HDF5 says nothing either
     sol = jo.io.read(path)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from rows import whole
 
 MAX_DENSE_ENTRIES = pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
 """Discs that collide in the first step, as these do, get no restitution there: `Paoli` warns of it."""
@@ -79,6 +80,7 @@ def assert_same_bits(one, two):
     assert one.stats.tobytes() == two.stats.tobytes()
 
 
+@pytest.mark.each_value
 @discs_and_spheres
 @every_scheme
 def test_the_same_start_gives_the_same_bits(scheme, e, d, n):
@@ -126,6 +128,7 @@ BINARY = {"km": (2.0**10, 1.0), "mm": (2.0**-10, 1.0), "heavy": (1.0, 4.0**5)}
 DECIMAL = {"km": (1e3, 1.0), "mm": (1e-3, 1.0), "heavy": (1.0, 1e3)}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("length", "mass"), BINARY.values(), ids=list(BINARY))
 @discs_and_spheres
 @every_scheme
@@ -144,6 +147,7 @@ def test_units_that_are_powers_of_two_change_no_bit(scheme, e, d, n, length, mas
     np.testing.assert_array_equal(scaled.gaps() / length, plain.gaps())
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("length", "mass"), DECIMAL.values(), ids=list(DECIMAL))
 @every_scheme
 def test_other_units_change_round_off_only(scheme, e, length, mass):
@@ -187,6 +191,7 @@ def test_other_numbers_for_the_same_bodies_give_the_same_motion(scheme, e, d, n)
 # --- nothing overlaps ---
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("d", "n"), [(2, 400), (3, 300)], ids=["discs", "spheres"])
 @every_scheme
 def test_balls_of_very_different_sizes_do_not_overlap(scheme, e, d, n):
@@ -376,7 +381,7 @@ def test_impacts_of_many_are_those_that_the_multipliers_tell(scheme, e, d, n):
 
 
 @MAX_DENSE_ENTRIES
-@pytest.mark.parametrize("e", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("e", [0.0, whole(0.5), 0.9])
 def test_the_projected_positions_of_paoli_do_not_overlap(e):
     """Z^n is in K; U^n leaves it by O(h) if e > 0."""
     crowd, h = heap(2, 150), 0.01

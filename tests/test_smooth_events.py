@@ -9,7 +9,7 @@ from scipy.special import ellipk
 
 import jostle as jo
 from jostle._tools.smooth_paths import follow
-from rows import whole
+from rows import examples, whole
 
 G = 9.81
 
@@ -49,6 +49,7 @@ def test_p18_polar_coordinates_give_the_cartesian_billiard():
     np.testing.assert_allclose(sol.q(1.0), [1.54029218008, 0.624023052977], atol=1e-10)
 
 
+@pytest.mark.whole
 def test_p15_a_ball_takes_off_from_a_vibrating_table_and_lands_on_it():
     sol = jo.solve_by_events(jo.models.vibrating_table(2.0), t=1.1)  # it takes off again at 1 + 1 / 12
     (landing,) = sol.events
@@ -167,7 +168,7 @@ def test_a_wall_that_rises_briefly_is_not_missed():
     assert missed.events == ()
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 @given(w=st.floats(1.0, 1000.0), depth=st.sampled_from([1e-3, 1e-5, 1e-7]))
 @example(w=5.0, depth=1e-5)
 @example(w=50.0, depth=1e-5)
@@ -202,7 +203,7 @@ def test_errors_keep_the_motion_until_then():
         jo.solve_by_events(jo.Motion(q0=[-1.0], force=lambda t, q: -q, within=jo.HalfSpace([1.0])), t=1.0)
 
 
-@pytest.mark.parametrize("place", [0.0, 1000.0])
+@pytest.mark.parametrize("place", [whole(0.0), 1000.0])
 def test_a_free_rod_turns_with_constant_angular_velocity_and_length(place):
     w, at = 3.0, np.linspace(0.0, 2.0, 41)
     q0, v0 = place + np.array([[-0.5, 0.0], [0.5, 0.0]]), [[0.2, 0.1 - 0.5 * w], [0.2, 0.1 + 0.5 * w]]
@@ -213,7 +214,7 @@ def test_a_free_rod_turns_with_constant_angular_velocity_and_length(place):
     np.testing.assert_allclose(rod, np.transpose([np.cos(w * at), np.sin(w * at)]), atol=1e-10)
 
 
-@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("by_hand", [False, whole(True)])
 def test_a_pendulum_on_a_rod_has_the_period_of_the_elliptic_integral(by_hand):
     period = 4.0 / np.sqrt(G) * ellipk(np.sin(1.0) ** 2)  # from an angle of 2
     rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])
@@ -229,7 +230,7 @@ def test_a_pendulum_on_a_rod_has_the_period_of_the_elliptic_integral(by_hand):
     np.testing.assert_allclose(sol.energy(at).total, G * start[0, 1], atol=1e-9)
 
 
-@pytest.mark.parametrize("e", [0.0, whole(0.5), 1.0])
+@pytest.mark.parametrize("e", [whole(0.0), whole(0.5), 1.0])
 def test_two_masses_on_a_rod_hit_the_floor_by_moreaus_law(e):
     rod, mass = jo.Rods([(0, 1)], 1.0) & jo.HalfSpace([0.0, 1.0]), [1.0, 2.0]
     q0, force = [[0.0, 0.1], [np.cos(0.4), 0.1 + np.sin(0.4)]], [[0.0, -G], [0.0, -2.0 * G]]

@@ -297,6 +297,7 @@ QUIET = {
 }  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("problem", QUIET)
 @pytest.mark.parametrize("scheme", EXPLICIT, ids=name)
 def test_there_is_no_warning_of_forces_that_steps_resolve_or_that_depend_on_time(scheme, problem):

@@ -199,6 +199,7 @@ def without_mass(scheme):
     return jo.solve(jam(), scheme, t=2.0, h=0.05)
 
 
+@pytest.mark.each_value
 @both_schemes
 @pytest.mark.parametrize("c", [1e-8, 1e-3, 0.3, 7.0, 1e6])
 def test_a_multiple_of_the_identity_changes_the_reactions_alone(scheme, c):
@@ -241,6 +242,7 @@ def angle_after(t, start):
     return brentq(lambda a: time(a) - time(start) - t, np.pi / 2.0, start, xtol=1e-14)
 
 
+@pytest.mark.each_value
 @both_schemes
 @pytest.mark.parametrize("turned", [0.0, 0.7], ids=["one mass a coordinate", "a matrix"])
 def test_the_order_is_one_in_an_anisotropic_metric(scheme, turned):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import jostle as jo
-from rows import few
+from rows import few, whole
 from strategies import Units, units
 
 
@@ -113,7 +113,7 @@ def same(one, other, atol):
 ONE = Units(1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [whole(case) if case is on_a_table else case for case in CASES])
 def test_events_do_not_depend_on_the_units(case):
     same(found(case, Units(2.0**11, 4.0**-4, 2.0**-9)), found(case, ONE), 1e-12)
 

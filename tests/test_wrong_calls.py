@@ -21,6 +21,7 @@ import pytest
 
 import jostle as jo
 from jostle._tools.arguments import CLASSES, _rule
+from rows import whole
 
 matplotlib.use("Agg")
 
@@ -651,7 +652,11 @@ def names_it(message, parameter, label):
     return label in ("text", "texts") and re.search(r"\ba\b", message) is not None  # it shows the wrong text itself
 
 
-@pytest.mark.parametrize("name", list(public_calls()))
+LONG = {"viz.report", "viz.animate"}
+"""Calls that draw many pictures, each more than a second."""
+
+
+@pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in public_calls()])
 def test_a_wrong_kind_of_value_is_an_error_that_names_the_parameter(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = calls(tmp_path)[name]

@@ -79,6 +79,7 @@ def test_the_flow_of_a_single_file_is_its_speed_over_its_spacing(speed, spacing)
     assert found.count[-1] == n
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("behind", [0.0, 0.01, 0.5])
 @pytest.mark.parametrize("every", [1, 7, 20])
 def test_who_leaves_right_behind_the_line_is_counted(every, behind):

@@ -1,5 +1,6 @@
 """What is measured of people in rooms, on plans and on stairs: exact answers of one person who walks a known way."""
 
+import functools
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -26,6 +27,7 @@ from jostle.crowds import (
 from jostle.crowds.crowding import voronoi as density
 from jostle.crowds.moves import jumps, moves
 from jostle.crowds.pedestrians import frames, to_pedpy, walkable, write_jupedsim
+from rows import whole
 
 shapely = pytest.importorskip("shapely")
 
@@ -49,6 +51,7 @@ PLANS = {
 }
 
 
+@functools.cache
 def walked(name, *, every=1, outlet=True):
     """One person at 1 m/s, from x = 1 to the door at x = 6, or from x = 22 over the stairs to it; the exact time."""
     plan = PLANS[name]()
@@ -69,6 +72,7 @@ def upstairs():
     return walked("stairs", every=5)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("outlet", [True, False])
 @pytest.mark.parametrize("name", PLANS)
 def test_the_evacuation_time_is_the_way_over_the_speed(name, outlet):
@@ -80,6 +84,7 @@ def test_the_evacuation_time_is_the_way_over_the_speed(name, outlet):
         assert leaving_times(sol, *given) == pytest.approx([exact], abs=1e-6)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("every", [3, 40, 150])
 @pytest.mark.parametrize("name", PLANS)
 def test_few_saved_frames_change_the_evacuation_time_little(name, every):
@@ -243,7 +248,7 @@ def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     assert evacuation_time(sol) == pytest.approx(9.0)
 
 
-@pytest.mark.parametrize(("start", "goal"), [([22.0, 3.0], "ground"), ([4.0, 3.0], "upper")])
+@pytest.mark.parametrize(("start", "goal"), [([22.0, 3.0], "ground"), whole(([4.0, 3.0], "upper"))])
 def test_a_person_alone_on_stairs_loses_no_time(tmp_path, start, goal):
     """The desired speed on stairs is smaller than on level ground: walking at it is no loss."""
     stairs = Link("s", ((20, 2), (20, 4)), ((8, 2), (8, 4)), length=8.0, pace="down", both=True)

@@ -7,6 +7,7 @@ import jostle as jo
 from jostle.crowds import Pedestrians, Plan, quickest
 from jostle.kernels.parallel import threads, use_threads
 from jostle.plans import ways
+from rows import whole
 
 pytest.importorskip("shapely")
 
@@ -42,7 +43,7 @@ def test_potentials_that_end_behind_the_last_person_have_the_bits_of_whole_ones(
     assert max(nodes_known(part)) < 1.0 == min(nodes_known(whole))
 
 
-@pytest.mark.parametrize("margin", [1, 3, 400])
+@pytest.mark.parametrize("margin", [1, whole(3), 400])
 def test_the_first_window_does_not_change_the_ways(monkeypatch, margin):
     q, wish = people_of(hall())
     found = wish(0.0, q)

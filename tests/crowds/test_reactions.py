@@ -77,6 +77,7 @@ def test_behaviours_do_not_wrap_a_wish_without_the_reactions():
         crowd(12, radius=0.2, room=PLAN, wish=jo.crowds.AvoidJams(walk), reaction=1.0)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("behaviour", ["pedestrians", "inhibition", "plain"])
 @pytest.mark.parametrize("avoid_jams", [False, True])
 def test_a_crowd_walks_alike_whether_a_file_or_python_made_it(behaviour, avoid_jams):

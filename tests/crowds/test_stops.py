@@ -19,6 +19,7 @@ from jostle.crowds import (
 )
 from jostle.crowds.behaviours import SLOWEST
 from jostle.scenarios import ScenarioError, parse
+from rows import whole
 
 BOX = [(0, 0), (12, 0), (12, 5), (0, 5)]
 EXITS = {"west": ((0, 2), (0, 3)), "east": ((12, 2), (12, 3))}
@@ -103,7 +104,7 @@ def test_dwell_times_are_drawn_for_each_by_the_seed():
         crowd(group, room=PLAN, stops={"desk": Stop((6.0, 2.5), dwell=Normal(0.0, 1.0))})
 
 
-@pytest.mark.parametrize("kind", ["stop", "area", "queue"])
+@pytest.mark.parametrize("kind", ["stop", whole("area"), "queue"])
 def test_a_journey_with_stops_is_resumed_to_the_bit(tmp_path, kind):
     stop = {
         "stop": Stop((6.0, 2.5), dwell=Uniform(1.0, 3.0), reach=1.0),

@@ -68,6 +68,7 @@ class Swarm:
         return (m * u).sum(axis=0), (wedge(q, m * u) + own).sum(axis=0), kinetic
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 @pytest.mark.parametrize("clumps", [False, True], ids=["balls", "clumps"])
@@ -184,6 +185,7 @@ def fallen(scheme, d, R=None, shift=0.0, e=0.0, **made):
     return jo.solve(falling, scheme, t=0.36, h=0.03)
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 @FEW

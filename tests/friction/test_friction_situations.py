@@ -42,6 +42,7 @@ WALLS = {
 }
 
 
+@pytest.mark.each_value
 @BOTH
 @pytest.mark.parametrize("wall", WALLS)
 def test_discs_thrown_on_all_kinds_of_floors_roll_with_two_thirds_of_their_speed(scheme, wall):
@@ -244,6 +245,7 @@ def test_a_disc_at_rest_in_a_turning_drum_spins_like_it(scheme):
         assert np.abs(found.error).max() < 1e-12
 
 
+@pytest.mark.each_value
 @BOTH
 @pytest.mark.parametrize(("d", "k"), [(2, 0.5), (3, 0.4)])
 def test_rolling_resistance_stops_a_ball(scheme, d, k):

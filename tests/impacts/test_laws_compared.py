@@ -78,6 +78,7 @@ def test_elastic_contacts_move_like_springs(exponent, mass):
     np.testing.assert_allclose(hit.velocity, end.y[4:, -1], atol=2e-9)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("exponent", SPRINGS)
 @pytest.mark.parametrize("e", [0.5, 0.9])
 def test_impulses_are_distributed_in_the_ratio_of_the_potential_energies(e, exponent):

@@ -14,6 +14,7 @@ from jostle.io.hdf5 import lookup3, superblock
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
+from rows import examples
 
 VERBS = [
     read,
@@ -116,7 +117,7 @@ def look(path):
 def test_damaged_bytes_never_raise_an_error_of_others(good):
     whole, chance, failed = good.read_bytes(), random.Random(2), 0
     blocks = [found.start() for found in re.finditer(b"OHDR|EAHD|EAIB|EADB|GCOL", whole)]
-    for at in chance.sample(blocks, 15) + chance.sample(range(len(whole) - 64), 10):
+    for at in chance.sample(blocks, examples(24)) + chance.sample(range(len(whole) - 64), examples(15)):
         broken = bytearray(whole)
         broken[at : at + 64] = chance.randbytes(64)
         good.write_bytes(broken)
@@ -125,7 +126,7 @@ def test_damaged_bytes_never_raise_an_error_of_others(good):
             look(good)
         except JostleError:
             failed += 1
-    assert failed > 5
+    assert failed > examples(39) / 5
 
 
 def test_a_wrong_checksum_is_found(good):

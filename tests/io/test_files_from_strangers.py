@@ -19,6 +19,7 @@ from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
+from rows import examples
 
 RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel", 0.25, 0.5)
 
@@ -155,7 +156,7 @@ def test_a_deeply_nested_file_is_read_as_fast_as_any(good):
 def test_every_damaged_byte_is_found_or_does_not_matter(good):
     """Corruptions at random places of the file: an error of ours, or the same data as before."""
     whole, chance, expected, found = good.read_bytes(), random.Random(3), everything(good), 0
-    for at in chance.sample(range(48, len(whole) - 16), 60):
+    for at in chance.sample(range(48, len(whole) - 16), examples(90)):
         broken = bytearray(whole)
         width = chance.choice([1, 8])
         broken[at : at + width] = bytes(byte ^ chance.randrange(1, 256) for byte in broken[at : at + width])
@@ -165,7 +166,7 @@ def test_every_damaged_byte_is_found_or_does_not_matter(good):
         except JostleError as error:
             assert str(good) in str(error)  # noqa: PT017
             found += 1
-    assert found > 12
+    assert found > examples(90) / 5
 
 
 @pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, STEPS])
@@ -320,6 +321,7 @@ def test_a_checkpoint_from_which_all_that_is_optional_was_taken_is_not_one_witho
             jo.solve(problem, scheme, t=0.2, h=0.01, output=jo.io.Output(checkpoint=path, resume=True))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("part", ["titles", "fixed", "free"])
 @pytest.mark.parametrize("value", ["nothing", 3, [], "absent"])
 def test_a_description_of_a_run_without_one_of_its_tables_is_refused(kept, part, value):

@@ -12,7 +12,7 @@ from jostle.analysis.forces import _walls
 from jostle.errors import InvalidValue
 from jostle.viz.encoding import Encoder, Scales
 from jostle.viz.scene import Scene
-from rows import whole
+from rows import few, whole
 
 OLD = Path(__file__).parents[1] / "data" / "two_balls_format_1.vtkhdf.gz"
 UNEVEN = [0.01, 0.02, 0.005, 0.02, 0.025, 0.01, 0.03]
@@ -158,7 +158,7 @@ def compare_forces(sol, back, frames):
 @pytest.mark.parametrize(
     ("name", "h", "every"),
     [
-        *((name, UNEVEN, 3) for name in RUNS),
+        *few((name, UNEVEN, 3) for name in RUNS),
         *(whole((name, EVEN, None)) for name in list(RUNS)[1:]),
         (next(iter(RUNS)), EVEN, None),
     ],

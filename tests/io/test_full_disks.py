@@ -39,7 +39,7 @@ except WriteFailed as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
-@pytest.mark.parametrize(("n", "limit"), [(10, 800_000), whole((10, 900_123)), (1000, 3_000_000)])
+@pytest.mark.parametrize(("n", "limit"), [whole((10, 800_000)), whole((10, 900_123)), (1000, 3_000_000)])
 def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path, n, limit):
     path = tmp_path / "run.vtkhdf"
     command = [sys.executable, "-W", "error", "-c", PROGRAM, str(path), str(n), str(limit)]

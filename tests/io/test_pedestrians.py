@@ -23,6 +23,7 @@ from jostle.crowds.pedestrians import frame_rate, frames, to_pedpy, walkable, wr
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import write
 from jostle.io.reading import read
+from rows import whole
 
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
 DOOR = ((6.0, 1.7), (6.0, 3.3))
@@ -64,7 +65,7 @@ def assert_same_trajectory(data, sol, rate=20.0):
 # The packages read what we write, to the last bit
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["memory", "file"])
+@pytest.mark.parametrize("stored", [whole(False), True], ids=["memory", "file"])
 def test_pedpy_takes_reads_and_loads_the_same_trajectory(sol, stored, tmp_path):
     source = read(write(sol, tmp_path / "run.vtkhdf", dtype=np.float64)) if stored else sol
     assert_same_trajectory(to_pedpy(source), sol)
@@ -168,7 +169,7 @@ def test_pedpy_forgets_who_crosses_in_his_last_frame(sol):
     assert n_t.cumulative_pedestrians.iloc[-1] < flow(sol, DOOR).count[-1] == 40
 
 
-@pytest.mark.parametrize("cutoff", [None, 0.8])
+@pytest.mark.parametrize("cutoff", [whole(None), 0.8])
 def test_pedpy_finds_the_same_cells_densities_and_speeds(sol, inside, cutoff):
     cut = None if cutoff is None else pedpy.Cutoff(radius=cutoff)
     cells = pedpy.compute_individual_voronoi_polygons(traj_data=inside, walkable_area=AREA, cut_off=cut)

@@ -15,6 +15,7 @@ import turning
 from turning import ALL, T, same, solved
 
 import jostle as jo
+import rows
 from jostle._tools.rotations import matrices
 from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
@@ -43,7 +44,7 @@ def test_a_written_run_comes_back_as_it_was(runs, files, name):
     same(jo.io.read(files / f"{name}.vtkhdf"), runs[name])
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ["discs", rows.whole("spheres"), rows.whole("clumps"), "crosses"])
 def test_so_does_a_run_that_went_into_its_file(runs, tmp_path, name):
     output = jo.io.Output(tmp_path / "run.vtkhdf", contacts=True, dtype="float64")
     sol = solved(name, output=output)
@@ -269,6 +270,7 @@ def test_forces_of_frames_that_are_read_together_are_those_of_single_frames(runs
     assert np.abs(np.diff([np.abs(sol_k).sum() for sol_k in runs[name].tangential[25:36]])).max() > 0.0
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()])
 @pytest.mark.parametrize("name", ALL)
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(tmp_path, name, scheme):

@@ -350,6 +350,7 @@ def test_every_kernel_is_compared():
     assert sorted(ARGUMENTS) == NAMES
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", NAMES)
 def test_each_kernel_is_its_definition(name, seed):

@@ -66,6 +66,7 @@ def assert_marched(scheme, within, force, common, copies, atol=1e-9):
     return new
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("normals", SETS.values(), ids=list(SETS))
 @pytest.mark.parametrize("scheme", SCHEMES, ids=["Paoli", "MoreauJean"])
 @pytest.mark.parametrize("e", [0.0, 0.4, 1.0])
@@ -101,6 +102,7 @@ def swinging_bowl(t, q, parameters):
     return 1.0 - np.sqrt((q[0] - 0.1 * np.sin(3.0 * t)) ** 2 + q[1] ** 2)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.4])
 @pytest.mark.parametrize("gaps", [bowl, swinging_bowl], ids=["at rest", "moving"])
 def test_steps_in_a_bowl_are_those_of_the_scheme(gaps, e):
@@ -145,6 +147,7 @@ def test_a_gap_is_closed_within_its_length(length):
 # --- by events ---
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("normals", SETS.values(), ids=list(SETS))
 @pytest.mark.parametrize("e", [0.0, 0.4, 1.0])
 def test_flights_are_those_of_solve_by_events(normals, e):

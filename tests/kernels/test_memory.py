@@ -73,6 +73,7 @@ def test_nothing_is_kept_of_a_call_that_failed():
     assert kept._kept == []
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("blocks", ["one block", "many blocks"])
 @pytest.mark.parametrize("d", [2, 3])

@@ -22,7 +22,7 @@ from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, ARRIVED, HAS_CLOCK, LATE, meet, new_meeting
 from jostle.kernels.parallel import by_rows, chunks_of, cut, in_step, threads, together, use_threads
 from kernel_sets import cpu, reference
-from rows import examples
+from rows import examples, whole
 
 pytestmark = pytest.mark.usefixtures("no_hang")
 
@@ -163,7 +163,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.ROWS_A_BLOCK", 20)
 
 
-@pytest.mark.parametrize("chunks", [*CHUNKS, 16])
+@pytest.mark.parametrize("chunks", [*CHUNKS, whole(16)])
 def test_threads_that_sweep_in_step_lose_nothing_of_each_other(small_blocks, chunks):
     """More threads than cores, too: who waits offers its core to the others."""
     one, several = sweeps(1), sweeps(chunks)
@@ -899,7 +899,7 @@ if "daemon" in sys.argv:
 """
 
 
-@pytest.mark.parametrize("how", ["alone", "fork", "daemon", "atexit"])
+@pytest.mark.parametrize("how", [whole("alone"), "fork", "daemon", "atexit"])
 def test_a_process_ends_while_its_threads_wait(how):
     found = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KERNELS_AT_THE_END, how], capture_output=True, text=True, timeout=60
@@ -973,7 +973,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("how", SAID)
+@pytest.mark.parametrize("how", [whole(how) if how == "alone" else how for how in SAID])
 def test_a_process_ends_after_the_team_at_work(how):
     if "fork" in how and not hasattr(os, "fork"):
         pytest.skip("no fork")

@@ -17,6 +17,7 @@ def compared(y, v, a, mass, walls, e, until, most=2000):
     return found
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.05, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("walls", WALLS)
 def test_impacts_are_their_definition(e, walls):

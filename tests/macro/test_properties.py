@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import jostle as jo
 from jostle import macro
-from rows import whole
+from rows import examples, whole
 
 SHAPE = (7, 6)
 GRID = macro.Grid([0, 0], [7, 6], h=1.0)
@@ -19,7 +19,7 @@ WIDE = macro.Grid([-3.5, -3], [3.5, 3], h=1.0, closed=((True, True), (False, Fal
 LAWS = [macro.Isotropic, macro.Square, macro.Triangular]
 zones = arrays(bool, SHAPE)
 fields = arrays(float, SHAPE, elements=st.integers(-8, 8).map(lambda k: k / 4))
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=examples(15), deadline=None)
 
 
 def law_on(law, grid, zone, **options):
@@ -33,6 +33,7 @@ def collide(law, grid, zone, ux, uy, e=0.0):
         return rule, rule.impact(grid.velocity(ux, uy), restitution=e)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("grid", [GRID, ROOM])
 @quick
@@ -46,6 +47,7 @@ def test_the_answer_is_the_projection_and_its_certificate_holds(law, grid, zone,
     assert after.hit.velocity == pytest.approx(oracle.point, abs=2e-5)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @quick
@@ -103,6 +105,7 @@ def test_turned_data_give_turned_answers(law, zone, ux, uy):
     assert v[..., 0] == pytest.approx(-np.rot90(u[..., 1]), abs=1e-7)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("grid", [GRID, whole(WIDE), macro.Grid([0, 0], [7, 6], h=1.0, closed=True)])
 @quick

@@ -128,6 +128,7 @@ def test_blocks_without_room_do_not_move():
 # --- grains on a line ---
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("walls", [NO_WALLS, (0.0, np.inf), (-np.inf, 9.0), (-0.5, 8.0)])
 def test_grains_on_a_line_are_the_same_numbers(e, walls):

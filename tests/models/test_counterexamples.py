@@ -33,6 +33,7 @@ def test_p62_rest_and_bouncing_are_solutions(e, speed, top):
         jo.models.two_motions_with_restitution(0.0)
 
 
+@pytest.mark.whole
 def test_p63_both_motions_under_a_smooth_force_are_solutions():
     pair = jo.models.two_motions_under_a_smooth_force()
     assert max(max(errors) for errors in pair.check()) < 1e-10

@@ -175,7 +175,7 @@ def test_two_balls_part_along_their_line_by_the_inverse_of_their_masses(d, radii
     np.testing.assert_allclose(x, exact, atol=1e-6 * min(radii))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     d=st.sampled_from([2, 3]),
     n=st.integers(2, 100),
@@ -198,6 +198,7 @@ def test_an_admissible_configuration_is_left_alone():
     assert separate(np.zeros((0, 2)), np.zeros(0)).shape == (0, 2)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("space", ["box", "period"])
 @pytest.mark.parametrize("d", [2, 3])
 def test_separated_balls_respect_walls_and_periods(space, d):

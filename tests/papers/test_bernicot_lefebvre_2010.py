@@ -132,7 +132,7 @@ def bouncing_table(Gamma):
 
 @pytest.mark.parametrize(
     ("Gamma", "printed"),
-    [(2.0, (0.0506605918212, 0.0833333333333, 0.824812574824)), (1.2, (None, 0.156785250661, 0.539123954211))],
+    [(2.0, (0.0506605918212, 0.0833333333333, 0.824812574824)), whole((1.2, (None, 0.156785250661, 0.539123954211)))],
 )
 def test_an_inelastic_ball_on_a_vibrating_table_has_period_one(Gamma, printed):
     """P15: detaches, lands and sticks in each period; sup error at most 2 h^2 when started on the table, order 2."""
@@ -416,7 +416,7 @@ def take_off(n):
 
 @pytest.mark.parametrize(
     ("first", "last", "q", "u"),
-    [whole((40, 8, 1.2584106682e-07, -0.00011863324)), (41, 7, 2.5955256725e-07, 0.000252523433)],
+    [whole((40, 8, 1.2584106682e-07, -0.00011863324)), whole((41, 7, 2.5955256725e-07, 0.000252523433))],
 )
 def test_a_smooth_force_has_two_solutions_as_well(first, last, q, u):
     """P63: even and odd take-offs from rest, both to 1e-3 at t = 0.28.

@@ -42,6 +42,7 @@ def test_without_the_first_kick_free_fall_has_order_one(implicit):
     assert errors[-1] / steps[-1] == pytest.approx(2.21472345904, rel=0.01)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("h", [0.1, 0.03, 0.001])
 def test_with_half_a_first_kick_free_fall_is_exact(h, implicit):
@@ -116,6 +117,7 @@ def test_a_fixed_point_that_does_not_contract_is_refused(c, h):
 # --- curved convex sets ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("h", few([*halvings(0.004, 4), 0.0017, 0.0009]))
 @pytest.mark.parametrize("implicit", [False, True])
 def test_a_string_becomes_taut(h, implicit):
@@ -195,6 +197,7 @@ def test_the_angle_condition_holds_up_to_a_right_angle(theta, product):
     assert acute(corner) == (product <= 0.0)
 
 
+@pytest.mark.each_value
 @all_schemes
 @pytest.mark.parametrize("theta", ANGLES)
 @pytest.mark.parametrize("h", [0.1, 0.037, 2e-3])
@@ -203,6 +206,7 @@ def test_a_shot_into_the_corner_ends_there(theta, h, scheme):
     assert np.abs(shot(theta, 0.0, h, scheme)).max() <= 1e-12
 
 
+@pytest.mark.each_value
 @all_schemes
 @pytest.mark.parametrize("theta", ANGLES[:2])
 @pytest.mark.parametrize("offset", [0.02, 1e-3, -1e-3])
@@ -212,6 +216,7 @@ def test_where_the_condition_holds_a_shot_beside_the_corner_ends_in_it_too(theta
     assert np.abs(shot(theta, offset, h, scheme)).max() <= 1e-12
 
 
+@pytest.mark.each_value
 @all_schemes
 @pytest.mark.parametrize("h", halvings(1e-3, 2))
 def test_where_it_fails_a_shot_beside_the_corner_slides_out(h, scheme):

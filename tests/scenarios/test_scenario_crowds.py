@@ -161,7 +161,7 @@ def test_everyone_leaves_and_nobody_overlaps(name, settings, latest):
 
 
 def test_in_the_counterflow_each_side_comes_to_the_other():
-    sol = solved(load("counterflow", settings=["problem.groups.0.n=10", "problem.groups.1.n=10"]))
+    sol = solved_with("counterflow", "problem.groups.0.n=10", "problem.groups.1.n=10")
     found = left_at(sol, [((0, 0), (0, 8)), ((26, 0), (26, 8))])
     assert found.tolist() == [1] * 10 + [0] * 10
 

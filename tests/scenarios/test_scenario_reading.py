@@ -125,7 +125,7 @@ def test_the_seed_decides_what_is_random():
 # --- texts ---
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", rows.few(names()))
 def test_the_text_of_a_scenario_builds_the_same_bits(name):
     changes = [*few(name), "run.every=0.5", "title='a \"quoted\" \\ title'"]
     scenario = load(name, settings=changes, seed=7)

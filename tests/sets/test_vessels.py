@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 
 import jostle as jo
 from jostle.sets.vessels import Vessel
+from rows import few
 
 CYLINDER = [(1.0, 0.0), (1.0, 2.0)]
 CONE = [(0.0, 0.0), (1.0, 1.0)]
@@ -215,7 +216,7 @@ def run(vessel, q0, v0=(0.0, 0.0, 0.0), *, t=1.5, h=0.01, gravity=9.81):
     return jo.solve(ball, jo.Maury(), t=t, h=h)
 
 
-@pytest.mark.parametrize("q0", [[0.0, 0.0, 0.8], [1e-3, 0.0, 0.8], [0.3, 0.0, 0.8], [0.2, 0.1, 0.8]])
+@pytest.mark.parametrize("q0", few([[0.0, 0.0, 0.8], [1e-3, 0.0, 0.8], [0.3, 0.0, 0.8], [0.2, 0.1, 0.8]]))
 def test_a_ball_comes_to_rest_in_the_tip_of_a_cone(q0):
     """At the height r sqrt 2. With one row, that of the nearest side, it never does and goes in by a tenth of r."""
     cone = Vessel(CONE, radii=0.2)

@@ -9,6 +9,7 @@ from test_movie import pictures
 
 import jostle as jo
 from jostle import viz
+from rows import whole
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def test_moments_share_a_scale_and_curves_have_the_totals(density_run):
     assert viz.energies(place).lines[0].get_ydata().tolist() == sol.energy.tolist()
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+@pytest.mark.parametrize("suffix", [whole(".mp4"), ".gif"])
 def test_a_film_of_a_density_moves(density_run, tmp_path, suffix):
     place, sol = density_run
     shown, _ = pictures(viz.animate(place if suffix == ".mp4" else sol, tmp_path / f"blocks{suffix}", speed=5.0))

@@ -10,6 +10,7 @@ import jostle as jo
 from jostle._tools.colours import DARK, LIGHT
 from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Scene
+from rows import whole
 
 EXITS = {"east": [[6.0, 1.0], [6.0, 2.0]], "south": [[2.0, 0.0], [3.5, 0.0]]}
 
@@ -40,7 +41,7 @@ def test_the_page_knows_the_exits_of_the_plan(crowd):
     assert Encoder.of(Scene(grains), small=False).about()["exits"] == []
 
 
-@pytest.mark.parametrize("painter", ["webgl", "light"])
+@pytest.mark.parametrize("painter", ["webgl", whole("light")])
 def test_exits_are_coloured_lines_with_their_names(crowd, opened, painter):
     tab = opened(crowd, size=(900, 620))
     wait_until(tab, "() => viewer.shown === 0")

@@ -12,6 +12,7 @@ from jostle._tools.colours import LIGHT
 from jostle.io import Images
 from jostle.io.images import write_images
 from jostle.io.new_files import Lock
+from rows import whole
 
 EMPTY, FULL, WALL, EXIT, MARK = (
     tuple(bytes.fromhex(colour[1:]))
@@ -43,7 +44,7 @@ def flat(frame):
     return np.asarray(frame).T.ravel()
 
 
-@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
+@pytest.mark.parametrize("before", [whole(""), WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
 def test_cells_walls_and_exits_are_drawn_with_the_colours_of_the_legend(opened, density_run, before):
     file, sol = density_run
     tab = opened(file, before=before, page={"title": "Blocks"}, size=(900, 600))
@@ -108,7 +109,7 @@ def test_a_cell_is_read_by_a_click_and_by_keys(served, density_run):
     wait_until(tab, "() => viewer.shown === 5 && !viewer.playing")
 
 
-@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
+@pytest.mark.parametrize("before", ["", whole(WITHOUT_WEBGL)], ids=["webgl", "plain canvas"])
 def test_cells_smaller_than_a_pixel_are_mixed_and_rounded_pages_are_read(opened, tmp_path, before):
     """Every other column is full, and no column can be seen alone."""
     stripes = np.zeros((1, 1600, 8))

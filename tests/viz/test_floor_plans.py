@@ -9,6 +9,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 import jostle as jo
 from jostle._tools.colours import GROUPS, LIGHT
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
+from rows import few
 
 matplotlib.use("Agg")
 pytest.importorskip("shapely")
@@ -67,7 +68,7 @@ def test_people_in_a_jam_have_a_ring(run):
     assert ringed == counts[k] > 0
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", few(LAYERS))
 def test_every_layer_is_drawn_with_the_walls_over_it(run, layer):
     ax = jo.viz.plan(run, layer=layer)
     mesh = next(each for each in ax.collections if isinstance(each, QuadMesh))

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from browsing import facts, image, wait_until
 
+from rows import whole
+
 
 def press(tab, *keys):
     for key in keys:
@@ -28,7 +30,7 @@ def tab(request, opened, served, pile):
     return (opened if request.param == "a file" else served)(pile)
 
 
-@pytest.mark.parametrize("tab", ["a file", "a server"], indirect=True)
+@pytest.mark.parametrize("tab", [whole("a file"), "a server"], indirect=True)
 def test_a_whole_visit(tab, pile):
     """Go to the end, look at the strongest contact and its body, colour, play, stop, read."""
     focus(tab, "view")

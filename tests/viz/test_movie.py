@@ -22,6 +22,7 @@ from jostle.errors import WriteFailed
 from jostle.terminal import progress_bar
 from jostle.viz.movie import between
 from jostle.viz.scene import Scene
+from rows import whole
 
 
 def pictures(path):
@@ -60,7 +61,7 @@ def walk():
     return jo.solve(pair, jo.Maury(), t=2.0, h=np.array([0.1, 0.5, 0.05, 0.35, 0.7, 0.3]))
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+@pytest.mark.parametrize("suffix", [".mp4", whole(".gif")])
 def test_time_runs_evenly_whenever_it_was_saved(walk, tmp_path, suffix):
     path = viz.animate(walk, tmp_path / f"walk{suffix}", speed=5.0)
     shown, rate = pictures(path)
@@ -221,6 +222,7 @@ def test_a_film_without_end_is_refused_before_it_takes_all_memory(walk, tmp_path
         viz.animate(walk, tmp_path / "walk.mp4", speed=speed)
 
 
+@pytest.mark.whole
 def test_a_film_of_a_file_is_that_of_its_solution(walk, tmp_path):
     path = jo.io.write(walk, tmp_path / "walk.vtkhdf", dtype=float)
     films = [viz.animate(shown, tmp_path / "walk.gif", speed=20.0).read_bytes() for shown in (path, str(path))]
@@ -253,7 +255,7 @@ BROKEN = "raise ImportError('DLL load failed')"
 ABSENT = "raise ModuleNotFoundError('no matplotlib')"
 
 
-@pytest.mark.parametrize("why", [BROKEN, ABSENT])
+@pytest.mark.parametrize("why", [whole(BROKEN), ABSENT])
 def test_without_a_matplotlib_that_works_commands_say_how_to_get_it(walk, tmp_path, why):
     trajectory = jo.io.write(walk, tmp_path / "walk.vtkhdf")
     (tmp_path / "matplotlib.py").write_text(why)

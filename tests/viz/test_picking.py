@@ -7,6 +7,7 @@ from browsing import facts, image, picked, place, scrub, wait_until
 import jostle as jo
 from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Scene
+from rows import whole
 
 VALUES = """key => {
     const { stage, source } = viewer, option = source.about.quantities.findIndex((one) => one.name === key);
@@ -123,7 +124,7 @@ def test_numbers_may_change_from_frame_to_frame(opened, pile):
         assert facts(tab)["noise"] == str(k)
 
 
-@pytest.mark.parametrize("scene", ["plane", "space"])
+@pytest.mark.parametrize("scene", [whole("plane"), "space"])
 def test_light_drawing_shows_the_same(opened, pile, scene):
     if scene == "space":
         radii = np.random.default_rng(1).uniform(0.3, 0.5, 24)

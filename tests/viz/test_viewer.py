@@ -9,6 +9,7 @@ from browsing import facts, image, picked, place, play_faster, scrub, wait_until
 import jostle as jo
 from jostle import viz
 from jostle.viz import viewer as document
+from rows import whole
 
 WITHOUT_WEBGL = """
     const original = HTMLCanvasElement.prototype.getContext;
@@ -75,7 +76,7 @@ def test_discs_are_where_they_are_and_as_large_as_they_are(opened):
     assert picked(tab) is None
 
 
-@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
+@pytest.mark.parametrize("before", ["", whole(WITHOUT_WEBGL)], ids=["webgl", "plain canvas"])
 def test_near_balls_hide_far_ones_and_are_picked(opened, two_balls, before):
     tab = opened(two_balls, before=before)
     scrub(tab, 10)
@@ -91,7 +92,7 @@ def test_near_balls_hide_far_ones_and_are_picked(opened, two_balls, before):
     assert front != place(tab, 0)
 
 
-@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
+@pytest.mark.parametrize("before", ["", whole(WITHOUT_WEBGL)], ids=["webgl", "plain canvas"])
 def test_a_large_ball_hides_what_is_behind_it_and_not_what_is_before(opened, before):
     q0 = np.array([[0.0, 0.0, 0.0], [2.6, -2.0, 0.0], [-2.6, 2.0, 0.0]])
     v0 = np.array([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [1e-9, 0.0, 0.0]])
@@ -202,7 +203,7 @@ def test_every_control_has_a_name(opened, pile):
         assert part in tree
 
 
-@pytest.mark.parametrize("k", [0, 20])
+@pytest.mark.parametrize("k", [whole(0), 20])
 def test_a_click_reads_the_numbers_of_a_body(opened, pile, k):
     tab = opened(pile)
     scrub(tab, k)
@@ -297,7 +298,7 @@ def test_a_lost_graphics_card_comes_back(opened, pile):
     ("problem", "scheme"),
     [
         (jo.models.cradle(5), jo.Paoli()),
-        (jo.models.labyrinth(), jo.Venel()),
+        whole((jo.models.labyrinth(), jo.Venel())),
         (jo.models.vibrating_table(2.0), jo.Maury()),
         (
             jo.Motion(
@@ -314,7 +315,7 @@ def test_any_solution_is_played(opened, problem, scheme):
     assert (image(tab) != 255).any(axis=2).mean() > 0.0005
 
 
-@pytest.mark.parametrize("title", ["x" * 400, "A pile of many discs " * 30])
+@pytest.mark.parametrize("title", [whole("x" * 400), "A pile of many discs " * 30])
 def test_a_long_title_ends_before_the_legend(opened, pile, title):
     tab = opened(pile, page={"title": title})
     for width in (320, 600, 1200):

@@ -12,6 +12,7 @@ from jostle.macro.motion import pressure
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.scheme import MAX_CROSSED, crossing, flux, superbee
 from jostle.macro.motion.splitting import carried, velocities
+from rows import examples, whole
 
 SCHEMES = [
     Splitting(),
@@ -65,7 +66,7 @@ def collided(n, scheme, density=0.5, t=0.3):
     return jo.macro.solve(flow, scheme, t=t, h=0.4 * grid.h, every=t)
 
 
-@pytest.mark.parametrize("scheme", [Splitting(), Barrier(eps=1e-7), Impacts()], ids=named)
+@pytest.mark.parametrize("scheme", [Splitting(), whole(Barrier(eps=1e-7)), Impacts()], ids=named)
 def test_the_front_of_what_is_full_and_its_pressure(scheme):
     """sigma = rho0 u0 / (1 - rho0), p = rho0 u0^2 / (1 - rho0): a congested Riemann problem."""
     for n, allowed in ((64, 0.1), (256, 0.03)):
@@ -144,7 +145,7 @@ speeds = st.integers(-100, 100).map(lambda k: k / 100)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=named)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     density=arrays(float, (6, 6), elements=fields),
     x=arrays(float, (6, 6), elements=speeds),
