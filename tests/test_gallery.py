@@ -263,7 +263,19 @@ def exact_gradients_find_the_push_and_a_tape_does_not(result):
     assert tape > 1.6
 
 
+def tangents_lead_to_the_wanted_flow_early_and_nowhere_late(result):
+    start, *_, end = (value for _, value in result["newton"])
+    assert start < 8.1
+    assert end == pytest.approx(result["wanted"], abs=0.01)
+    small, trend = result["slopes"].values()
+    assert result["exact"] == pytest.approx(small, rel=1e-3)
+    assert result["exact"][0] == pytest.approx(trend[0], rel=0.1)
+    assert result["exact"][-1] > 5.0 * trend[-1]
+    assert result["weak"][:2].tolist() == [0.0, 0.0]
+
+
 CHECKS = {
+    "gradients/hopper.py": tangents_lead_to_the_wanted_flow_early_and_nowhere_late,
     "gradients/fit_to_film.py": the_fit_finds_the_mass_and_the_restitution,
     "gradients/push.py": exact_gradients_find_the_push_and_a_tape_does_not,
     "friction/angle_of_repose.py": heaps_are_steeper_with_more_friction_and_none_is_left_without,
@@ -312,7 +324,7 @@ LONG = {
     "bourdin_maury_2020/oblique_blocks.py", "bourdin_maury_2020/people_and_density.py",
     "bourdin_maury_2020/two_solutions_of_four.py", "friction/angle_of_repose.py", "friction/janssen.py",
     "friction/drum.py", "friction/column_collapse.py", "friction/tumbling_clump.py",
-    "gradients/fit_to_film.py", "gradients/push.py",
+    "gradients/fit_to_film.py", "gradients/push.py", "gradients/hopper.py",
 }  # fmt: skip
 """Programs that take more than two seconds; `make docs` and `make test-all` run them."""
 
