@@ -10,7 +10,7 @@ gradients of ``jo.sensitivity`` are tangents of this flow, and Newton's method w
 At 1.2 s they are exact, too, but useless: contacts multiply the distances between
 neighbouring runs, so that a derivative describes only tiny changes of the opening. Late
 weak contacts, which touch and do not push, count as open. This can be wrong for one
-direction; differences of 1e-7 confirm the derivatives here.
+direction; differences of 1e-7 confirm the derivatives at the opening 0.6 (right).
 """
 
 import warnings
