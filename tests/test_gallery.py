@@ -263,7 +263,34 @@ def exact_gradients_find_the_push_and_a_tape_does_not(result):
     assert tape > 1.6
 
 
+def tangents_lead_to_the_wanted_flow_early_and_nowhere_late(result):
+    start, *_, end = (value for _, value in result["newton"])
+    assert start < 8.1
+    assert end == pytest.approx(result["wanted"], abs=0.01)
+    small, trend = result["slopes"].values()
+    assert result["exact"] == pytest.approx(small, rel=1e-3)
+    assert result["exact"][0] == pytest.approx(trend[0], rel=0.1)
+    assert result["exact"][-1] > 5.0 * trend[-1]
+    assert result["weak"][:2].tolist() == [0.0, 0.0]
+
+
+def the_time_has_tangents_at_wide_doors_kinks_and_steep_slopes_at_narrow_ones(result):
+    slopes = result["slopes"]
+    for exact, difference in slopes.values():
+        assert exact == pytest.approx(difference, rel=1e-4, abs=1e-5)
+    widths, times = (np.asarray(x) for x in plt.gcf().axes[0].lines[0].get_data())
+    assert np.isnan(times[widths < 0.85]).any()  # blocked by an arch
+    for at in (1.2, 1.26):
+        near = np.abs(widths - at) < 0.02
+        trend = np.polyfit(widths[near], times[near], 1)[0]
+        assert slopes[at][0] == pytest.approx(trend, rel=0.3)
+    assert slopes[1.345][0] < 2.0 * slopes[1.35][0] < 0.0  # person 14, and then person 12
+    assert slopes[0.96][0] > 100.0  # and the time falls with the width
+
+
 CHECKS = {
+    "gradients/door_width.py": the_time_has_tangents_at_wide_doors_kinks_and_steep_slopes_at_narrow_ones,
+    "gradients/hopper.py": tangents_lead_to_the_wanted_flow_early_and_nowhere_late,
     "gradients/fit_to_film.py": the_fit_finds_the_mass_and_the_restitution,
     "gradients/push.py": exact_gradients_find_the_push_and_a_tape_does_not,
     "friction/angle_of_repose.py": heaps_are_steeper_with_more_friction_and_none_is_left_without,
@@ -312,7 +339,7 @@ LONG = {
     "bourdin_maury_2020/oblique_blocks.py", "bourdin_maury_2020/people_and_density.py",
     "bourdin_maury_2020/two_solutions_of_four.py", "friction/angle_of_repose.py", "friction/janssen.py",
     "friction/drum.py", "friction/column_collapse.py", "friction/tumbling_clump.py",
-    "gradients/fit_to_film.py", "gradients/push.py",
+    "gradients/fit_to_film.py", "gradients/push.py", "gradients/hopper.py", "gradients/door_width.py",
     "paoli_2005_2010/corners_inelastic.py", "paoli_2005_2010/pendulum.py", "bourdin_maury_2020/cradle_study.py",
 }  # fmt: skip
 """Programs that take a second or more; `make docs` and `make test-all` run them."""
