@@ -320,7 +320,7 @@ class Bodies:
         """(n, s) spins, about the axes of each body if its moments differ."""
         if self.own_axes:
             spin = np.einsum("nji,nj->ni", matrices(turn), spin)
-        return spin.reshape(len(spin), -1)
+        return spin if spin.ndim == 2 else spin[:, None]
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Velocities in a shape, and spins: the opposite of `joined`.

@@ -28,6 +28,8 @@ EXTRAS = {
     "notebook": ("the viewer in notebooks", ("anywidget",)),
     "tables": ("Parquet tables of studies", ("pyarrow",)),
     "cluster": ("studies on a Dask cluster", ("dask", "distributed")),
+    "torch": ("derivatives of runs in PyTorch", ("torch",)),
+    "jax": ("derivatives of runs in JAX", ("jax",)),
     "gpu": ("runs on an NVIDIA GPU", ("cupy-cuda12x",)),
 }
 """Extras that users install: their purpose and their packages."""
