@@ -229,3 +229,34 @@ def test_multipliers_and_lyapunov_spectra_of_copies_are_those_of_the_saltation_m
     found = jo.sensitivity_by_events(jo.Motion(q0=[-0.65], v0=[0.02], **motion), t=3.0 * period)
     growth = np.log(np.abs(np.linalg.det(found.derivative))) / (3.0 * period)
     assert spectrum.sum() == pytest.approx(growth, rel=1e-6)
+
+
+def test_with_e_0_a_body_that_stays_on_the_floor_does_not_depend_on_e():
+    """With a small e it bounces, and rests after a time of the order of e."""
+    ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -9.81], within=jo.HalfSpace([0.2, 1.0]))
+    np.testing.assert_allclose(jo.sensitivity_by_events(ball, t=0.7).forward(e=1.0), 0.0, atol=1e-12)
+    balls = jo.Motion(q0=[[0.0], [1.0]], v0=[[1.0], [0.0]], within=jo.Balls([0.2, 0.2]))
+    with pytest.warns(jo.errors.WeakContacts, match="without a force"):
+        found = jo.sensitivity_by_events(balls, t=1.0)
+    np.testing.assert_allclose(found.forward(e=1.0)[0].ravel(), [-0.2, 0.2], atol=1e-12)  # they part
+
+
+def test_all_walls_that_are_given_the_same_radii_depend_on_them():
+    def make(radii):
+        within = jo.HalfSpace([1.0, 0.0], -9.0, radii=radii) & jo.HalfSpace([0.0, 1.0], radii=radii)
+        return jo.Motion(q0=[[0.0, 1.0]], v0=[[0.0, -1.0]], within=within, law=jo.Restitution(0.5))
+
+    found = jo.sensitivity_by_events(make([0.1]), t=1.5)
+    np.testing.assert_allclose(found.forward(radii=[1.0])[0], [[0.0, 1.5]], atol=1e-12)
+
+
+def test_functions_of_theta_may_change_their_argument_and_must_keep_the_shape_of_q0():
+    def doubled(theta):
+        theta *= 2.0
+        return jo.Motion(q0=theta**2)
+
+    found = jo.sensitivity_by_events(doubled, t=0.2, theta=[1.5])
+    assert found.reverse(q=[1.0]).theta.item() == pytest.approx(12.0)
+    assert jo.sensitivity_by_events(lambda theta: jo.Motion(q0=[1.0]), t=0.2, theta=[]).reverse(q=[1.0]).q0 == 1.0
+    with pytest.raises(jo.InvalidValue, match="same shape"):
+        jo.sensitivity_by_events(lambda theta: jo.Motion(q0=np.zeros(1 + int(theta[0] > 0.0))), t=0.2, theta=[0.0])

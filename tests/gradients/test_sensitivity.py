@@ -438,3 +438,63 @@ def test_a_run_of_many_bodies_has_adjoint_products_also_if_its_steps_do_not_fit_
     again = jo.sensitivity(heap, jo.Maury(), t=0.2, h=0.02)
     assert again._tape.kept is None
     np.testing.assert_array_equal(again.reverse(q=weights[0], u=weights[1]).q0, back.q0)
+
+
+def test_forces_are_differenced_also_where_bodies_are_almost_at_rest_or_near_the_origin():
+    """Steps relative to a velocity or place that is round-off lose all digits beside a weight."""
+    ball = jo.Motion(q0=[1.0], v0=[1e-14], force=lambda t, q, u: 9.81 - 9.81 * q - 0.5 * u)
+    run, step = jo.sensitivity(ball, jo.Maury(), t=0.1, h=0.05), np.array([[1.0 - 0.05**2 * 9.81, 0.04875], [0, 0]])
+    step[1] = -0.05 * 9.81, 1.0 - 0.05 * 0.5
+    exact = step @ step
+    np.testing.assert_allclose(np.ravel(run.forward(q0=[1.0])), exact[:, 0], atol=1e-8)
+    np.testing.assert_allclose(np.ravel(run.forward(v0=[1.0])), exact[:, 1], atol=1e-8)
+    assert run.reverse(q=[1.0]).v0.item() == pytest.approx(exact[0, 1], abs=1e-8)
+    point = jo.Sweeping(q0=[1e-13], velocity=lambda t, q: 1.0 - 2.0 * q)
+    assert jo.sensitivity(point, jo.Venel(), t=0.1, h=0.1).forward(q0=[1.0])[0].item() == pytest.approx(0.8, abs=1e-8)
+
+
+def test_a_force_that_depends_on_a_difference_of_coordinates_of_another_body_couples_them():
+    def force(t, q):
+        return [[q[1, 0] - q[1, 1], 0.0], [0.0, 0.0]]
+
+    run = jo.sensitivity(jo.Motion(q0=[[0.0, 0.5], [1.0, 1.5]], force=force), jo.Maury(), t=0.1, h=0.1)
+    np.testing.assert_allclose(run.reverse(q=[[1.0, 0.0], [0.0, 0.0]]).q0, [[1.0, 0.0], [0.01, -0.01]], atol=1e-9)
+
+
+def test_shorter_steps_on_walls_that_move_are_differentiated_with_respect_to_theta():
+    """After a longer step an overlap at the time before the step counts less, but not the way of the wall."""
+
+    def make(theta):
+        floor = jo.HalfSpace([0.1, 1.0], lambda t: theta[0] * np.sin(5.0 * t))
+        return jo.Motion(q0=[0.0, 0.1], force=[0.0, -9.81], within=floor)
+
+    span, h = (1.3, 2.3), 0.013
+    run = jo.sensitivity(make, jo.Maury(), t=span, h=h, theta=[0.05])
+    ends = [jo.solve(make([theta]), jo.Maury(), t=span, h=h) for theta in (0.05 + 1e-6, 0.05 - 1e-6)]
+    expected = [(ends[0].q[-1] - ends[1].q[-1]) / 2e-6, (ends[0].u[-1] - ends[1].u[-1]) / 2e-6]
+    np.testing.assert_allclose(run.forward(theta=[1.0]), expected, atol=1e-6)
+
+
+def test_one_body_at_the_second_of_two_curved_walls_is_differentiated():
+    walls = jo.Outside([-5.0, 0.0], 1.0) & jo.Outside([0.0, 0.0], 1.0)
+    point = jo.Motion(q0=[0.3, 1.1], force=[0.0, -9.81], within=walls)
+    alone = jo.Motion(q0=[0.3, 1.1], force=[0.0, -9.81], within=jo.Outside([0.0, 0.0], 1.0))
+    one, other = (jo.sensitivity(each, jo.Maury(), t=0.4, h=0.02).reverse(q=[1.0, 0.0]).q0 for each in (point, alone))
+    np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_changes_of_a_wrong_shape_are_refused_in_words_and_those_of_a_matrix_are_symmetric():
+    ball = jo.Motion(q0=[[0.0, 1.0]], within=jo.HalfSpace([0.0, 1.0], radii=0.1))
+    for run in (jo.sensitivity(ball, jo.Maury(), t=0.2, h=0.1), jo.sensitivity_by_events(ball, t=0.2)):
+        for product, name in ((run.forward, "q0"), (run.forward, "radii"), (run.reverse, "u")):
+            with pytest.raises(jo.InvalidValue, match=f"{name} has shape"):
+                product(**{name: [1.0, 2.0, 3.0]})
+            with pytest.raises(jo.errors.NotFinite):
+                product(**{name: np.nan})
+    projection = jo.gradients.of_projection([0.0, 0.0], jo.convex.Polyhedron([[1.0, 1.0]], [-2.0]))
+    for name in ("w", "c"):
+        with pytest.raises(jo.InvalidValue, match=f"{name} has shape"):
+            projection.forward(**{name: [1.0, 2.0, 3.0]})
+    point = jo.Motion(q0=[0.3, 0.5], mass=[[2.0, 0.5], [0.5, 1.0]], force=[0.0, -9.0], within=jo.HalfSpace([0.2, 1.0]))
+    run, way = jo.sensitivity(point, jo.Maury(), t=0.5, h=0.05), np.array([[0.0, 1.0], [0.0, 0.0]])
+    assert run.forward(mass=way)[0][0] == pytest.approx(np.sum(run.reverse(q=[1.0, 0.0]).mass * way), rel=1e-9)

@@ -41,14 +41,16 @@ from jostle.events.smooth import (
 )
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.events.solve import integrated
-from jostle.gradients.functions import Slopes, WithDerivative
-from jostle.gradients.runs import Gradient
+from jostle.gradients.functions import Slopes, WithDerivative, spread
+from jostle.gradients.runs import Gradient, check_twin
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.run.steps import Span, start_and_end
+from jostle.sets.balls import Balls, Line
 from jostle.sets.base import parts
 from jostle.sets.nearest import curvature
 from jostle.sets.user import UserSet
+from jostle.sets.walls import Walls
 
 THETA_STEP = 1e-3
 """Longest difference step of a parameter, as a fraction of the parameter, or of 1 if it is 0."""
@@ -278,8 +280,7 @@ class EventSensitivity:
             Gradients with respect to q0, v0, mass, radii, theta and e.
         """
         model, shape = self._model, self.q.shape
-        ends = [np.zeros(shape) if v is None else finite(v, name) for v, name in ((q, "q"), (u, "u"))]
-        z = np.concatenate([np.broadcast_to(v, shape).ravel() for v in ends])[:, None]
+        z = np.concatenate([spread(v, shape, name).ravel() for v, name in ((q, "q"), (u, "u"))])[:, None]
         d = np.zeros((model.parameters(self._theta), 1))
         for part in reversed(self._parts):
             z = part.reverse(z, d)
@@ -303,25 +304,14 @@ class EventSensitivity:
         if theta is not None and self._theta is None:
             raise InvalidValue("there is no theta: give problem= as a function of theta, and theta=")
         sized = () if self._theta is None else self._theta.shape
-        start = [_spread(given, shape, name).ravel() for given, name in ((q0, "q0"), (v0, "v0"))]
+        start = [spread(given, shape, name).ravel() for given, name in ((q0, "q0"), (v0, "v0"))]
         d = [
             model.mass_changes(mass),
-            _spread(radii, (model.bodies,), "radii"),
-            _spread(e, (1,), "e"),
-            _spread(theta, sized, "theta").ravel() if self._theta is not None else np.zeros(0),
+            spread(radii, (model.bodies,), "radii"),
+            spread(e, (1,), "e"),
+            spread(theta, sized, "theta").ravel() if self._theta is not None else np.zeros(0),
         ]
         return np.concatenate(start)[:, None], np.concatenate(d)[:, None]
-
-
-def _spread(given: ArrayLike | None, shape: tuple[int, ...], name: str) -> Array:
-    """An array of this shape; zeros for None."""
-    if given is None:
-        return np.zeros(shape)
-    array = finite(given, name)
-    try:
-        return np.array(np.broadcast_to(array, shape))
-    except ValueError:
-        raise InvalidValue(f"{name} has shape {array.shape}, expected {shape}") from None
 
 
 def _limit(events: tuple[Event, ...], changes: Array) -> float:
@@ -396,7 +386,7 @@ def sensitivity_by_events(
     if isinstance(problem, Motion) != (parameters is None):
         raise InvalidValue("theta= and a function problem= belong together: give both, or a jo.Motion without theta")
     if parameters is not None:
-        made = made(parameters)
+        made = made(parameters.copy())
         if not isinstance(made, Motion):
             raise InvalidValue(f"the function problem= must return a jo.Motion, not {made!r}")
     run = integrated(made, t, int(max_events))
@@ -418,7 +408,11 @@ class _Model:
         self.bodies = max(self.contacts.linearise(span[0], problem.q0.ravel()).bodies, 1) if known else 0
         """Number of bodies with radii."""
         counts = [len(part.gaps(span[0], problem.q0)) for part in parts(problem.within)]
-        shared = [known and part.bodies is problem.within.bodies for part in parts(problem.within)]
+        common = problem.within.bodies
+        shared = [
+            known and isinstance(part, Balls | Line | Walls) and common.same_radii(part.bodies)
+            for part in parts(problem.within)
+        ]
         self.sized = np.repeat(shared, counts)
         """(m,) whether each gap depends on the radii."""
 
@@ -464,11 +458,11 @@ class _Model:
             raise InvalidValue("the mass is a function of q, and has no derivative: make it depend on theta")
         change = finite(given, "mass")
         if not self.diagonal:
-            M = _spread(np.eye(self.N) * change if change.ndim == 0 else change, (self.N, self.N), "mass")
+            M = spread(np.eye(self.N) * change if change.ndim == 0 else change, (self.N, self.N), "mass")
             return np.asarray((M + M.T) / 2.0).ravel()
         if change.ndim == 1 and change.shape == self.shape[:1]:
             change = change.reshape(-1, *[1] * (len(self.shape) - 1))
-        return _spread(change, self.shape, "mass").ravel()
+        return spread(change, self.shape, "mass").ravel()
 
     def of_mass(self, d: Array) -> Array:
         """The gradient with respect to the mass: one number for each body, if possible; NaN if it is a function."""
@@ -513,7 +507,7 @@ class _Differentiation:
         self.differenced: set[str] = set() if theta is None else {"theta"}
         pairs = self.model.contacts.pairs
         self.row_of = {pair: row for row, pair in enumerate(map(tuple, pairs.tolist()))}
-        self.other = cache(lambda k, s: _Model(make(self._moved(k, s)), span))
+        self.other = cache(lambda k, s: _Model(check_twin(make(self._moved(k, s)), problem), span))
         """The problem with theta[k] moved by s."""
         self.fastest = max(float(np.abs(flight.u).max(initial=0.0)) for flight in flights) or 1.0
 
@@ -539,6 +533,8 @@ class _Differentiation:
                 self._hits(event, flight, kept, hit)
             if flight.accumulations > limits or number == 0:
                 self._settle(flight, flight.kept)
+            elif impacts and self.model.e == 0.0:  # with a small e neighbours bounce, and rest at once
+                self._settle(flight, self._pressed(flight))
             kept, events, limits = flight.kept, flight.events, flight.accumulations
             self._fly(flight, self.flights[number + 1] if number + 1 < len(self.flights) else None)
         self._check_end()
@@ -580,7 +576,8 @@ class _Differentiation:
         everything, first = np.arange(self.model.N), self.flights[0]
         if self.theta is not None:
             slope = self._by_theta(lambda model: np.concatenate([model.problem.q0.ravel(), model.problem.v0.ravel()]))
-            of = np.arange(self.model.parameters(self.theta))[-self.theta.size :]
+            count = self.model.parameters(self.theta)
+            of = np.arange(count - self.theta.size, count)
             self.parts.append(_Matrix(everything, of, np.hstack([np.eye(2 * self.model.N), slope])))
         if len(equal):
             self._settle(first._replace(u=first.before), equal)
@@ -600,23 +597,26 @@ class _Differentiation:
             resting = np.setdiff1d(new[np.abs(rate) <= CLOSE * self.fastest], flight.kept)
             for row in (*hit, *resting):
                 self._report(t, int(row), "are closed at the start: only starts on one side are admissible")
-        loose = flight.kept[~model.contacts.equal[flight.kept]]
-        if len(loose) == 0:
-            return
-        step = model.contacts.bend_step(t, q, flight.kept)
-        a, forces = model.contacts.forced(t, q, flight.u, flight.kept, step)
-        free = model.contacts.acceleration(t, q, flight.u)
-        small = CLOSE * max(np.abs(free).max(initial=0.0), np.abs(a).max(initial=0.0))
-        M = model.contacts.metric(q)
-        for row, p in zip(flight.kept, forces, strict=True):
-            if model.contacts.equal[row]:
-                continue
-            if p / float(np.abs(M.mass).max()) <= small:
+        loose, pressed = flight.kept[~model.contacts.equal[flight.kept]], self._pressed(flight)
+        for row in loose:
+            if row not in pressed:
                 self._report(
                     t, int(row), "stay closed without a force: a change that opens them has another derivative"
                 )
             elif model.e == 1.0:
                 self._report(t, int(row), "stay closed with e = 1: neighbouring motions bounce for ever")
+
+    def _pressed(self, flight: Flight) -> Integers:
+        """The contacts, without equalities, that a force keeps closed at the start of a flight."""
+        model, (t, q, kept) = self.model, (flight.t, flight.x, flight.kept)
+        loose = ~model.contacts.equal[kept]
+        if not loose.any():
+            return kept[:0]
+        a, forces = model.contacts.forced(t, q, flight.u, kept, model.contacts.bend_step(t, q, kept))
+        free = model.contacts.acceleration(t, q, flight.u)
+        small = CLOSE * max(np.abs(free).max(initial=0.0), np.abs(a).max(initial=0.0))
+        heaviest = float(np.abs(model.contacts.metric(q).mass).max())
+        return np.asarray(kept[loose & (forces / heaviest > small)])
 
     def _report(self, t: float, row: int, why: str) -> None:
         """Add a contact to the list of weak ones, once."""

@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, numbers
+from jostle._tools.arrays import Array, finite, numbers
 from jostle.errors import InvalidValue
 
 RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
 """Step of central differences, relative to the length over which a function varies."""
+AT_REST = 1e-6
+"""Velocities below this fraction of one length during the run are too small for the steps of differences."""
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""Multiples of this modulo 1 are all different."""
 MAX_DIFFERENCED_COORDINATES = 400
 """A force that couples bodies is differenced one coordinate after the other up to this many coordinates."""
 
@@ -86,7 +90,18 @@ class Slopes:
         self.value, self.length, self.takes_velocity = value, length, takes_velocity
         self.constant = not callable(given)
         self.given = given if isinstance(given, WithDerivative) else None
+        self.speed = 0.0
+        """The velocity over which the function varies; 0: that of the velocities."""
         self._velocity_given = takes_velocity and self.given is not None and len(_positional(self.given.function)) > 2
+
+    def varies_over(self, farthest: float, fastest: float, duration: float) -> None:
+        """Choose the steps of differences by the largest coordinate and velocity of a run.
+
+        Velocities of a run at rest are round-off; then the way of one length during the run takes their place.
+        """
+        self.length = self.length or farthest
+        walk = (self.length or 1.0) / (duration or 1.0)
+        self.speed = fastest if fastest > AT_REST * walk else walk
 
     @property
     def differenced(self) -> bool:
@@ -146,21 +161,22 @@ class Slopes:
 
     def _steps(self, q: Array, u: Array) -> tuple[float, float]:
         """The steps of differences in q and in u."""
-        return RELATIVE_STEP * (self.length or _largest(q) or 1.0), RELATIVE_STEP * (_largest(u) or 1.0)
+        return RELATIVE_STEP * (self.length or _largest(q) or 1.0), RELATIVE_STEP * (self.speed or _largest(u) or 1.0)
 
     def _is_local(self, t: float, q: Array, u: Array) -> bool:
         """Whether the value of each body depends on its own q and u alone.
 
-        Bodies are moved by the digits of their numbers: any two bodies differ in a digit, so each dependence shows.
+        Bodies are moved by the digits of their numbers: any two bodies differ in a digit, so each dependence shows. All
+        coordinates are moved by different distances, so that a dependence on their differences shows as well.
         """
         if q.ndim != 2 or len(q) < 2:
             return False
         here, (step, speed) = self._at(t, q, u), self._steps(q, u)
-        number = np.arange(len(q))
+        number, uneven = np.arange(len(q)), 1.0 + (GOLDEN * np.arange(1.0, q.size + 1.0) % 1.0).reshape(q.shape)
         for digit in range(int(len(q) - 1).bit_length()):
             for side in (0, 1):
                 moves = ((number >> digit) & 1) == side
-                there = self._at(t, q + step * moves[:, None], u + speed * moves[:, None])
+                there = self._at(t, q + step * moves[:, None] * uneven, u + speed * moves[:, None] * uneven[::-1])
                 if not np.array_equal(there[~moves], here[~moves]):
                     return False
         return True
@@ -183,3 +199,14 @@ def _positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def _largest(v: Array) -> float:
     return float(np.abs(v).max(initial=0.0))
+
+
+def spread(given: ArrayLike | None, shape: tuple[int, ...], name: str) -> Array:
+    """An array of this shape; zeros for None."""
+    if given is None:
+        return np.zeros(shape)
+    array = finite(given, name)
+    try:
+        return np.array(np.broadcast_to(array, shape))
+    except ValueError:
+        raise InvalidValue(f"{name} has shape {array.shape}, expected {shape}") from None

@@ -29,6 +29,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotConverged
+from jostle.gradients.functions import spread
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -444,12 +445,12 @@ class ProjectionDerivative:
         K, M, u, shape = self._K, self._M, self.point.ravel(), self.point.shape
         r, rates = np.zeros(u.size), np.zeros(len(K.c))
         if w is not None:
-            r += M.times(np.broadcast_to(floats(w), shape).ravel())
+            r += M.times(spread(w, shape, "w").ravel())
         if mass is not None:
             moved = u - self._w
             r -= times_mass(mass, moved.reshape(shape)).ravel()
         if c is not None:
-            rates += floats(c)
+            rates += spread(c, rates.shape, "c")
         if G is not None:
             p = np.zeros(len(K.c))
             p[self.active] = self.multipliers[self.active]

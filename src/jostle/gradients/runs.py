@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite, floats, read_only
+from jostle._tools.arrays import Array, Booleans, Integers, finite, read_only
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, SchemeRefuses, WeakContacts, warn
-from jostle.gradients.functions import RELATIVE_STEP, Slopes
+from jostle.gradients.functions import RELATIVE_STEP, Slopes, spread
 from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
 from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
@@ -178,7 +178,7 @@ class Run:
                 ahead[k], behind[k] = theta[k] + step, theta[k] - step
                 twins = _built(problem, ahead), _built(problem, behind)
                 for twin in twins:
-                    _check_twin(twin, self.problem)
+                    check_twin(twin, self.problem)
                 self.twins.append((*twins, float(ahead[k] - behind[k])))
 
     @property
@@ -236,7 +236,7 @@ class Curvature:
     def _apart(self, v: Array) -> Array:
         """(m, d) the velocities v of the second bodies relative to the first ones, without their normal parts."""
         each = v.reshape(self.bodies, -1)
-        apart = np.where((self.j >= 0)[:, None], each[self.j], 0.0) - each[self.i]
+        apart = np.where((self.j >= 0)[:, None], each[np.maximum(self.j, 0)], 0.0) - each[self.i]
         return np.asarray(apart - (apart * self.normal).sum(axis=1)[:, None] * self.normal)
 
     def rates(self, v: Array, u: Array) -> Array:
@@ -290,7 +290,7 @@ class Touching:
     def __init__(self, step: Step, rows: Integers):
         contacts = step.contacts
         self.step, self.rows, self.G, self.pairs = step, rows, contacts.G.rows(rows), contacts.pairs[rows]
-        self.rate = step.rates_of_offsets()[rows]
+        self.rate, self.overlap = (each[rows] for each in (step.rates_of_offsets(), step.rates_of_overlaps()))
         self.swell = step.run.swelling(self.pairs)
         self.curvature = Curvature(step.run, contacts, rows, step.t_contacts, step.place.reshape(step.before.q.shape))
 
@@ -311,6 +311,10 @@ class Touching:
         q = step.place.reshape(step.before.q.shape)
         there = within.near(step.t_contacts, q, _wider(step.contacts.reach, q))
         found = by_pair(there.pairs, there.gap, self.pairs, np.nan) * self.rate
+        if self.overlap.any():
+            earlier = within.near(step.before.t, q, _wider(step.contacts.reach, q))
+            gap = by_pair(earlier.pairs, earlier.gap, self.pairs, np.nan)
+            found = found + self.overlap * (gap - by_pair(there.pairs, there.gap, self.pairs, np.nan))
         if step.linearised_before:
             found = found + by_pair(there.pairs, there.G @ step.u, self.pairs, np.nan)
         if np.isnan(found).any():
@@ -360,6 +364,10 @@ class Step:
     def rates_of_offsets(self) -> Array:
         """(m,) how the offset c of each row changes with its gap."""
         raise NotImplementedError
+
+    def rates_of_overlaps(self) -> Array:
+        """(m,) how much of these rates belongs to the gaps at the time before the step, if the set moves."""
+        return np.zeros(len(self.contacts.gap))
 
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
         """(m,) the change of c + G u with the positions before the step."""
@@ -473,8 +481,21 @@ class VelocityStep(Step):
         if before.duration > h:
             if contacts.gap_at is not None and contacts.equal is not None:
                 raise InvalidValue("equalities that move need steps of equal length: choose h so that it divides t")
-            rates[(contacts.gap < 0.0) | (False if contacts.equal is None else contacts.equal)] = 1.0 / before.duration
+            rates[(self._gaps_before() < 0.0) | (False if contacts.equal is None else contacts.equal)] = (
+                1.0 / before.duration
+            )
         return rates
+
+    def _gaps_before(self) -> Array:
+        """(m,) the gaps at the time before the step."""
+        contacts, before = self.contacts, self.before
+        return contacts.gap if contacts.gap_at is None else contacts.gap_at(before.t, np.arange(len(contacts.gap)))
+
+    def rates_of_overlaps(self) -> Array:
+        duration, h = self.before.duration, self.h
+        if self.contacts.gap_at is None or not duration > h:
+            return super().rates_of_overlaps()
+        return np.where(self._gaps_before() < 0.0, 1.0 / duration - 1.0 / h, 0.0)
 
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
         return np.asarray(rows.rate * (rows.G @ dq) + rows.curvature.rates(dq, self.u))
@@ -618,6 +639,7 @@ class Tape:
         """The states before every `stride` steps, and what the admissible set remembered then."""
         self.kept: list[Step] | None = [] if checkpoints is None or checkpoints >= count else None
         self.doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
+        farthest, fastest = (float(np.abs(v).max(initial=0.0)) for v in (state.q, state.u))
         for number, (t, h, _) in enumerate(self.steps):
             if number % self.stride == 0:
                 self.starts.append((state, searched(own)))
@@ -627,7 +649,10 @@ class Tape:
                 room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
                 self.kept.append(step)
                 self.kept = self.kept if room > 0 else None
+            farthest = max(farthest, float(np.abs(state.q).max(initial=0.0)))
+            fastest = max(fastest, float(np.abs(state.u).max(initial=0.0)))
         self.end = state
+        run.slopes.varies_over(farthest, fastest, sum(h for _, h, _ in self.steps))
 
     def block(self, first: int) -> list[Step]:
         """The steps from one stored state to the next."""
@@ -758,21 +783,22 @@ class Sensitivity:
         [0.0]
         """
         run, shape = self._tape.run, self.q.shape
-        dq, du = (
-            np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q0, v0)
-        )
+        dq, du = (spread(way, shape, name).ravel() for way, name in ((q0, "q0"), (v0, "v0")))
         if radii is not None and not run.sized:
             raise InvalidValue("the bodies are points: leave out radii")
         if theta is not None and self._theta is None:
             raise InvalidValue("the run has no theta: give sensitivity a function theta -> problem, and theta=")
-        each = None if theta is None else np.broadcast_to(floats(theta), self._theta.shape).ravel()  # type: ignore[union-attr]
+        each = None if theta is None else spread(theta, self._theta.shape, "theta").ravel()  # type: ignore[union-attr]
         if each is not None:
             for size, (ahead, behind, width) in zip(each, run.twins, strict=True):
                 dq = dq + size * (ahead.q0 - behind.q0).ravel() / width
                 if isinstance(ahead, Motion):
                     du = du + size * (ahead.v0 - behind.v0).ravel() / width
-        sizes = None if radii is None else np.broadcast_to(floats(radii), (run.bodies,))
-        change = Change(None if mass is None else floats(mass), sizes, each)
+        sizes = None if radii is None else spread(radii, (run.bodies,), "radii")
+        masses = None if mass is None else finite(mass, "mass")
+        if masses is not None and masses.shape == 2 * (self.q.size,) != shape:
+            masses = (masses + masses.T) / 2.0
+        change = Change(masses, sizes, each)
         for step in self._tape.forwards():
             dq, du = step.forward(dq, du, change)
         return dq.reshape(shape), du.reshape(shape)
@@ -801,9 +827,7 @@ class Sensitivity:
         [[0.5], [0.5]]
         """
         run, shape = self._tape.run, self.q.shape
-        of_q, of_u = (
-            np.zeros(self.q.size) if way is None else np.broadcast_to(floats(way), shape).ravel() for way in (q, u)
-        )
+        of_q, of_u = (spread(way, shape, name).ravel() for way, name in ((q, "q"), (u, "u")))
         sums = Sums(run)
         for step in self._tape.backwards():
             of_q, of_u = step.reverse(of_q, of_u, sums)
@@ -946,10 +970,11 @@ def _built(problem: Callable[[Array], Any], theta: Array) -> Any:
     return found
 
 
-def _check_twin(twin: Any, problem: Any) -> None:
+def check_twin(twin: Any, problem: Any) -> Any:
     """Refuse a function of theta that returns problems of different kinds."""
     if type(twin) is not type(problem) or twin.q0.shape != problem.q0.shape:
         raise InvalidValue("the function of theta must return problems of the same kind, with q0 of the same shape")
+    return twin
 
 
 def _check(problem: Any, scheme: Scheme) -> None:
