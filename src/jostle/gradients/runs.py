@@ -875,9 +875,13 @@ def sensitivity(
 ) -> Sensitivity:
     """Run a problem with `Maury`, `Venel` or `CatchingUp`, and differentiate its end with respect to all data.
 
-    The derivative is that of the run in time steps, and is exact up to round-off; it tends to the derivative of the
-    motion as h tends to 0, with the order of the scheme. With respect to q0, v0, masses and radii it is exact for any
-    number of bodies. Other parameters are entries of `theta`.
+    The derivative is that of the run in time steps, and is exact up to round-off. With respect to q0, v0, masses and
+    radii it is exact for any number of bodies. Other parameters are entries of `theta`.
+
+    As h tends to 0, it tends to the derivative of the motion with the order of the scheme, if bodies touch by impacts
+    and part when nothing presses them together any more. It does not where a contact is lost that still presses (a ball
+    slides over the edge of a table, a wall stops), nor where a force jumps: the time of such an event is rounded to a
+    step, and its change is missing. Nothing warns of that.
 
     The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
     of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-11 of
