@@ -1,14 +1,11 @@
 // Contacts of balls with spin as a kind of rows for sweeps.cu: three multipliers a contact in space, two in the plane, in
 // a friction cone. See jostle.kernels.cpu.grips.
 
-#define SPINS (D == 2 ? 1 : 3)
-#define WIDTH (D + SPINS)         // coordinates of a body: its velocity, its spin
-#define MASSES 2                  // and its inverse mass and inertia, which follow
-#define STRIDE (D == 2 ? 6 : 8)   // numbers a body
-#define NUMBERS (2 * D + 5)       // of a contact, see below
-#define PARTS D                   // numbers of a multiplier
-#define LIMITS 2                  // of a contact: the allowed violation, and the slack that counts as zero
+#define SPINS (D == 2 ? 1 : 3)  // a body has its velocity, its spin, and then
+#define MASSES 2                // its inverse mass and inertia
 
+// The limits of a contact are the allowed violation and the slack that counts as zero; these are its numbers. `Kind` in
+// launch.py counts them.
 enum { NORMAL, ARMS = D, MU = D + 2, BY_N, BY_T, SLACK };  // BY_N = 1 / W_n, BY_T = 1 / W_t; SLACK: at rest
 
 __device__ double dot(const double *a, const double *b) {

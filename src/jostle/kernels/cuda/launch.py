@@ -29,18 +29,20 @@ COLOURS = 64
 
 
 class Kind(NamedTuple):
-    """A kind of rows that can be swept; its source says what the numbers are."""
+    """A kind of rows that can be swept; its source says what the numbers are, and has their counts as constants."""
 
     source: str
     d: int
     width: int
     """Coordinates of a body."""
     stride: int
-    """Numbers of a body: coordinates, and inverse masses."""
+    """Numbers of a body: coordinates, inverse masses, and zeros up to an even count."""
     numbers: int
+    """Numbers of a row that do not change."""
     parts: int
-    """Numbers of a row, and of its multiplier."""
+    """Numbers of a multiplier."""
     limits: int
+    """Numbers of a row that the stopping test needs."""
     staged: int
     """Rows that a team has at hand in the memory of its processor; it reads further ones when they are needed."""
     resident: int
@@ -69,7 +71,8 @@ def function(name: str, kind: int | Kind) -> Any:
     """A kernel in a number of dimensions, or one of the sweeps over a kind of rows."""
     if not isinstance(kind, Kind):
         return _module(SOURCES, D=kind, COLOURS=COLOURS).get_function(name)
-    sizes = {"THREADS": SWEEPING_THREADS, "RESIDENT": kind.resident, "TEAM": TEAM, "STAGED": kind.staged}
+    counts = {name.upper(): value for name, value in kind._asdict().items() if name not in ("source", "d")}
+    sizes = {"THREADS": SWEEPING_THREADS, "TEAM": TEAM, **counts}
     limits = {"FAR": FAR, "RISE": RISE, "DRIFT": DRIFT, "WINDOW": WINDOW, "DAMPING": DAMPING}
     sources = "common.cu", kind.source, *SWEEPS
     return _module(sources, D=kind.d, COLOURS=COLOURS, PIECE=PIECE, **sizes, **limits).get_function(name)

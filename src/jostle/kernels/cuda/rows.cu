@@ -1,11 +1,8 @@
 // Contacts without friction as a kind of rows for sweeps.cu: one multiplier a contact, and rows of length one.
 
-#define WIDTH D                  // coordinates of a body
-#define MASSES 1                 // and its inverse masses, which follow
-#define STRIDE (D == 1 ? 2 : 4)  // numbers a body
-#define NUMBERS (D + 1)          // of a row: e, and the slack at rest
-#define PARTS 1                  // numbers of a multiplier
-#define LIMITS 1                 // of a row: the allowed violation
+#define MASSES 1  // inverse masses of a body, which follow its coordinates
+
+// The numbers of a row are e and the slack at rest; its limit is the allowed violation. `Kind` in launch.py counts them.
 
 __device__ double slack(const double *row, const double *first, const double *second) {
     double s = row[D];
