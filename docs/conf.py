@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+
 import jostle
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.cli import lessons
@@ -91,10 +93,11 @@ html_theme_options = {
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "logo": {"text": "jostle"},
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 6,
+    "show_nav_level": 2,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"**": []}
+html_sidebars = {"index": [], "about": [], "gallery/**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
@@ -109,6 +112,8 @@ PUBLIC = set(jostle.__all__) - set(PARTS) | {
     f"{part}.{name}" for part in PARTS for name in getattr(jostle, part).__all__
 }
 """The public names, without the leading "jostle."."""
+PROSE = re.compile(r"(?:jo\.|jostle\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")
+"""A name in the prose of a page, with or without arguments."""
 COLON = "\ue000"
 """Stands for a colon while napoleon reads a docstring; a character for private use."""
 
@@ -178,6 +183,29 @@ def forget_sources_of_others(app, env):
     env._viewcode_modules = {name: page for name, page in env._viewcode_modules.items() if name.startswith("jostle")}
 
 
+def link_names(app, doctree, docname):
+    """Link each public name in the code of a page to its description, once in a section."""
+    objects = app.env.get_domain("py").objects
+    linked_already = set()
+    for code in list(doctree.findall(nodes.literal)):
+        name = PROSE.fullmatch(code.astext())
+        if name is None or isinstance(code.parent, nodes.reference | nodes.title | nodes.term):
+            continue
+        place, section = f"jostle.{name[1]}", next((s for s in walk_up(code) if isinstance(s, nodes.section)), None)
+        if (place, section) in linked_already or place not in objects or objects[place].docname == docname:
+            continue
+        linked_already.add((place, section))
+        uri = app.builder.get_relative_uri(docname, objects[place].docname)
+        code.replace_self(nodes.reference("", "", code.deepcopy(), internal=True, refuri=f"{uri}#{objects[place].node_id}"))
+
+
+def walk_up(node):
+    """The elements of a page that contain this one, from the inside."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
 def offer_notebook(app, docname, source):
     """Put a link to the notebook of a lesson below its title."""
     folder, _, name = docname.rpartition("/")
@@ -187,6 +215,7 @@ def offer_notebook(app, docname, source):
 
 def setup(app):
     app.connect("source-read", offer_notebook)
+    app.connect("doctree-resolved", link_names)
     if not IN_CI:
         app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
