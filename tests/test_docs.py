@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -57,6 +58,21 @@ def test_names_on_a_page_exist(page):
     assert [name for name in set(re.findall(r"\bjo(?:\.[A-Za-z_]\w*)+", text)) if not exists(name)] == []
     calls = [code for code in re.findall(r"`(jo\.[^`\n]+\))`", text) if parses(code)]
     assert {code: bad for code in calls if (bad := unknown_names(f"import jostle as jo\n{code}"))} == {}
+
+
+def test_extras_are_written_in_one_way_and_exist():
+    """pip install 'jostle[name]': it adds what is missing to any installed jostle, also to one from a clone."""
+    known = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    sources = (DOCS.parent / "src").rglob("*.py")
+    texts = {path: path.read_text(encoding="utf-8") for path in [DOCS.parent / "README.md", *PAGES, *sources]}
+    assert [name for name, text in texts.items() if re.search(r"install ['\"]?\.\[", text)] == []
+    named = [each for text in texts.values() for each in re.findall(r"install (\S*jostle\[\S+\]\S?)", text)]
+    assert len(named) > 20
+    assert [each for each in named if not re.fullmatch(r"'jostle\[.+\]'", each)] == []
+    extras = {extra for each in named if "{" not in each for extra in each[len("'jostle[") : -2].split(",")}
+    assert extras <= set(known)
 
 
 def parses(code):
