@@ -1,8 +1,9 @@
 """Prove that what `make dist` has built can be released: ``python tests/release_check.py path/to/uv``.
 
 The version stands in one place. The wheel and the sdist, which compiles its kernels while it is installed, pass
-`tests/smoke.py` in empty environments, on the oldest and the newest supported Python that uv finds or fetches. The
-commands of the README run from the wheel. `make release-check` runs this script.
+`tests/smoke.py` in empty environments, on the oldest and the newest supported Python that uv finds or fetches, and the
+wheel also with the oldest versions of all packages. The commands of the README run from the wheel. `make release-check`
+runs this script.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Versions of Python that numba supports, from the oldest that jostle supports."""
+OLDEST = ("--resolution", "lowest-direct", "--only-binary", ":all:")
+"""Options of uv for the oldest versions of packages that pyproject.toml admits."""
 ELSEWHERE = ("pyproject.toml", "CITATION.cff", ".zenodo.json", "conda/meta.yaml")
 """Files that could contain the version and must not."""
 PYENV = map(str, Path.home().glob(".pyenv/versions/*/bin"))
@@ -34,14 +37,18 @@ def main(uv: str) -> None:
     version = the_version()
     wheel, sdist = (only(ROOT / "dist", f"jostle-{version}{ending}") for ending in ("-py3-none-any.whl", ".tar.gz"))
     with tempfile.TemporaryDirectory() as folder:
-        for python, program in sorted({found(uv, PYTHONS), found(uv, PYTHONS[::-1])}):
-            for file in (sdist, wheel):
-                env = Path(folder) / f"{python}{file.suffix}"
-                installed(uv, program, env, f"jostle @ {file.as_uri()}")
+        oldest, newest = found(uv, PYTHONS), found(uv, PYTHONS[::-1])
+        env = Path(folder) / "oldest"
+        installed(uv, env, oldest[1], *OLDEST, *PROJECT["dependencies"], f"jostle @ {wheel.as_uri()}")
+        smoke(env, f"the wheel on Python {oldest[0]} with the oldest versions of all packages")
+        for python, program in sorted({oldest, newest}):
+            for kind, file in (("sdist", sdist), ("wheel", wheel)):
+                env = Path(folder) / f"{python}{kind}"
+                installed(uv, env, program, f"jostle @ {file.as_uri()}")
                 compiled = len(list(env.rglob("*.nbc")))
-                assert (compiled > 0) == (file == sdist), f"{file.name} has installed {compiled} compiled kernels"
-                timed(f"{file.name} on Python {python}", [str(env / "bin/python"), str(ROOT / "tests/smoke.py")])
-        installed(uv, "", env, "jostle[plot,movie]")
+                assert (compiled > 0) == (kind == "sdist"), f"the {kind} has installed {compiled} compiled kernels"
+                smoke(env, f"the {kind} on Python {python}, with {compiled} compiled kernels")
+        installed(uv, env, "", "jostle[plot,movie]")
         for line in commands():
             timed(line, ["sh", "-c", line], cwd=folder, PATH=f"{env}/bin:{SURROUNDINGS['PATH']}")
     print(f"jostle {version} can be released. What is left to a maintainer:")
@@ -76,12 +83,16 @@ def found(uv: str, versions: tuple[str, ...]) -> tuple[str, str]:
     raise SystemExit("no supported Python was found")
 
 
-def installed(uv: str, python: str, env: Path, what: str) -> None:
+def installed(uv: str, env: Path, program: str, *what: str) -> None:
     """Install something into an environment, which is created empty if a Python is given."""
-    if python:
-        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", python, env], check=True)
-    command = [uv, "pip", "install", "--quiet", "--python", str(env / "bin/python"), what]
-    timed(f"uv pip install '{what.partition('file:')[0]}...'" if "@" in what else f"uv pip install '{what}'", command)
+    if program:
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", program, env], check=True)
+    timed(f"uv pip install {what[-1]}", [uv, "pip", "install", "--quiet", "--python", str(env / "bin/python"), *what])
+
+
+def smoke(env: Path, name: str) -> None:
+    """Try the jostle of an environment."""
+    timed(name, [str(env / "bin/python"), str(ROOT / "tests/smoke.py")])
 
 
 def commands() -> list[str]:
