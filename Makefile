@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 export HATCH_BUILD_NO_HOOKS := 1
 unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode each process compiles all that it imports
 
-.PHONY: help demo test test-all lint bench docs dist clean
+.PHONY: help demo test test-all lint bench docs dist release-check clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,6 +78,9 @@ dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the whee
 		for installed in $(EMPTY)/lib/python*/site-packages/jostle/$$folder; do \
 			mkdir -p $$installed/__pycache__ && cp src/jostle/$$folder/__pycache__/*.nb[ci] $$installed/__pycache__ 2>/dev/null || true; done; done
 	$(EMPTY)/bin/python tests/smoke.py
+
+release-check: dist  ## prove a release: one version, sdist and wheel in empty environments, README's commands from the wheel
+	$(BIN)/python tests/release_check.py $(BIN)/uv
 
 clean:           ## remove the environments and all built files
 	rm -rf $(VENV) $(BENCH) $(EMPTY) dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -5,6 +5,7 @@ import inspect
 import os
 import re
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 from docutils import nodes
@@ -96,6 +97,9 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_nav_level": 2,
 }
+ADDRESSES = dict(entry.split(", ", 1) for entry in metadata("jostle").get_all("Project-URL", []))
+"""The addresses of pyproject.toml, [project.urls]: none until a maintainer fills them in."""
+html_theme_options["external_links"] = [{"name": name, "url": url} for name, url in ADDRESSES.items()]
 html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "about": [], "gallery/**": []}
 html_show_sourcelink = False

@@ -17,6 +17,18 @@ def public_names():
             yield name
 
 
+def exists(name):
+    """Whether a dotted name, such as jo.models.rack or jo.Maury.cite, leads through public names to something."""
+    value = jostle
+    for part in name.split(".")[1:]:
+        if inspect.ismodule(value) and part not in value.__all__:
+            return False
+        if not hasattr(value, part):  # a field of a dataclass or NamedTuple, which only objects have
+            return part in inspect.get_annotations(value)
+        value = getattr(value, part)
+    return True
+
+
 def unknown_names(program):
     """The names of jostle, and the keywords of its functions, that a program uses and that do not exist."""
     tree, known, unknown = ast.parse(program), {"jostle": jostle}, []

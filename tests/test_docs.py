@@ -1,13 +1,15 @@
 """The documentation is complete: every public name has its place, every page is reached, every snippet is run."""
 
+import ast
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from jostle.cli import app
-from names import public_names
+from names import exists, public_names, unknown_names
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts))
@@ -47,6 +49,45 @@ def test_the_program_of_the_readme_runs_as_written(tmp_path, monkeypatch, capsys
     for program in programs:
         exec(compile(program, "README.md", "exec"), {})
     assert capsys.readouterr().out == re.findall(r"^```text\n(.*?)^```", README, re.S | re.M)[0]
+
+
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", *PAGES], ids=lambda page: page.name)
+def test_names_on_a_page_exist(page):
+    """Each jo.name, in prose and in code; and the keywords of calls in inline code, as in `jo.solve(..., h=0.1)`."""
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in set(re.findall(r"\bjo(?:\.[A-Za-z_]\w*)+", text)) if not exists(name)] == []
+    calls = [code for code in re.findall(r"`(jo\.[^`\n]+\))`", text) if parses(code)]
+    assert {code: bad for code in calls if (bad := unknown_names(f"import jostle as jo\n{code}"))} == {}
+
+
+def test_extras_are_written_in_one_way_and_exist():
+    """pip install 'jostle[name]': it adds what is missing to any installed jostle, also to one from a clone."""
+    known = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    sources = (DOCS.parent / "src").rglob("*.py")
+    texts = {path: path.read_text(encoding="utf-8") for path in [DOCS.parent / "README.md", *PAGES, *sources]}
+    assert [name for name, text in texts.items() if re.search(r"install ['\"]?\.\[", text)] == []
+    named = [each for text in texts.values() for each in re.findall(r"install (\S*jostle\[\S+\]\S?)", text)]
+    assert len(named) > 20
+    assert [each for each in named if not re.fullmatch(r"'jostle\[.+\]'", each)] == []
+    extras = {extra for each in named if "{" not in each for extra in each[len("'jostle[") : -2].split(",")}
+    assert extras <= set(known)
+
+
+def parses(code):
+    try:
+        return bool(ast.parse(code))
+    except SyntaxError:
+        return False
+
+
+def test_a_dead_name_is_noticed():
+    assert exists("jo.models.rack")
+    assert exists("jo.Maury.cite")
+    assert exists("jo.Maury.samples")
+    assert not exists("jo.models.packing")
+    assert not exists("jo.io.pedestrians.to_pedpy")
 
 
 def test_the_programs_for_those_who_come_from_elsewhere_run_as_written():

@@ -109,7 +109,7 @@ PAPERS = {
     "natile2009": Paper(
         "Natile, Luca and Savaré, Giuseppe",
         "A Wasserstein approach to the one-dimensional sticky particle system", 2009,
-        "SIAM Journal on Mathematical Analysis", "41(4)", "1340–1365",
+        "SIAM Journal on Mathematical Analysis", "41(4)", "1340–1365", "10.1137/090750809",
     ),
     "liu2008": Paper(
         "Liu, Caishan and Zhao, Zhen and Brogliato, Bernard",
@@ -132,15 +132,16 @@ PAPERS = {
     ),
     "schatzman1978": Paper(
         "Schatzman, Michelle", "A class of nonlinear differential equations of second order in time", 1978,
-        "Nonlinear Analysis: Theory, Methods and Applications", "2(3)", "355–373",
+        "Nonlinear Analysis: Theory, Methods and Applications", "2(3)", "355–373", "10.1016/0362-546X(78)90022-6",
     ),
     "ballard2000": Paper(
         "Ballard, Patrick", "The dynamics of discrete mechanical systems with perfect unilateral constraints", 2000,
-        "Archive for Rational Mechanics and Analysis", "154(3)", "199–274",
+        "Archive for Rational Mechanics and Analysis", "154(3)", "199–274", "10.1007/s002050000105", "hal-00111308",
     ),
     "tordeux2016": Paper(
         "Tordeux, Antoine and Chraibi, Mohcine and Seyfried, Armin",
-        "Collision-free speed model for pedestrian dynamics", 2016, "Traffic and Granular Flow '15", chapter=True,
+        "Collision-free speed model for pedestrian dynamics", 2016, "Traffic and Granular Flow '15",
+        pages="225–232", doi="10.1007/978-3-319-33482-0_29", chapter=True,
     ),
 }  # fmt: skip
 """All papers by their BibTeX keys: first those that jostle was built for, then others."""

@@ -1,7 +1,7 @@
 """Telling those who wait: kernels that were not compiled during the installation are compiled when first needed.
 
-After two seconds of compiling, a bar appears in the terminal, or a sentence in a notebook. `listening` gives the news
-to another listener, such as the bar of a run.
+After two seconds of compiling, a line appears in the terminal, and goes away in the end; a notebook or a log gets one
+sentence. Both say how long it usually takes. `listening` gives the news to another listener, such as the bar of a run.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import parent_process
 from typing import NamedTuple
 
 PATIENCE = 2.0
 """Seconds of compiling after which the user is told."""
-BAR_WIDTH = 30
+USUALLY = "usually 10 to 30 s"
+"""How long first runs compile: `benchmarks/first_runs.py` measures it."""
 
 
 class Compiling(NamedTuple):
@@ -28,7 +30,7 @@ class Compiling(NamedTuple):
     """Time that this process has spent compiling (s)."""
 
     def __str__(self) -> str:
-        return f"compiling, once after an installation: {self.compiled} of at most {self.known} kernels"
+        return f"compiling kernels, once after an installation: {USUALLY}, {self.seconds:.0f} s so far"
 
 
 Listener = Callable[[Compiling | None], object]
@@ -36,7 +38,10 @@ Listener = Callable[[Compiling | None], object]
 
 
 class _Terminal:
-    """The listener unless another one listens: a bar on stderr, which goes away; in a notebook one sentence."""
+    """The listener unless another one listens: a line on stderr, which goes away, or one sentence without a terminal.
+
+    Only the program itself speaks: its worker processes compile the same kernels at the same time.
+    """
 
     def __init__(self) -> None:
         self.shown = 0
@@ -47,15 +52,12 @@ class _Terminal:
             return
         if sys.stderr is not None and sys.stderr.isatty():
             self.draw(news)
-        elif news is not None and "ipykernel" in sys.modules and not self.told:
+        elif news is not None and sys.stderr is not None and not self.told and parent_process() is None:
             self.told = True
-            print("jostle compiles what it needs, once after an installation: up to a minute", file=sys.stderr)
+            print(f"jostle is compiling kernels, once after an installation: {USUALLY}", file=sys.stderr)
 
     def draw(self, news: Compiling | None) -> None:
-        line = ""
-        if news is not None:
-            full = BAR_WIDTH * news.compiled // max(news.known, 1)
-            line = f"jostle is {news} [{'#' * full}{'.' * (BAR_WIDTH - full)}]"
+        line = "" if news is None else f"jostle is {news}"
         sys.stderr.write("\r" + line.ljust(self.shown) + ("" if line else "\r"))
         sys.stderr.flush()
         self.shown = len(line)
@@ -75,7 +77,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
     >>> with listening(print):
     ...     tell(Compiling("cells._search", compiled=3, known=70, seconds=2.5))
-    compiling, once after an installation: 3 of at most 70 kernels
+    compiling kernels, once after an installation: usually 10 to 30 s, 2 s so far
     """
     _listeners.append(listener)
     try:

@@ -102,7 +102,7 @@ def sources_of_kernels() -> list[Any]:
     """The files and folders that kernels are compiled from: all are compiled again when one of them changes."""
     found = [files("jostle.kernels") / name for name in ("cpu", "reference")]
     for name in COMPILED[1:]:
-        package = files(name.rpartition(".")[0])
+        package = files("jostle").joinpath(*name.split(".")[1:-1])  # without importing it
         compiled = package / "compiled"
         found += [package / "kernels.py", compiled if compiled.is_dir() else package / "compiled.py"]
     return found

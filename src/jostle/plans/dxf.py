@@ -297,17 +297,7 @@ def _gap(shapely: Any, noded: Any) -> str:
 
 
 def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
-    """Write a plan as a CAD drawing (DXF) in metres.
-
-    Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
-
-    Parameters
-    ----------
-    plan : Plan
-        The floor plan.
-    path : str or path
-        The file, which is overwritten.
-    """
+    """Write a plan as a CAD drawing (DXF) in metres."""
     ezdxf = package("ezdxf")
     if plan.links:
         raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")

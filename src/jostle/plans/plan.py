@@ -200,7 +200,20 @@ class Plan:
         """
         return cls(**read_wkt(text, exits))
 
-    to_wkt = write_wkt
+    def to_wkt(self) -> str:
+        """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits.
+
+        Returns
+        -------
+        str
+            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
+
+        Examples
+        --------
+        >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).to_wkt()
+        'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
+        """
+        return write_wkt(self)
 
     @classmethod
     def from_dxf(
@@ -226,7 +239,17 @@ class Plan:
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
-    to_dxf = write_dxf
+    def to_dxf(self, path: str | PathLike[str]) -> None:
+        """Write the plan as a CAD drawing (DXF) in metres.
+
+        Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is overwritten.
+        """
+        write_dxf(self, path)
 
     @classmethod
     def from_png(
@@ -260,7 +283,17 @@ class Plan:
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
-    to_png = write_png
+    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
+        """Write a picture of the plan: white floor, red pixels behind exits, and black elsewhere.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is overwritten.
+        scale : float
+            Size of a pixel (m).
+        """
+        write_png(self, path, scale=scale)
 
     def stored(self) -> dict[str, Any]:
         """The arguments of the plan as lists, numbers and texts, which a file can store.

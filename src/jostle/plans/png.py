@@ -75,17 +75,7 @@ def read_png(
 
 
 def write_png(plan: Plan, path: str | PathLike[str], *, scale: float) -> None:
-    """Write a picture of a plan: white floor, red pixels behind exits, and black elsewhere.
-
-    Parameters
-    ----------
-    plan : Plan
-        The floor plan.
-    path : str or path
-        The file, which is overwritten.
-    scale : float
-        Size of a pixel (m).
-    """
+    """Write a picture of a plan: white floor, red pixels behind exits, and black elsewhere."""
     shapely = package("shapely")
     low, high = np.array(plan.area.bounds).reshape(2, 2)
     columns, rows = (np.ceil(np.round((high - low) / scale, 6)).astype(int) + 2 * MARGIN).tolist()

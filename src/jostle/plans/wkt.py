@@ -80,24 +80,7 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *
 
 
 def write_wkt(plan: Plan) -> str:
-    """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits.
-
-    Parameters
-    ----------
-    plan : Plan
-        The floor plan.
-
-    Returns
-    -------
-    str
-        A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> write_wkt(jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))
-    'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
-    """
+    """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits."""
     shapely = package("shapely")
     if plan.links:
         raise InvalidValue(f"well-known text cannot contain stairs; write each floor without {list(plan.links)}")

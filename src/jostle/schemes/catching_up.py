@@ -33,7 +33,9 @@ SLOPE_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class CatchingUp(Scheme):
-    """Moreau's catching-up algorithm: first order, with an exact projection onto Q(t).
+    """Moreau's catching-up algorithm for sweeping processes: Moreau 1977; Venel 2009, section 1.
+
+    Each step projects onto the set Q(t) itself, not onto its linearisation. Order 1.
 
     Parameters
     ----------

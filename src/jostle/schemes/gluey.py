@@ -112,8 +112,9 @@ def glue(state: State) -> Glue:
 
 @dataclass(frozen=True, kw_only=True)
 class Gluey(Maury):
-    """Maury's scheme with gluey contacts, which open only when they are pulled by the impulse that pressed them.
+    """Maury's scheme with gluey contacts: Lefebvre 2009; Bernicot & Lefebvre-Lepot 2010, remark 4.3.
 
+    A contact opens only after it has been pulled with the impulse that pressed it.
     The multipliers of a state are the impulses p of either sign; `glue(state)` has gamma.
 
     Parameters

@@ -32,9 +32,10 @@ from jostle.schemes.stiffness import effective_metric, stiffness_times
 
 @dataclass(frozen=True, kw_only=True)
 class Maury(Scheme):
-    """Second order, inelastic impacts (e = 0), many constraints that may move: the scheme of SCoPI.
+    """Maury's scheme for inelastic contacts: Bernicot & Lefebvre-Lepot 2010, (1.11)-(1.15); the scheme of SCoPI.
 
-    No overlaps at any step size, if every gap is convex in q.
+    For bodies with inertia that do not bounce (e = 0), and many constraints, which may move. No overlaps at any
+    step size, if every gap is convex in q.
 
     Parameters
     ----------

@@ -86,9 +86,10 @@ class Depth(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MoreauJean(Scheme):
-    """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.
+    """The Moreau-Jean scheme on velocities, with restitution: Jean 1999; the standard scheme of Siconos.
 
-    Walls and radii may move, and each contact may have its own e.
+    For bodies with inertia, e in [0, 1]. Positions may overlap by O(h), which ``sol.overlap`` shows. Walls and radii
+    may move, and each contact may have its own e.
 
     Parameters
     ----------

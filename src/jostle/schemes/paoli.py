@@ -245,7 +245,9 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Paoli(Scheme):
-    """Second order on positions, restitution e in [0, 1], masses M(q), sets that need not be convex.
+    """Paoli's scheme on positions, with restitution: Paoli 2010, (4)-(7); if implicit, Paoli 2005, (1.4)-(1.6).
+
+    For bodies with inertia, e in [0, 1], masses M(q), and sets that need not be convex.
 
     Parameters
     ----------

@@ -21,9 +21,9 @@ from jostle.schemes.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class Venel(Scheme):
-    """First order, prediction and correction: crowds, points pushed by moving sets, the labyrinth.
+    """Venel's prediction-correction scheme for sweeping processes: Venel 2009, (22).
 
-    No overlaps at any step size, if every gap is convex in q.
+    For crowds, points pushed by moving sets, the labyrinth. No overlaps at any step size, if every gap is convex in q.
 
     Parameters
     ----------

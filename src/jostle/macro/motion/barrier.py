@@ -27,9 +27,9 @@ MIN_ROOM = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Barrier(Splitting):
-    """A scheme for flows with e = 0 in which a singular pressure keeps the density below one.
+    """A singular pressure keeps the density below one: Degond, Hua & Navoret 2011.
 
-    The pressure is p = eps (rho / (1 - rho))^gamma. With eps -> 0 the scheme becomes `Splitting`.
+    For flows with e = 0. The pressure is p = eps (rho / (1 - rho))^gamma. With eps -> 0 the scheme becomes `Splitting`.
 
     Parameters
     ----------

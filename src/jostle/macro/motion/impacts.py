@@ -47,7 +47,9 @@ LATTICES = {"square": Square, "triangular": Triangular}
 
 @dataclass(frozen=True, kw_only=True)
 class Impacts(Scheme):
-    """Moreau's impact law wherever the density reaches one: a scheme for flows with any restitution coefficient.
+    """Moreau's impact law wherever the density reaches one: Bourdin & Maury 2020, (46).
+
+    For flows with any restitution coefficient.
 
     Parameters
     ----------

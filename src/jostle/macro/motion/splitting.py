@@ -113,9 +113,9 @@ def impulses(domain: Domain, potential: Array) -> Faces:
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Scheme):
-    """Free motion, then projection onto {rho <= 1}: a scheme for crowds, and for flows with e = 0.
+    """Free motion, then projection onto {rho <= 1}: Maury & Preux 2017; for crowds Maury et al. 2010.
 
-    The velocity after a step follows from the displacement of the mass.
+    For crowds, and for flows with e = 0. The velocity after a step follows from the displacement of the mass.
 
     Parameters
     ----------
