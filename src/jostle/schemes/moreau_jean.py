@@ -127,7 +127,7 @@ class MoreauJean(Scheme):
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: Moreau's law for the velocities, and positions by their mean.
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
-        turning = turned_on(problem, state.turning, h / 2.0)
+        turning = None if state.turning is None else turned_on(problem, state.turning, h / 2.0)
         if state.memory is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)
         predicted, W = self.predict(problem, t, q, u, h)
