@@ -253,6 +253,10 @@ class ThrownUp(JostleWarning):
     """The convex law of friction threw a body up that began to slide in contact; Coulomb's law does not."""
 
 
+class Wedged(JostleWarning):
+    """No impulses obeyed friction and restitution together in a step, so some contacts did not bounce in it."""
+
+
 class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 

@@ -340,7 +340,8 @@ def test_bodies_that_left_have_no_spin_and_no_energy(scheme):
 def test_a_resumed_run_has_the_same_bits(scheme, clumps, tmp_path):
     shape = [[-0.2, 0.0], [0.2, 0.0]], 0.3
     within = (jo.Clumps([shape] * 3) if clumps else jo.Balls([0.5] * 3)) & FLOOR
-    law = jo.Coulomb(0.4, rolling=0.0 if clumps else 0.01, drag={"wall 0": [0.3, 0.0]})
+    e, rolling = 0.0 if scheme is MAURY else 0.5, 0.0 if clumps else 0.01
+    law = jo.Coulomb(0.4, e=e, rolling=rolling, drag={"wall 0": [0.3, 0.0]})
     falling = jo.Motion(
         q0=[[0.0, 0.6], [1.1, 0.7], [0.5, 1.8]], spin0=[1.0, 2.0, 3.0], force=DOWN, law=law, within=within
     )
@@ -518,3 +519,33 @@ def test_few_discs_at_rest_start_from_the_impulses_of_the_step_before():
     assert sol.stats["rows"].max() < 60
     assert sol.stats["iterations"][:10].max() > 10
     assert sol.stats["iterations"][-10:].max() <= 5
+
+
+def test_contacts_that_hold_do_not_bounce():
+    """Restitution belongs to contacts that close, not to normals that turn while a disc rolls."""
+    left, other = (
+        solved(
+            jo.Motion(
+                q0=[[2.0, -1.5]], force=DOWN, law=jo.Coulomb(0.3, e=e), within=jo.Balls([0.5]) & jo.Inside([0, 0], 3.0)
+            ),
+            MOREAU_JEAN, 1.0, 0.01,
+        )
+        for e in (0.0, 0.9)
+    )  # fmt: skip
+    assert np.array_equal(left.q, other.q)
+    assert all(len(p) == 1 and p[0] > 0.0 for p in left.multipliers[1:])
+
+
+@pytest.mark.parametrize("mu", [0.5, 1.5])
+def test_a_disc_that_rolls_slowly_into_a_corner(mu):
+    """With mu > 1 a corner locks: no impulses let the disc bounce, and a warning says so."""
+    v, corner = 0.05, jo.Balls([0.1]) & FLOOR & jo.HalfSpace([-1.0, 0.0])
+    disc = jo.Motion(
+        q0=[[-0.1005, 0.1]], v0=[v, 0.0], spin0=-v / 0.1, force=DOWN, within=corner, law=jo.Coulomb(mu, e=0.3)
+    )
+    if mu < 1.0:
+        assert solved(disc, MOREAU_JEAN, 0.2, 0.005).u[-1, 0, 0] == pytest.approx(-0.01, abs=1e-3)
+        return
+    with pytest.warns(jo.errors.Wedged, match="1 of the contacts that closed had e = 0"):
+        sol = solved(disc, MOREAU_JEAN, 0.2, 0.005)
+    close(sol.u[-1], [[0.0, 0.0]], 1e-9)

@@ -37,8 +37,8 @@ drum = jo.Motion(
     within=jo.Balls(radii) & jo.Inside([0.0, 0.0], radius),
     law=jo.Coulomb(0.6, rolling=0.03, drag={"wall 0": surface}),
 )
-sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=300, budget=True)
-scheme = jo.Maury(solver=sweeps)
+solver = jo.Automatic(tol=1e-3)
+scheme = jo.Maury(solver=solver)
 sol = jo.solve(drum, scheme, t=14.0, h=0.02, every=0.1)
 
 centre = np.einsum("kni,n->ki", sol.q, mass) / mass.sum()

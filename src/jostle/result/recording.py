@@ -349,7 +349,9 @@ class MemorySaver:
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
         if self.log is not None:
-            self.log.add(before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies), h)
+            if after.turning is not None:
+                before, after = before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies)
+            self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
         t, q, u, multipliers, pairs, normals, z, durations, turning = zip(*self.frames, strict=True)

@@ -546,7 +546,7 @@ class Scheme:
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
-        sets, before = parts(problem.within), state.of_balls(problem.bodies)
+        sets, before = parts(problem.within), state if state.turning is None else state.of_balls(problem.bodies)
         if MOVING in self.abilities:
             check_rest(sets, (state.t, state.t + h), before.q)
         elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
@@ -578,7 +578,7 @@ class Scheme:
             check_finite(after.turning.spin, "spin")
         if not type(self).__module__.startswith("jostle."):  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
-        within, seen = there.within, after.of_balls(problem.bodies)
+        within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
         if not self.linearises:
             check_depth(within, before, seen)
         elif within.convex_gaps is not True:
@@ -600,7 +600,8 @@ class Scheme:
 
     def _overshoot(self, problem: Any, after: State, t_next: float | None) -> float:
         """The deepest overlap of the new q that the residual of the projection does not bound."""
-        t, within, q = after.t if t_next is None else t_next, problem.within, after.of_balls(problem.bodies).q
+        t, within = after.t if t_next is None else t_next, problem.within
+        q = after.q if after.turning is None else after.of_balls(problem.bodies).q
         if not self.projects_positions(problem) or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         return float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0

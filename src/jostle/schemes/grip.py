@@ -139,10 +139,8 @@ def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: 
         )
 
 
-def turned_on(problem: Any, turning: Turning | None, h: float) -> Turning | None:
-    """How bodies are turned and turn after a time h without contacts; None if they do not turn."""
-    if turning is None:
-        return None
+def turned_on(problem: Any, turning: Turning, h: float) -> Turning:
+    """How bodies are turned and turn after a time h without contacts."""
     turn, spin = problem.bodies.rotated(turning.turn, turning.spin, h)
     return turning._replace(turn=turn, spin=spin)
 

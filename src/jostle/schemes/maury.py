@@ -70,7 +70,9 @@ class Maury(Scheme):
         t, q, u = state.t, state.q, state.u
         predicted, M = self.predict(problem, t, q, u, h)
         contacts, (P, u, p, turning) = project_velocity(self.solver, problem, state, h, predicted, M)
-        return State(t + h, q + h * u, u, P, contacts, p, turning=turned_on(problem, turning, h))
+        if turning is not None:
+            turning = turned_on(problem, turning, h)
+        return State(t + h, q + h * u, u, P, contacts, p, turning=turning)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 (f^n - h K u^n), and the metric W = M + h C + h^2 K.

@@ -24,6 +24,11 @@ of equalities then stay O(h H) for all times, and bodies never sink by more than
 Positions are of order 2 where there are no impacts. A start velocity across equalities is first projected on
 {u : G u + d = 0}, as by an impact at the start.
 
+With friction, restitution belongs to contacts that close: one that carried an impulse in the step before has e = 0, for
+its normal turned, and nothing hit. Friction and restitution can contradict each other: no impulses make a disc bounce
+out of a corner that locks (mu > 1 for a right angle). If a projection ends without an answer, the contacts that close
+and have large impulses lose their e in this step, then all that close, and a warning (`Wedged`) says so.
+
 The force is taken at the midpoints, f^n = f(t^n + h/2, m^n, u^n), which then move by the scheme of Störmer and Verlet:
 between impacts positions are of order 2, unless the force depends on the velocity, and springs are stable for w h < 2.
 At (t^n, q^n) springs of every w and h would gain energy. A `StiffForce` is taken implicitly, by the trapezoidal rule:
@@ -37,13 +42,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers, squares
+from jostle._tools.arrays import Array, Booleans, Integers, squares
 from jostle.bodies import Turning
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.errors import EmptySet
-from jostle.laws import coefficients
+from jostle.errors import EmptySet, Wedged, warn
+from jostle.laws import Coulomb, coefficients
 from jostle.problems import Motion
 from jostle.schemes.base import (
     EQUALITIES,
@@ -66,6 +71,11 @@ from jostle.sets.contacts import Contacts, Reach, by_pair
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
+BOUNCING_ITERATIONS, PER_COORDINATE = 3000, 6
+"""Most iterations, and most for each coordinate, of a step with friction in which contacts bounce; then those that lock
+do not. `Automatic` has tried Newton's method twice by then."""
+LOCKED = (0.1, 0.0)
+"""Contacts lose their restitution if their impulse exceeds this fraction of the largest one; then all of them do."""
 
 
 class Depth(NamedTuple):
@@ -118,7 +128,7 @@ class MoreauJean(Scheme):
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: Moreau's law for the velocities, and positions by their mean.
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
-        turning = turned_on(problem, state.turning, h / 2.0)
+        turning = None if state.turning is None else turned_on(problem, state.turning, h / 2.0)
         if state.memory is None and problem.within.equalities:
             u = self._along_equalities(problem, state, h, M)
         predicted, W = self.predict(problem, t, q, u, h)
@@ -179,7 +189,11 @@ class MoreauJean(Scheme):
             P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
             return Pushed(P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers, None)
         before = touching.G @ bodies.velocities(u, turning).ravel() + drift[0]
-        c = drift[1] + coefficients(law, touching, before) * before
+        bounce = coefficients(law, touching, before) * before
+        if isinstance(law, Coulomb) and state.contacts is not None:
+            held = by_pair(state.contacts.pairs, state.multipliers, touching.pairs) > 0.0
+            bounce = np.where(held, 0.0, bounce)
+        c = drift[1] + bounce
         round_off, length, equal = touching.noise / h, zeros, touching.equal
         noise = zeros if touching.gap_at is None else DRIFT_NOISE * round_off
         if depth is not None:
@@ -191,8 +205,20 @@ class MoreauJean(Scheme):
             c = np.where(equal, later.compatible_gap() / depth.h, c)
             noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
         K = Rows(touching.G, c, length, noise, equal, touching.describe)
+        solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
+        few = max(BOUNCING_ITERATIONS, PER_COORDINATE * predicted.size)
+        if bouncing.any() and solver.promises and solver.max_iterations > few:
+            solver = replace(solver, max_iterations=few)
         try:
-            return push(self.solver, problem, state, touching, K, predicted, M, turning)
+            pushed = push(solver, problem, state, touching, K, predicted, M, turning)
+            for part in LOCKED if bouncing.any() and solver.promises else ():
+                if pushed.projection.converged:
+                    break
+                locked = bouncing & (pushed.multipliers >= part * pushed.multipliers.max())
+                K = replace(K, c=np.where(locked, np.maximum(c, drift[1]), c))
+                pushed = push(self.solver, problem, state, touching, K, predicted, M, turning)
+                _warn_of_wedge(state.t, locked)
+            return pushed
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
             raise error.because(why) from None
@@ -203,6 +229,15 @@ class MoreauJean(Scheme):
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         return self.solver.project(state.u, rates, M).point
+
+
+def _warn_of_wedge(t: float, locked: Booleans) -> None:
+    """Warn that contacts did not bounce."""
+    warn(
+        f"no impulses obeyed friction and restitution together in the step from t = {t:g}, as where a body is wedged: "
+        f"{int(locked.sum())} of the contacts that closed had e = 0 in it",
+        Wedged,
+    )
 
 
 def _of_all(turning: Turning, rows: Integers, m: int) -> Turning:

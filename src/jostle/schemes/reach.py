@@ -38,14 +38,19 @@ def project_velocity(
     solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric
 ) -> tuple[Contacts, Pushed]:
     """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13)."""
-    within, places = problem.within, problem.bodies.places(state.q, state.turning)
+    within, bodies, turning = problem.within, problem.bodies, state.turning
+    places, before, free = state.q, state.u, w
+    if turning is not None:
+        places = bodies.places(places, turning)
+        before, free = bodies.velocities(before, turning), bodies.velocities(free, turning)
 
     def attempt(reach: Reach) -> tuple[Contacts, Array, Pushed]:
         contacts = within.near(state.t + h, places, reach)
         K = velocities_of_step(contacts, state, h)
         try:
-            pushed = push(solver, problem, state, contacts, K, w, M, state.turning)
-            return contacts, problem.bodies.velocities(pushed.point, pushed.turning), pushed
+            pushed = push(solver, problem, state, contacts, K, w, M, turning)
+            u = pushed.point if turning is None else bodies.velocities(pushed.point, pushed.turning)
+            return contacts, u, pushed
         except EmptySet as error:
             if within.flat:
                 raise
@@ -53,7 +58,6 @@ def project_velocity(
                 "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
             ) from None
 
-    before, free = (problem.bodies.velocities(each, state.turning) for each in (state.u, w))
     return with_checked_reach(within, state.t + h, places, h, free, before, attempt)
 
 

@@ -39,6 +39,8 @@ ROUND_OFF = 1e-13
 """... or this fraction of |x|."""
 SHORTEST = 1e-3
 """Shortest part of a Newton step; a round fails if that does not lower |F|."""
+MOST_GROWN = 1e6
+"""Multipliers that exceed those of single contacts by this factor grow without end: the contacts lock."""
 MAX_UNKNOWNS = {1: 20_000, 2: 20_000, 3: 4000}
 """More coordinates than this, by the dimension of space, are left to sweeps: the factors would take minutes."""
 
@@ -86,14 +88,15 @@ class AugmentedNewton(Solver):
         A.data = A.data * M.root[A.indices]
         system = _System(A, slack, K.cones, K.equal, _scales(A, K.cones))
         p = np.zeros(len(slack)) if guess is None else guess
-        p, iterations = self._rounds(system, K, system.law(p)[0])
+        with np.errstate(over="ignore", invalid="ignore"):  # of a contact that locks, impulses grow without end
+            p, iterations = self._rounds(system, K, system.law(p)[0])
         return w + M.unwhiten(A.T @ p), p, iterations
 
     def _rounds(self, system: _System, K: Rows, p: Array) -> tuple[Array, int]:
         """The multipliers of the best round, and the number of Newton iterations."""
         rho, used, x = self.rho, 0, system.A.T @ p
         best, least = p, system.quality(p, K, self.tol)
-        last = least
+        last, most = least, MOST_GROWN * float(np.abs(system.scale * system.s0).max(initial=0.0))
         while used < self.max_iterations and least > 1.0:
             found = system.newton(p, x, rho, self.max_iterations - used)
             used += max(found.iterations, 1)
@@ -104,6 +107,8 @@ class AugmentedNewton(Solver):
                     break
                 continue
             p, x, last = found.p, system.A.T @ found.p, quality
+            if np.abs(p).max() > most:
+                break
             if quality < least:
                 best, least = p, quality
             rho = min(MOST_RHO, rho * (4.0 if found.iterations <= 4 else 2.0 if found.iterations <= 7 else 1.0))

@@ -21,8 +21,7 @@ from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_
 from jostle.kernels.cpu.records import carry_on, width
 from jostle.kernels.memory import WorkingMemory
 from jostle.kernels.parallel import cut, in_step, judge, together
-from jostle.kernels.reference.cones import DAMPING, WINDOW, damped
-from jostle.kernels.reference.sweeps import DRIFT, RISE, Stop, next_test
+from jostle.kernels.reference.sweeps import DAMPING, DRIFT, RISE, WINDOW, Stop, damped, next_test
 
 SUMS = {"reassoc", "contract"}
 V, X, OTHER = 0, 1, 2

@@ -8,8 +8,8 @@ from jostle import kernels
 from jostle._tools.arrays import Array
 from jostle.kernels.compiling import Bools, Floats, Floats2, Floats3, OutFloats2, OutInts, Shorts, jit
 from jostle.kernels.cpu.loop import damping_after, following_test
-from jostle.kernels.reference.cones import DAMPING, INNER, SETTLED, WINDOW, Blocks
-from jostle.kernels.reference.sweeps import FAR, RISE, Stop
+from jostle.kernels.reference.cones import INNER, SETTLED, Blocks
+from jostle.kernels.reference.sweeps import DAMPING, FAR, RISE, WINDOW, Stop
 
 P, Y, BEFORE = 0, 1, 2
 """Entries of `row`: multiplier, point that the sweep starts from, and slack or margin at the test before."""

@@ -25,9 +25,9 @@ from jostle.kernels.cuda.launch import (
     with_friction,
     without_friction,
 )
-from jostle.kernels.reference.cones import DAMPING, Grip
+from jostle.kernels.reference.cones import Grip
 from jostle.kernels.reference.contacts import ContactRows
-from jostle.kernels.reference.sweeps import Stop
+from jostle.kernels.reference.sweeps import DAMPING, Stop
 
 ITERATIONS_A_LAUNCH = 2000
 """Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""

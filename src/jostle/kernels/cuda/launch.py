@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from jostle.kernels.reference.cones import DAMPING, WINDOW
-from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE
+from jostle.kernels.reference.sweeps import DAMPING, DRIFT, FAR, RISE, WINDOW
 
 SOURCES = ("common.cu", "bodies.cu", "contacts.cu", "cells.cu", "arrangement.cu")
 SWEEPS = ("sweeps.cu", "fused.cu")

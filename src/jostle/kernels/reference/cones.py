@@ -23,14 +23,10 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, Shorts
 from jostle.kernels.reference.dense import ROUND_OFF, TINY
 from jostle.kernels.reference.residuals import Answer, ratios
-from jostle.kernels.reference.sweeps import FAR, RISE, Stop, complementary, next_test
+from jostle.kernels.reference.sweeps import Laws, Stop, accelerated_sweeps, from_csr
 
 INNER = 12
 """Largest number of local iterations of a block whose local matrix has no closed formula."""
-WINDOW = 50
-"""Number of sweeps after which the momentum is judged by the sizes of their steps, by Coulomb's law."""
-DAMPING = 0.12
-"""Smallest damping of the momentum by Coulomb's law: its factor is at most one minus the damping."""
 COUPLED = 1e-13
 """What couples two parts of a block counts if it exceeds this fraction of their own size."""
 SETTLED = 1e-12
@@ -169,15 +165,6 @@ def laws_of_blocks(
     return margin, np.abs(p_n * margin) + np.abs(slides + rolls)
 
 
-def damped(damping: float, steps: float, steps_before: float) -> float:
-    """The damping of the momentum after another window of sweeps, in which the squares of all steps add up to `steps`.
-
-    Coulomb's law is not the minimum of a function, so that momentum can carry the iteration away: steps that grow
-    double the damping, smaller ones reduce it, down to `DAMPING`.
-    """
-    return min(1.0, 2.0 * damping) if steps > steps_before else max(DAMPING, 0.8 * damping)
-
-
 def natural_map(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, scale: Array, coulomb: bool) -> Array:
     """(b,) |p - P_K(p - W^-1 (s + mu |s_T| n))| of each block in the metric W of `scale`.
 
@@ -193,69 +180,30 @@ def natural_map(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, scal
 
 
 def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tuple[Array, Array, int]:
-    """`accelerated_sweeps` over blocks and the rows after them, with a limited momentum for Coulomb's law.
-
-    The momentum of Coulomb's law starts anew, and is limited to less, when the steps of `WINDOW` sweeps were larger
-    than those of the sweeps before. The rows of A are in coordinates where the metric is Euclidean. The allowed
-    violation of a block is that of its first row.
-    """
-    violation, tol, max_iterations, every = stop
+    """`accelerated_sweeps` over blocks and the rows after them, in coordinates where the metric is Euclidean."""
     b, e = blocks.local.shape[:2]
-    rows = [slice(k * e, (k + 1) * e) for k in range(b)]
-    least = np.append(violation[: b * e : e], violation[b * e :])
-    p, y, x = p.copy(), p.copy(), A.T @ p
-    v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
-    before, kept = np.full(len(least), -np.inf), np.ones(len(least), dtype=bool)
-    damping, steps, steps_before = DAMPING, 0.0, np.inf
-    for iteration in range(max_iterations):
-        if iteration == tested:
-            tested = next_test(iteration, every)
-            s = s0 + A @ x
-            on_blocks = s[: b * e].reshape(b, e), p[: b * e].reshape(b, e)
-            margin, product = laws_of_blocks(*on_blocks, *blocks[:3], blocks.coulomb, blocks.noise)
-            others, q = s[b * e :], p[b * e :]
-            margin = np.append(margin, np.where(blocks.free, -np.abs(others), others))
-            if (margin >= -least).all() and complementary(product.sum() + np.abs(q) @ np.abs(others), tol, x @ x):
-                return x, p, iteration
-            loaded = np.append((on_blocks[1] != 0.0).any(axis=1), (q != 0.0) | blocks.free)
-            loaded |= np.append((y[: b * e].reshape(b, e) != 0.0).any(axis=1), y[b * e :] != 0.0)
-            kept, before = loaded | (margin <= FAR * np.abs(margin - before)), margin
-        if restart:
-            theta, y, v = 1.0, p.copy(), x.copy()
-        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
-        if blocks.coulomb:
-            beta = min(beta, 1.0 - damping)
-        p_before, x_before, against = p.copy(), x, 0.0
-        for k in np.flatnonzero(kept).tolist():
-            at = rows[k] if k < b else slice(b * e + k - b, b * e + k - b + 1)
-            s = s0[at] + A[at] @ v
-            if k < b:
-                q = block_step(y[at], s, blocks, k)
-            else:
-                q = y[at] - s if blocks.free[k - b] else np.maximum(0.0, y[at] - s)
-            v = v + A[at].T @ (q - y[at])
-            against -= float((q - y[at]) @ (q - p[at]))
-            steps += float((q - y[at]) @ (q - y[at]))
-            p[at] = q
-        x, objective = v, s0 @ p + 0.5 * v @ v
-        y, v, theta = p + beta * (p - p_before), x + beta * (x - x_before), after
-        restart = bool(against > 0.0 or (not blocks.coulomb and objective > lowest + RISE * abs(lowest)))
-        lowest = objective
-        if (iteration + 1) % WINDOW == 0:
-            restart = restart or (blocks.coulomb and steps > steps_before)
-            damping = damped(damping, steps, steps_before)
-            steps, steps_before = 0.0, steps
-    return A.T @ p, p, max_iterations
+
+    def step(k: int, y: Array, s: Array) -> Array:
+        if k < b:
+            return block_step(y, s, blocks, k)
+        return y - s if blocks.free[k - b] else np.maximum(0.0, y - s)
+
+    def test(s: Array, p: Array) -> tuple[Array, float]:
+        on_blocks = s[: b * e].reshape(b, e), p[: b * e].reshape(b, e)
+        margin, product = laws_of_blocks(*on_blocks, *blocks[:3], blocks.coulomb, blocks.noise)
+        others = s[b * e :]
+        margin = np.append(margin, np.where(blocks.free, -np.abs(others), others))
+        return margin, float(product.sum() + np.abs(p[b * e :]) @ np.abs(others))
+
+    rows = [slice(k, k + e) for k in range(0, b * e, e)] + [slice(k, k + 1) for k in range(b * e, len(s0))]
+    return accelerated_sweeps(A, s0, p, stop, Laws(rows, step, test, blocks.coulomb))
 
 
 def sweep_cones(
     data: Array, indices: Shorts, indptr: Shorts, n: int, s0: Array, start: Array, blocks: Blocks, stop: Stop
 ) -> tuple[Array, Array, int]:
     """`cone_sweeps` over rows in CSR form with n columns, from the multipliers `start`."""
-    A = np.zeros((len(s0), n))
-    np.add.at(A, (np.repeat(np.arange(len(s0)), np.diff(indptr)), indices), data)
-    return cone_sweeps(A, s0, start, blocks, stop)
+    return cone_sweeps(from_csr(data, indices, indptr, n), s0, start, blocks, stop)
 
 
 class GripRows(NamedTuple):
