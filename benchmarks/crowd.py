@@ -3,8 +3,9 @@
 N people (radius 0.2 m, speed 1.2 m/s) crowd before a door of 1.0 m in a square room, three to a square metre. After a
 time in which they gather, the same places are given to jostle (Venel's scheme, residual 1e-4), to cromosim (the same
 model, cvxopt) and to JuPedSim (its collision-free speed model, dt = 0.01, its own). Processor time of all threads; the
-overlaps of all are measured by one function, at every step of 0.05 s, against the same exact walls. At last ten
-thousand people leave a hall by eight exits, until it is empty.
+overlaps of all are measured by one function, at every step of 0.05 s, against the same exact walls. Ten thousand people
+leave a hall by eight exits, until it is empty. At last five thousand people press towards the barrier of a stage for
+300 steps (``--only pressed`` runs this case alone).
 """
 
 from __future__ import annotations
@@ -201,6 +202,31 @@ def hall(n: int) -> dict[str, float]:
     }  # fmt: skip
 
 
+def pressed(n: int, steps: int, tol: float) -> dict[str, float | int | dict[str, int]]:
+    """All of them press at 1.2 m/s towards a stage behind one wall; people stand three to a square metre at first."""
+    side = np.sqrt(n / DENSITY)
+    plan = jo.crowds.Plan(
+        [(0, 0), (side, 0), (side, side), (0, side)], exits={"gate": ((side, side - 3.0), (side, side))}
+    )
+    stage = np.array([side / 2.0, -side / 8.0])
+
+    def towards(t: float, q: np.ndarray) -> np.ndarray:
+        way = stage - q
+        return SPEED * way / np.linalg.norm(way, axis=1, keepdims=True)
+
+    people = jo.crowds.crowd(n, radius=RADIUS, room=plan, wish=towards, seed=n)
+    cpu, wall = time.process_time(), time.perf_counter()
+    sol = jo.solve(people, jo.Venel(solver=jo.Automatic(tol=tol)), t=steps * H, h=H, every=steps)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    by = {str(name): int((sol.stats["solver"] == name).sum()) for name in np.unique(sol.stats["solver"])}
+    return {
+        "N": n, "steps": steps, "tol": tol, "cpu_s": round(cpu, 1), "wall_s": round(wall, 1),
+        "cpu_us_a_person_step": round(1e6 * cpu / n / steps, 2),
+        "iterations_a_step": round(float(sol.stats["iterations"].mean()), 1), "steps_of_solvers": by,
+        "worst_gap_people_mm": round(1e3 * gaps(sol.q[-1], plan.walls)[0], 4),
+    }  # fmt: skip
+
+
 def table(runs: list[Run]) -> None:
     head = ("code", "N", "left", "CPU us/p-step", "wall us/p-step", "CPU/sim. s", "people mm", "walls mm")
     print("{:<10}{:>7}{:>6}{:>15}{:>16}{:>12}{:>12}{:>11}".format(*head))
@@ -208,10 +234,24 @@ def table(runs: list[Run]) -> None:
         print("{:<10}{:>7}{:>6}{:>15}{:>16}{:>12}{:>12}{:>11}".format(*run.row().values()))
 
 
+def rows_of_pressed(quick: bool) -> list[dict[str, float | int | dict[str, int]]]:
+    """The pressed crowd at the tolerance of the other runs, and at the default one."""
+    rows = [pressed(1000 if quick else 5000, 60 if quick else 300, tol) for tol in (TOL, 1e-8)]
+    for row in rows:
+        print("{N} people press for {steps} steps to tol {tol:g}: {cpu_s} s of processor time".format(**row))
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few steps, small crowds")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", choices=["pressed"], help="run one case alone")
+    options = parser.parse_args()
+    quick = options.quick
+    if options.only:
+        pressed(300, 5, TOL)  # compile
+        print(json.dumps({"pressed": rows_of_pressed(quick), "cores": os.cpu_count()}))
+        return
     codes: list[Callable[..., Run]] = [ours, cromosim, jupedsim]
     runs, ratios = [], {}
     ours(gathered(50, room(50)), room(50), 5)  # compile
@@ -235,7 +275,7 @@ def main() -> None:
     growth = (grown[-1].wall / grown[-1].person_steps) / (grown[0].wall / grown[0].person_steps)
     print(json.dumps({
         "ratios": ratios, "runs": [run.row() for run in runs + grown],
-        "growth_of_a_person_step_1000_to_10000": round(growth, 2), "hall": left,
+        "growth_of_a_person_step_1000_to_10000": round(growth, 2), "hall": left, "pressed": rows_of_pressed(quick),
         "cores": os.cpu_count(),
     }))  # fmt: skip
 

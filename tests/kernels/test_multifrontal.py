@@ -319,7 +319,9 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
         if s0.min() >= 0.0:
             s0 = s0 - 2.0 * s0.min() - 1.0
         violation = np.full(len(i), tol)
-        p, iterations, found, _ = cpu.interior_point(ContactRows(i, j, e), mass, s0, x, violation, tol, 200, 10**9, 1)
+        p, iterations, found, _ = cpu.interior_point(
+            ContactRows(i, j, e), mass, s0, np.zeros(len(s0)), x, violation, tol, 200, 10**9, 1
+        )
         K = jo.convex.Polyhedron(reference.pairs_to_dense(ContactRows(i, j, e), n), s0)
         exact = jo.ActiveSet().project(np.zeros(n * d), K, mass.ravel())
         moved = cpu.adjoint(ContactRows(i, j, e), p, n, 1).ravel() / mass.ravel()
@@ -330,6 +332,32 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
         distance = np.sqrt(mass.ravel() @ exact.point**2)
         wrong = np.sqrt(mass.ravel() @ (moved - exact.point) ** 2)
         assert wrong <= (np.sqrt(2.0 * tol) + 1e-9) * distance
+
+
+def test_a_good_guess_shortens_the_interior_point_and_the_answer_stays():
+    i, j, e, mass, s0, x = contacts_in_the_way(200, 2, 3)
+    tol, random = 1e-8, np.random.default_rng(0)
+    rest = x, np.full(len(i), tol), tol, 200, 10**9, 1
+    rows, nothing = ContactRows(i, j, e), np.zeros(len(s0))
+    before = cpu.interior_point(rows, mass, s0, nothing, *rest)[0]
+    moved = s0 + 1e-3 * random.normal(size=len(s0))
+    cold, warm = (cpu.interior_point(rows, mass, moved, start, *rest) for start in (nothing, before))
+    assert warm[1] <= 0.7 * cold[1]
+    for found in (cold, warm):
+        assert found[2] <= 1.0
+    (u, v) = (cpu.adjoint(rows, p, 200, 1).ravel() / mass.ravel() for p in (cold[0], warm[0]))
+    assert np.sqrt(mass.ravel() @ (u - v) ** 2) <= 2.0 * np.sqrt(2.0 * tol) * np.sqrt(mass.ravel() @ u**2)
+
+
+@pytest.mark.parametrize("guess", ["huge", "tiny", "one row", "wrong rows"])
+def test_a_wrong_guess_does_not_keep_the_interior_point_from_the_answer(guess):
+    w, K, mass = settled(2)
+    right = jo.InteriorPoint().project(w, K, mass)
+    p, first = right.multipliers, np.arange(len(right.multipliers)) == 0
+    wrong = {"huge": 1e9 + p, "tiny": 1e-9 * p, "one row": 1e3 * first, "wrong rows": np.where(p > 0.0, 0.0, 1.0)}
+    found = jo.InteriorPoint().project(w, K, mass, wrong[guess])
+    assert found.converged
+    np.testing.assert_allclose(found.point, right.point, atol=1e-3 * np.abs(right.point - w).max())
 
 
 def contradiction(d):
@@ -349,7 +377,9 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
     tol, found = 1e-8, [np.inf]
     violation = np.full(len(i), tol)
     for most in range(12):
-        p, iterations, value, _ = cpu.interior_point(ContactRows(i, j, e), mass, s0, x, violation, tol, most, 10**9, 1)
+        p, iterations, value, _ = cpu.interior_point(
+            ContactRows(i, j, e), mass, s0, np.zeros(len(s0)), x, violation, tol, most, 10**9, 1
+        )
         assert iterations <= most
         assert value <= found[-1]
         assert p.min() >= 0.0
@@ -363,7 +393,7 @@ def test_rows_that_contradict_each_other_end_early_and_unsolved(d):
     i, j, e, mass, s0, x = contradiction(d)
     tol = 1e-8
     p, iterations, found, _ = cpu.interior_point(
-        ContactRows(i, j, e), mass, s0, x, np.full(len(i), tol), tol, 200, 10**9, 1
+        ContactRows(i, j, e), mass, s0, np.zeros(len(s0)), x, np.full(len(i), tol), tol, 200, 10**9, 1
     )
     assert iterations <= 20
     assert found > 1e3
@@ -430,7 +460,7 @@ def test_contacts_that_carry_nothing_say_so():
 @pytest.mark.parametrize("d", [2, 3])
 def test_factors_beyond_the_room_that_is_given_are_not_computed(d):
     i, j, e, mass, s0, x = contacts_in_the_way(60, d, 0)
-    given = ContactRows(i, j, e), mass, s0, x, np.full(len(i), 1e-6), 1e-6, 200
+    given = ContactRows(i, j, e), mass, s0, np.zeros(len(s0)), x, np.full(len(i), 1e-6), 1e-6, 200
     p, iterations, found, numbers = cpu.interior_point(*given, 10**9, 1)
     assert found <= 1.0
     assert 60 * d < numbers < 2 * (60 * d) ** 2

@@ -87,7 +87,7 @@ def test_the_interior_point_has_the_same_bits_on_any_number_of_threads(shared, c
     i, j, normal, gap, q = discs(islands)
     mass = np.random.default_rng(1).uniform(0.5, 2.0, q.shape)
     unit = cpu.norms(ContactRows(i, j, normal), 1.0 / mass, 1)
-    rest = mass, (gap - 0.1) / unit, q, np.full(len(i), 1e-9), 1e-9, 100, 10**9
+    rest = mass, (gap - 0.1) / unit, np.zeros(len(gap)), q, np.full(len(i), 1e-9), 1e-9, 100, 10**9
     one, several = (
         cpu.interior_point(ContactRows(i, j, normal / unit[:, None]), *rest, count) for count in (1, chunks)
     )

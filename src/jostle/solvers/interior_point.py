@@ -69,7 +69,7 @@ class InteriorPoint(Solver):
         if contacts is None or contacts.places is None or not M.diagonal or K.equal is not None:
             return self._by_piqp(w, K, M, unit, s0)
         if len(K.G.others) == 0:
-            return self._on_contacts(w, K, contacts, contacts.places, M, unit, s0, noise)
+            return self._on_contacts(w, K, contacts, contacts.places, M, unit, s0, noise, guess)
         return self._without_others(w, K, M, unit, s0, slack, guess)
 
     def _without_others(
@@ -97,18 +97,28 @@ class InteriorPoint(Solver):
         unit: Array,
         s0: Array,
         noise: Array,
+        guess: Array | None,
     ) -> tuple[Array, Array, int]:
-        """By our own method, whose factorisation follows the bodies in space."""
+        """By our own method, whose factorisation follows the bodies in space; without the guess if that fails."""
         mass = M.mass.reshape(contacts.bodies, contacts.dimension)
         rows = ContactRows(contacts.i, contacts.j, contacts.normal / unit[:, None])
         most = self._most_numbers(contacts)
-        stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations
+        stop = self._stop(K, unit, s0, noise, INNER_TOLERANCE)
+        nothing = np.zeros(len(s0))
+        start = nothing if guess is None else np.maximum(guess, 0.0) * unit
         with one_blas_thread():
-            p, iterations, _, numbers = kernels.interior_point(rows, mass, s0, places, *stop, most, threads())
+            p, used, far, numbers = kernels.interior_point(
+                rows, mass, s0, start, places, *stop, self.max_iterations, most, threads()
+            )
+            if far > 1.0 and 0 < used < self.max_iterations and start.any():
+                p, more, *_ = kernels.interior_point(
+                    rows, mass, s0, nothing, places, *stop, self.max_iterations - used, most, threads()
+                )
+                used += more
         if numbers > most:
             raise self._declined(f"{contacts.bodies} bodies", numbers)
         p = p / unit
-        return *_without_noise(w, K, M, w + M.solve(K.G.adjoint(p)), p, unit, self.tol), iterations
+        return *_without_noise(w, K, M, w + M.solve(K.G.adjoint(p)), p, unit, self.tol), used
 
     def _most_numbers(self, contacts: Pairs) -> int:
         """Factors of more numbers than this are not computed."""

@@ -167,6 +167,7 @@ def interior_point(
     rows: ContactRows,
     mass: Array,
     s0: Array,
+    start: Array,
     places: Array,
     violation: Array,
     tol: float,
@@ -179,7 +180,8 @@ def interior_point(
     With x = M^-1 G^T p and s = s0 + G x, the quality is the largest of -s_c / violation_c and
     sum p |s| / (tol |x|_M^2): at most one if the problem is solved. The last is how many numbers the
     factors have: if that exceeds `most_numbers`, nothing is computed, and p is zero. `chunks` threads share the
-    work. Here there are no factors, and the answer is that of `exact`.
+    work. `start` are multipliers to start from, if any is positive. Here there are no factors, and the answer is that
+    of `exact`.
     """
     A, nothing = pairs_to_dense(rows, len(mass)) / np.sqrt(mass.ravel()), np.zeros(len(s0))
     x, p, _, iterations = exact(A, s0, nothing, nothing, max_iterations)
