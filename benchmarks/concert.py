@@ -29,7 +29,7 @@ STAGES = ((0.0, 5.0), (10.0, 10.0), (20.0, np.inf))
 """From these times on (s), people within these distances of the barrier (m) press."""
 END, H, TOL = 30.0, 0.05, 1e-4
 CRUSH_BARRIER = 5.0
-"""Load of crush barriers that are 5 m apart on the level, in kN/m: Green Guide, table 11.2."""
+"""Load of crush barriers that are 5 m apart, in kN/m: Green Guide, table 11.2, first row."""
 
 
 def yard(width: float, depth: float, gate: float) -> jo.crowds.Plan:
