@@ -9,6 +9,8 @@ import jostle as jo
 from jostle.errors import WeakContacts
 from rows import few
 
+pytestmark = pytest.mark.filterwarnings("ignore::jostle.errors.RoundedEvents")  # differences are of the same run
+
 SOLVER = jo.Automatic(tol=1e-12)
 EPS = 1e-6
 NAMES = ("q0", "v0", "mass", "radii", "theta")

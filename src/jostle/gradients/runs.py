@@ -30,9 +30,10 @@ from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, read_only
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.errors import InvalidValue, SchemeRefuses, WeakContacts, warn
+from jostle.errors import InvalidValue, RoundedEvents, SchemeRefuses, WeakContacts, warn
 from jostle.gradients.functions import RELATIVE_STEP, Slopes, spread
 from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
+from jostle.gradients.rounded import Rounded, RoundedEvent
 from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
@@ -339,11 +340,13 @@ class Step:
     """(N,) where the constraints are linearised."""
     linearised_before = True
     """Whether the constraints are linearised at the state before the step."""
+    second_order = False
+    """Whether velocities are part of the state, so that impacts change them."""
 
     def __init__(self, run: Run, before: State, after: State, h: float):
         assert after.contacts is not None
         assert after.projection is not None
-        self.run, self.before, self.h, self.t_contacts = run, before, h, before.t + h
+        self.run, self.before, self.h, self.t_contacts, self.end_time = run, before, h, before.t + h, after.t
         self.contacts, self.M = after.contacts, run.problem.metric(before.q)
         K = self.linearise(before, after)
         self.active, self.weak, exact, p = active_rows(self.w, K, self.M, after.projection)
@@ -360,6 +363,10 @@ class Step:
     def end(self, after: State) -> State:
         """The state after the step, with the exact projection."""
         return after
+
+    def forces(self) -> Array:
+        """(active,) the contact forces, whose impulses in this step are the multipliers p."""
+        return self.p / self.h
 
     def rates_of_offsets(self) -> Array:
         """(m,) how the offset c of each row changes with its gap."""
@@ -512,6 +519,8 @@ class VelocityStep(Step):
 class MauryStep(VelocityStep):
     """A step of `Maury`: w = u + h M^-1 f(t, q, u)."""
 
+    second_order = True
+
     def _samples(self) -> Iterator[tuple[float, float]]:
         """(time, weight) of the average force."""
         points, weights = gauss(self.run.scheme.samples)  # type: ignore[attr-defined]
@@ -547,6 +556,9 @@ class MauryStep(VelocityStep):
 
 class VenelStep(VelocityStep):
     """A step of `Venel`: w = U(t, q)."""
+
+    def forces(self) -> Array:
+        return self.p
 
     def point(self, problem: Any) -> Array:
         return problem.velocity(self.before.t, self.before.q).ravel()  # type: ignore[no-any-return]
@@ -638,12 +650,14 @@ class Tape:
         self.starts: list[tuple[State, Any]] = []
         """The states before every `stride` steps, and what the admissible set remembered then."""
         self.kept: list[Step] | None = [] if checkpoints is None or checkpoints >= count else None
-        self.doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
+        self.rounded: tuple[RoundedEvent, ...] = ()
+        self.doubtful, rounded, room = False, Rounded(), MAX_KEPT_BYTES if checkpoints is None else np.inf
         farthest, fastest = (float(np.abs(v).max(initial=0.0)) for v in (state.q, state.u))
         for number, (t, h, _) in enumerate(self.steps):
             if number % self.stride == 0:
                 self.starts.append((state, searched(own)))
             step, state = run.step(state, h, t)
+            rounded.see(number + 1, step)
             self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
             if self.kept is not None:
                 room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
@@ -651,7 +665,7 @@ class Tape:
                 self.kept = self.kept if room > 0 else None
             farthest = max(farthest, float(np.abs(state.q).max(initial=0.0)))
             fastest = max(fastest, float(np.abs(state.u).max(initial=0.0)))
-        self.end = state
+        self.end, self.rounded = state, tuple(rounded.found)
         run.slopes.varies_over(farthest, fastest, sum(h for _, h, _ in self.steps))
 
     def block(self, first: int) -> list[Step]:
@@ -717,6 +731,10 @@ class Sensitivity:
     weak : tuple of WeakStep
         Steps at which constraints touch and do not push. The run has one-sided derivatives only there; `forward` and
         `reverse` take these constraints as open.
+    rounded : tuple of RoundedEvent
+        Events whose times the run rounds to a step: contacts that are lost while they press or right after an impact,
+        and impacts on bodies that curved contacts hold. The derivative of the run does not tend to that of the motion
+        there, whatever h.
     dependent : tuple of int
         Numbers of the steps in which the derivative depends on the choice of the multipliers, as it can in a regular
         packing, whose contacts depend on each other. Derivatives with respect to velocities and masses are exact there,
@@ -738,13 +756,14 @@ class Sensitivity:
     q: Array
     u: Array
     weak: tuple[WeakStep, ...]
+    rounded: tuple[RoundedEvent, ...]
     dependent: tuple[int, ...]
     differenced: tuple[str, ...]
     _tape: Tape = field(init=False)
     _theta: Array | None = field(init=False)
 
     def __repr__(self) -> str:
-        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)})"
+        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)}, rounded: {len(self.rounded)})"
 
     def forward(
         self,
@@ -942,15 +961,23 @@ def sensitivity(
     run = Run(problem, scheme, parameters)
     tape = Tape(run, Grid.of(t, h), checkpoints)
     weak, dependent = tape.examined()
-    _warn_of(weak, dependent)
-    found = Sensitivity(tape.end.q, tape.end.u, weak, dependent, run.differenced)
+    _warn_of(weak, tape.rounded, dependent)
+    found = Sensitivity(tape.end.q, tape.end.u, weak, tape.rounded, dependent, run.differenced)
     object.__setattr__(found, "_tape", tape)
     object.__setattr__(found, "_theta", parameters)
     return found
 
 
-def _warn_of(weak: tuple[WeakStep, ...], dependent: tuple[int, ...]) -> None:
-    """Warn of steps without a derivative."""
+def _warn_of(weak: tuple[WeakStep, ...], rounded: tuple[RoundedEvent, ...], dependent: tuple[int, ...]) -> None:
+    """Warn of steps without a derivative, and of those that the motion has another one for."""
+    if rounded:
+        first, more = rounded[0], f" (and {len(rounded) - 1} more)" if len(rounded) > 1 else ""
+        warn(
+            f"{first.contact}, step {first.step}, t = {first.t:.6g}: {first.why}{more}. The run rounds the time of this "
+            f"event to a step, so that its derivative does not tend to that of the motion, whatever h: use "
+            f"jo.sensitivity_by_events, or differences over many steps. See Sensitivity.rounded",
+            RoundedEvents,
+        )
     if weak:
         warn(
             f"{weak[0].contacts[0]} touch and do not push in step {weak[0].step}{_more_steps(len(weak))}, so that the "
