@@ -4,10 +4,10 @@
 
 projection  processor seconds of one projection of about n contacts at 1e-8, of `of_projection` (which projects at 1e-12
             and finds the active rows), and of one product J v and J^T v with its derivative
-run         closed contacts at the end, and processor seconds of a run of n discs of a dense heap, with `solve` at 1e-8; of `sensitivity`, which is
-            the same run at 1e-12 with all derivatives of its steps; of the gradient of one number, by `reverse`; of the
-            gradient if only as many states as the square root of the number of steps are stored; and the ratio of a
-            whole gradient (`sensitivity` and `reverse`) to the run
+run         closed contacts at the end, and processor seconds of a run of n discs of a dense heap, with `solve` at 1e-8;
+            of `sensitivity`, which is the same run at 1e-12 with all derivatives of its steps; of the gradient of one
+            number, by `reverse`; of the gradient if only as many states as the square root of the number of steps are
+            stored; and the ratio of a whole gradient (`sensitivity` and `reverse`) to the run
 
 The last line holds all figures as JSON.
 """

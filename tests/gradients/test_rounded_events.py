@@ -56,7 +56,7 @@ def oblique(x):
 def test_events_that_are_rounded_are_reported_and_the_motion_has_another_derivative(
     make, scheme, t, why, entry, run_has, motion_has
 ):
-    h = 2e-3
+    h = 2e-3 if isinstance(scheme, jo.Maury) else 4e-3
     with pytest.warns(RoundedEvents, match=rf"{why}\. The run rounds .* use jo.sensitivity_by_events"):
         run = jo.sensitivity(lambda theta: make(theta[0]), scheme, t=t, h=h, theta=[0.0])
     assert [event.why for event in run.rounded] == [why]
@@ -65,13 +65,13 @@ def test_events_that_are_rounded_are_reported_and_the_motion_has_another_derivat
 
 
 def test_balls_that_collide_obliquely_are_reported_with_the_step_the_time_and_the_pair():
-    with pytest.warns(RoundedEvents, match=r"balls 0 and 1, step 313, t = 0.626: lost right after its impact"):
-        run = jo.sensitivity(oblique(0.0), jo.Maury(), t=1.0, h=2e-3)
-    assert run.rounded == (jo.gradients.RoundedEvent(313, run.rounded[0].t, "balls 0 and 1", run.rounded[0].why),)
+    with pytest.warns(RoundedEvents, match=r"balls 0 and 1, step 127, t = 0.635: lost right after its impact"):
+        run = jo.sensitivity(oblique(0.0), jo.Maury(), t=1.0, h=5e-3)
+    assert run.rounded == (jo.gradients.RoundedEvent(127, run.rounded[0].t, "balls 0 and 1", run.rounded[0].why),)
     way = [[1.0, 0.0], [0.0, 0.0]]
     exact = jo.sensitivity_by_events(oblique(0.0), t=1.0).forward(q0=way)[0]
     assert np.abs(run.forward(q0=way)[0] - exact).max() > 0.04
-    wide = slope(oblique, jo.Maury(), 1.0, 2e-3, 0.03)
+    wide = slope(oblique, jo.Maury(), 1.0, 5e-3, 0.05)
     np.testing.assert_allclose(wide, exact, atol=0.02)
 
 

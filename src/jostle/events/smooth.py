@@ -445,11 +445,11 @@ class SmoothRun:
             return
         one, other = (self.contacts.bend(t, x, u, kept, part * step) for part in (1.0, 0.5))
         change = np.abs(one - other)
-        if change.max() > SMOOTH * max(self.strongest, float(np.abs(other).min())):
+        if change.max() > SMOOTH * self.strongest:
+            named = self.contacts.describe(int(kept[np.argmax(change)]))
             raise UnresolvedEvent(
-                f"t = {t:.15g}: the gap of {self.contacts.describe(int(kept[np.argmax(change)]))} has a kink near here, "
-                f"such as that of a wall that stops or of max(); events need smooth gaps: smooth it, or use jo.solve "
-                f"with a scheme"
+                f"t = {t:.15g}: the gap of {named} has a kink near here, such as that of a wall that stops or of "
+                f"max(); events need smooth gaps: smooth it, or use jo.solve with a scheme"
             )
 
     def _arrive(self, crossed: int, held: Integers, others: Integers, moved: Array) -> None:

@@ -4,10 +4,10 @@ A contact that is lost at the time t* changes the acceleration by a jump A, unle
 lose it at the time t* + dt, so that their velocities differ by A dt more. A run in time steps loses the contact at the
 border of a step, and A dt is missing in its derivative, whatever h. Three things are looked for:
 
-- a contact is lost while it presses. If its force dies, it falls to 0 like s d + s h, s d with d <= h in the last steps;
+- a contact is lost while it presses. A force that dies is s (d + h), s d in its last two steps, with some d <= h;
 - `Maury`: a contact is lost right after its impact, because the bodies curve away from each other or forces part them;
-- `Maury`: an impact moves bodies that rods or other curved contacts hold. Its impulse p is divided between two steps, in
-  parts x and 1 - x, and the derivative has an error (1 - 2 x) H (u+ - u-) p dt with the Hessian H of their gaps.
+- `Maury`: an impact moves bodies that rods or other curved contacts hold. Its impulse p is divided between two steps,
+  in parts x and 1 - x, and the derivative has an error (1 - 2 x) H (u+ - u-) p dt with the Hessian H of their gaps.
 
 `Venel` and `CatchingUp` have velocities that jump instead of accelerations.
 """
@@ -95,8 +95,12 @@ class Rounded:
         if not lost.any():
             return
         pairs, c, rows = np.ascontiguousarray(pairs[lost]), c[lost], before.active[lost]
-        b, a, first = (by_pair(*self._forces[k], pairs) if k < len(self._forces) else np.zeros(len(c)) for k in (1, 2, 3))
-        pressed = np.where(c > LAST_RATIO * b, _steady(b, c), (b > RATIO_BEFORE * a) & _steady(first, a)) & _steady(a, b)
+        b, a, first = (
+            by_pair(*self._forces[k], pairs) if k < len(self._forces) else np.zeros(len(c)) for k in (1, 2, 3)
+        )
+        pressed = np.where(c > LAST_RATIO * b, _steady(b, c), (b > RATIO_BEFORE * a) & _steady(first, a)) & _steady(
+            a, b
+        )
         wrong = pressed
         if step.second_order:
             wrong = ((c > LAST_RATIO * b) | (b > RATIO_BEFORE * a)) & self._opens(step, pairs)

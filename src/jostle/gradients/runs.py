@@ -11,6 +11,8 @@ the changes (dq, du) of a state lead, with the Hessians H_i of the gaps of the a
 `Venel` has w = U(t, q). `CatchingUp` linearises at the new point x itself: M - sum p_i H_i takes the place of M, and
 the right-hand sides have no Hessians. The reverse mode solves the same systems from the last step to the first one.
 
+`gradients.rounded` finds the events at which this derivative of the run is not that of the motion, whatever h.
+
 `Paoli` and `MoreauJean` with e > 0 are refused: their steps are differentiable, but the derivatives do not tend to that
 of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0, and the motion has +0.19. With e = 0
 `MoreauJean` is wrong as well: the overlap that an impact leaves changes as much as the start does.
@@ -76,9 +78,9 @@ class Gradient(NamedTuple):
         Derivative with respect to the positions at the start.
     v0 : array
         Derivative with respect to the velocities at the start; zeros for `Sweeping`.
-    mass : array
+    mass : array or None
         Derivative with respect to the mass of each body, shape (n,), or () for one body; in the shape of q0 if the
-        coordinates of a body have different masses; shape (N, N) for a matrix.
+        coordinates of a body have different masses; shape (N, N) for a matrix; None if the mass is a function of q.
     radii : array or None
         Derivative with respect to the radius of each body, shape (n,), or () for one body; None if bodies are points.
         If radii depend on time, it is that of a number that is added to them at all times.
@@ -97,7 +99,7 @@ class Gradient(NamedTuple):
 
     q0: Array
     v0: Array
-    mass: Array
+    mass: Array | None
     radii: Array | None
     theta: Array | None
     e: float | None = None
@@ -293,7 +295,27 @@ class Touching:
         self.step, self.rows, self.G, self.pairs = step, rows, contacts.G.rows(rows), contacts.pairs[rows]
         self.rate, self.overlap = (each[rows] for each in (step.rates_of_offsets(), step.rates_of_overlaps()))
         self.swell = step.run.swelling(self.pairs)
-        self.curvature = Curvature(step.run, contacts, rows, step.t_contacts, step.place.reshape(step.before.q.shape))
+        q = step.place.reshape(step.before.q.shape)
+        self.curvature = Curvature(step.run, contacts, rows, step.t_contacts, q)
+        self.earlier: Contacts | None = None
+        """The contacts at the time before the step, if overlaps of a moving set are closed in it."""
+        if self.overlap.any():
+            self.earlier = step.run.beside.near(step.before.t, q, _wider(contacts.reach, q))
+
+    def times(self, dq: Array) -> Array:
+        """(m,) the change of the offsets c with the positions before the step."""
+        found = self.rate * (self.G @ dq)
+        if self.earlier is not None:
+            before = by_pair(self.earlier.pairs, self.earlier.G @ dq, self.pairs)
+            found = found + self.overlap * (before - self.G @ dq)
+        return np.asarray(found)
+
+    def adjoint(self, z: Array) -> Array:
+        """(N,) the derivative of <z, c> with respect to the positions before the step."""
+        if self.earlier is None:
+            return self.G.adjoint(self.rate * z)
+        before = self.earlier.G.adjoint(by_pair(self.pairs, self.overlap * z, self.earlier.pairs))
+        return np.asarray(self.G.adjoint((self.rate - self.overlap) * z) + before)
 
     def change(self, dq: Array, change: Change) -> Array:
         """(m,) the change of c + G u for changes of the positions, the radii and theta."""
@@ -455,7 +477,7 @@ class Step:
         for side in (0, 1):
             np.add.at(sums.radii, np.maximum(rows.pairs[:, side], 0), rows.swell[:, side] * loads)
         if self.linearised_before:
-            of_q = of_q + rows.curvature.force(self.p, a) - rows.curvature.force(z, self.u) - rows.G.adjoint(loads)
+            of_q = of_q + rows.curvature.force(self.p, a) - rows.curvature.force(z, self.u) - rows.adjoint(z)
         return of_q, of_u
 
     def by_theta(self) -> Iterator[tuple[Array, Array]]:
@@ -505,7 +527,7 @@ class VelocityStep(Step):
         return np.where(self._gaps_before() < 0.0, 1.0 / duration - 1.0 / h, 0.0)
 
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
-        return np.asarray(rows.rate * (rows.G @ dq) + rows.curvature.rates(dq, self.u))
+        return rows.times(dq) + rows.curvature.rates(dq, self.u)
 
     def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
         new = self.projected(dq, du, change)
@@ -897,10 +919,12 @@ def sensitivity(
     The derivative is that of the run in time steps, and is exact up to round-off. With respect to q0, v0, masses and
     radii it is exact for any number of bodies. Other parameters are entries of `theta`.
 
-    As h tends to 0, it tends to the derivative of the motion with the order of the scheme, if bodies touch by impacts
-    and part when nothing presses them together any more. It does not where a contact is lost that still presses (a ball
-    slides over the edge of a table, a wall stops), nor where a force jumps: the time of such an event is rounded to a
-    step, and its change is missing. Nothing warns of that.
+    As h tends to 0, it tends to the derivative of the motion if each contact, once closed, lasts until its force has
+    died. It does not, whatever h, where a contact is lost that still presses (a ball slides over the edge of a table, a
+    wall stops, another body lifts it off), and with `Maury` neither where a contact is lost right after its impact
+    (balls that collide obliquely) nor where an impact moves bodies that rods or curved contacts hold. The run rounds
+    the times of these events to a step; `Sensitivity.rounded` lists them. A force that jumps has the same effect and
+    is not reported.
 
     The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
     of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-11 of
@@ -936,6 +960,8 @@ def sensitivity(
 
     Warns
     -----
+    RoundedEvents
+        If the run rounds the time of an event to a step, so that its derivative is not that of the motion.
     WeakContacts
         If contacts touch and do not push in a step: only one-sided derivatives exist there; or if active contacts
         depend on each other, so that the derivative is not unique.
@@ -973,8 +999,8 @@ def _warn_of(weak: tuple[WeakStep, ...], rounded: tuple[RoundedEvent, ...], depe
     if rounded:
         first, more = rounded[0], f" (and {len(rounded) - 1} more)" if len(rounded) > 1 else ""
         warn(
-            f"{first.contact}, step {first.step}, t = {first.t:.6g}: {first.why}{more}. The run rounds the time of this "
-            f"event to a step, so that its derivative does not tend to that of the motion, whatever h: use "
+            f"{first.contact}, step {first.step}, t = {first.t:.6g}: {first.why}{more}. The run rounds the time of "
+            f"this event to a step, so that its derivative does not tend to that of the motion, whatever h: use "
             f"jo.sensitivity_by_events, or differences over many steps. See Sensitivity.rounded",
             RoundedEvents,
         )
