@@ -34,6 +34,7 @@ __all__ = [
     "NotFinite",
     "NotPicklable",
     "NotReproducible",
+    "RoundedEvents",
     "SchemeRefuses",
     "UndefinedGradient",
     "UnresolvedEvent",
@@ -271,6 +272,10 @@ class DependsOnRoundOff(JostleWarning):
 
 class WeakContacts(JostleWarning):
     """Contacts of a differentiated run touch and do not push, so that only one-sided derivatives exist."""
+
+
+class RoundedEvents(JostleWarning):
+    """A differentiated run rounds the times of events to its steps: its derivative is not that of the motion."""
 
 
 class NotReproducible(JostleWarning):

@@ -260,3 +260,23 @@ def test_functions_of_theta_may_change_their_argument_and_must_keep_the_shape_of
     assert jo.sensitivity_by_events(lambda theta: jo.Motion(q0=[1.0]), t=0.2, theta=[]).reverse(q=[1.0]).q0 == 1.0
     with pytest.raises(jo.InvalidValue, match="same shape"):
         jo.sensitivity_by_events(lambda theta: jo.Motion(q0=np.zeros(1 + int(theta[0] > 0.0))), t=0.2, theta=[0.0])
+
+
+def test_gaps_with_a_kink_end_with_an_error_that_names_them():
+    """A lift that stops, and a ramp made with max(): differences across a kink release the contact too early."""
+    lift = jo.HalfSpace([1.0], lambda t: min(t, 0.05))
+    ramp = jo.constraints(lambda t, q: [q[1] - np.maximum(0.0, q[0])])
+    for within, q0, v0 in ((lift, [0.0], [1.0]), (ramp, [-0.05, 0.0], [1.0, 0.0])):
+        problem = jo.Motion(q0=q0, v0=v0, force=[0.0, -9.81][-len(q0) :], within=within)
+        with pytest.raises(jo.errors.UnresolvedEvent, match=r"has a kink near here.*smooth it, or use jo.solve"):
+            jo.sensitivity_by_events(problem, t=0.6)
+
+
+def test_radii_of_points_are_refused_and_a_mass_that_is_a_function_has_no_gradient():
+    point = jo.Motion(q0=[0.5, 1.0], force=[0.0, -1.0], mass=lambda q: np.diag([1.0 + q[0] ** 2, 2.0]))
+    found = jo.sensitivity_by_events(point, t=0.5)
+    with pytest.raises(jo.InvalidValue, match="points: leave out radii"):
+        found.forward(radii=1.0)
+    with pytest.raises(jo.InvalidValue, match="the mass is a function of q"):
+        found.forward(mass=1.0)
+    assert found.reverse(q=[1.0, 1.0]).mass is None

@@ -9,6 +9,8 @@ import jostle as jo
 from jostle.errors import WeakContacts
 from rows import few
 
+pytestmark = pytest.mark.filterwarnings("ignore::jostle.errors.RoundedEvents")  # differences are of the same run
+
 SOLVER = jo.Automatic(tol=1e-12)
 EPS = 1e-6
 NAMES = ("q0", "v0", "mass", "radii", "theta")
@@ -498,3 +500,17 @@ def test_changes_of_a_wrong_shape_are_refused_in_words_and_those_of_a_matrix_are
     point = jo.Motion(q0=[0.3, 0.5], mass=[[2.0, 0.5], [0.5, 1.0]], force=[0.0, -9.0], within=jo.HalfSpace([0.2, 1.0]))
     run, way = jo.sensitivity(point, jo.Maury(), t=0.5, h=0.05), np.array([[0.0, 1.0], [0.0, 0.0]])
     assert run.forward(mass=way)[0][0] == pytest.approx(np.sum(run.reverse(q=[1.0, 0.0]).mass * way), rel=1e-9)
+
+
+def test_a_shorter_step_on_a_wall_that_turns_is_differentiated():
+    """Overlaps that a longer step left are measured at the time before the step, along the normal of that time."""
+
+    def make(q0):
+        wall = jo.HalfSpace(lambda t: [np.sin(0.9 * t), np.cos(0.9 * t)], -0.01)
+        return jo.Motion(q0=q0, v0=[0.3, -1.0], force=[0.0, -9.81], within=wall)
+
+    run = jo.sensitivity(make([0.5, 0.05]), jo.Maury(), t=0.53, h=0.1)
+    ends = [jo.solve(make([x, 0.05]), jo.Maury(), t=0.53, h=0.1) for x in (0.5 + 1e-6, 0.5 - 1e-6)]
+    found = run.forward(q0=[1.0, 0.0])[0]
+    np.testing.assert_allclose(found, (ends[0].q[-1] - ends[1].q[-1]) / 2e-6, atol=1e-8)
+    assert run.reverse(q=[0.7, -0.4]).q0[0] == pytest.approx(found @ [0.7, -0.4], rel=1e-12)

@@ -7,10 +7,12 @@ within 0.7 s? The number of discs below the opening is an integer: its derivativ
 does not exist. So each disc counts with a smooth weight of its height. At 0.7 s, the
 gradients of ``jo.sensitivity`` are tangents of this flow, and Newton's method works.
 
-At 1.2 s they are exact, too, but useless: contacts multiply the distances between
-neighbouring runs, so that a derivative describes only tiny changes of the opening. Late
+At 1.2 s they are those of the run, too, but useless: contacts multiply the distances
+between neighbouring runs, so that a derivative describes only tiny changes. Late
 weak contacts, which touch and do not push, count as open. This can be wrong for one
-direction; differences of 1e-7 confirm the derivatives at the opening 0.6 (right).
+direction; differences of 1e-7 confirm the derivatives at the opening 0.6 (right). Discs
+that collide glide off each other at once: ``run.rounded`` lists where the derivative of
+the run misses a part of that of the motion.
 """
 
 import warnings
@@ -45,7 +47,7 @@ def flow(opening):
 
 def derivative(opening, t):
     """The flow at the time t, its derivative, and how many steps have weak contacts."""
-    with warnings.catch_warnings(action="ignore", category=jo.errors.WeakContacts):
+    with warnings.catch_warnings(action="ignore", category=jo.JostleWarning):
         run = jo.sensitivity(hopper, jo.Maury(), t=t, h=0.01, theta=[opening])
     w = 1.0 / (1.0 + np.exp(run.q[:, 1] / blur))
     by_q = (-w * (1.0 - w) / blur)[:, None] * [0.0, 1.0]

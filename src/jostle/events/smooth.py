@@ -233,6 +233,8 @@ LOW = 1e-12
 """Bounces lower than this fraction of the lengths around are no longer computed one by one."""
 NO_FORCE = 1e-12
 """Contact forces up to this fraction of the forces are zero."""
+SMOOTH = 1e-3
+"""Contact forces that change by more than this fraction of the forces with the step of differences are at a kink."""
 LONGEST_STEP = 1.0 / 256.0
 """Longest integration step near moving walls, as a fraction of the time that is integrated."""
 FIRST_TIME = 1e-3
@@ -413,6 +415,7 @@ class SmoothRun:
             return np.concatenate([gaps, forced(t, y)[1][loose] if loose.any() else np.zeros(0)])
 
         def corrected(t: float, y: Array) -> Array:
+            self._check_smooth(t, origin + y[:n], y[n:], kept, step)
             x = self._onto(t, origin + y[:n], kept)
             return np.concatenate([x - origin, self._settled(t, x, y[n:], kept)])
 
@@ -430,10 +433,24 @@ class SmoothRun:
         self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
         if path.crossed is None:
             return False
+        self._check_smooth(self.t, self.x, self.u, kept, step)
         middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
         moved = np.max([np.zeros(n), *middles], axis=0)
         self._arrive(path.crossed, kept[loose], others, moved)
         return True
+
+    def _check_smooth(self, t: float, x: Array, u: Array, kept: Integers, step: float) -> None:
+        """Refuse contacts that stay closed at a kink of their gaps, where half the step gives another force."""
+        if len(kept) == 0 or (self.contacts.still and self.contacts.flat):
+            return
+        one, other = (self.contacts.bend(t, x, u, kept, part * step) for part in (1.0, 0.5))
+        change = np.abs(one - other)
+        if change.max() > SMOOTH * self.strongest:
+            named = self.contacts.describe(int(kept[np.argmax(change)]))
+            raise UnresolvedEvent(
+                f"t = {t:.15g}: the gap of {named} has a kink near here, such as that of a wall that stops or of "
+                f"max(); events need smooth gaps: smooth it, or use jo.solve with a scheme"
+            )
 
     def _arrive(self, crossed: int, held: Integers, others: Integers, moved: Array) -> None:
         """Find the closed rows and the `held` contact that was released at an event; `moved` is how far bodies went."""

@@ -3,6 +3,7 @@
 from jostle.gradients.events import EventSensitivity
 from jostle.gradients.functions import with_vjp
 from jostle.gradients.projection import ProjectionDerivative, ProjectionGradient, of_projection
+from jostle.gradients.rounded import RoundedEvent
 from jostle.gradients.runs import Gradient, Sensitivity, WeakStep
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Gradient",
     "ProjectionDerivative",
     "ProjectionGradient",
+    "RoundedEvent",
     "Sensitivity",
     "WeakStep",
     "of_projection",

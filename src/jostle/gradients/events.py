@@ -303,6 +303,8 @@ class EventSensitivity:
         model, shape = self._model, self.q.shape
         if theta is not None and self._theta is None:
             raise InvalidValue("there is no theta: give problem= as a function of theta, and theta=")
+        if radii is not None and model.bodies == 0:
+            raise InvalidValue("the bodies are points: leave out radii")
         sized = () if self._theta is None else self._theta.shape
         start = [spread(given, shape, name).ravel() for given, name in ((q0, "q0"), (v0, "v0"))]
         d = [
@@ -464,10 +466,10 @@ class _Model:
             change = change.reshape(-1, *[1] * (len(self.shape) - 1))
         return spread(change, self.shape, "mass").ravel()
 
-    def of_mass(self, d: Array) -> Array:
-        """The gradient with respect to the mass: one number for each body, if possible; NaN if it is a function."""
+    def of_mass(self, d: Array) -> Array | None:
+        """The gradient with respect to the mass: one number for each body, if possible; None if it is a function."""
         if not self.constant_mass:
-            return np.full(self.shape, np.nan)
+            return None
         if not self.diagonal:
             return (d.reshape(self.N, self.N) + d.reshape(self.N, self.N).T) / 2.0
         mass, each = self.problem.mass.mass.reshape(self.shape), d.reshape(self.shape)

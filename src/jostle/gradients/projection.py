@@ -40,8 +40,9 @@ MAX_DENSE_ROWS, MAX_DENSE_ENTRIES = 64, 2**13
 solved by a singular value decomposition, larger ones by conjugate gradients."""
 RANK_TOLERANCE = 1e-8
 """Singular values of the active rows below this fraction of the largest one count as zero."""
-RELATIVE_RESIDUAL = 1e-14
-"""Conjugate gradients and fixed points stop at this residual, relative to the right-hand side."""
+RELATIVE_RESIDUAL, ROUGH_RESIDUAL = 1e-14, 1e-3
+"""Conjugate gradients and fixed points stop at this residual, relative to the right-hand side: for derivatives, and
+where only the size of an answer matters."""
 MAX_FIXED_POINT_STEPS = 200
 """Largest number of steps of the fixed point that takes the curvature of gaps into account."""
 WEAK_MARGIN = 1e-11
@@ -116,13 +117,19 @@ class Saddle:
         U, y = self._factors[0], rng.standard_normal(self.rows)
         return np.asarray((y - U @ (U.T @ y)) / self.unit)
 
-    def _solve(self, r: Array, b: Array, start: Array | None = None) -> tuple[Array, Array]:
+    def roughly(self, r: Array) -> Array:
+        """About x, for B = 0 and b = 0."""
+        return self._solve(r, np.zeros(self.rows), None, ROUGH_RESIDUAL)[0]
+
+    def _solve(
+        self, r: Array, b: Array, start: Array | None = None, accuracy: float = RELATIVE_RESIDUAL
+    ) -> tuple[Array, Array]:
         """The solution for B = 0."""
         M, G = self.M, self.G
         if self.rows == 0:
             return M.solve(r), np.zeros(0)
         if self._factors is None:
-            y = self._conjugate_gradients(G @ M.solve(r) - b, start)
+            y = self._conjugate_gradients(G @ M.solve(r) - b, start, accuracy)
             return M.solve(r - G.adjoint(y)), y
         U, sizes, V = self._factors
         white = M.root * r if M.diagonal else M.root @ r
@@ -144,7 +151,7 @@ class Saddle:
         found = np.linalg.lstsq(system, np.append(r, b), rcond=None)[0]
         return found[:N], found[N:]
 
-    def _conjugate_gradients(self, right: Array, start: Array | None) -> Array:
+    def _conjugate_gradients(self, right: Array, start: Array | None, accuracy: float) -> Array:
         """y with G M^-1 G^T y = right, preconditioned by its diagonal."""
         unit, right = self.unit, right / self.unit
 
@@ -154,7 +161,7 @@ class Saddle:
         y = np.zeros(self.rows) if start is None else start * unit
         residual = right if start is None else right - product(y)
         way, size = residual, float(residual @ residual)
-        enough = RELATIVE_RESIDUAL**2 * float(right @ right)
+        enough = accuracy**2 * float(right @ right)
         for _ in range(20 * self.rows):
             if size <= enough:
                 return y / unit

@@ -11,6 +11,8 @@ the changes (dq, du) of a state lead, with the Hessians H_i of the gaps of the a
 `Venel` has w = U(t, q). `CatchingUp` linearises at the new point x itself: M - sum p_i H_i takes the place of M, and
 the right-hand sides have no Hessians. The reverse mode solves the same systems from the last step to the first one.
 
+`gradients.rounded` finds the events at which this derivative of the run is not that of the motion, whatever h.
+
 `Paoli` and `MoreauJean` with e > 0 are refused: their steps are differentiable, but the derivatives do not tend to that
 of the motion, whatever h. For a ball that bounces once they give -0.8 and +1.0, and the motion has +0.19. With e = 0
 `MoreauJean` is wrong as well: the overlap that an impact leaves changes as much as the start does.
@@ -30,9 +32,10 @@ from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, read_only
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
-from jostle.errors import InvalidValue, SchemeRefuses, WeakContacts, warn
+from jostle.errors import InvalidValue, RoundedEvents, SchemeRefuses, WeakContacts, warn
 from jostle.gradients.functions import RELATIVE_STEP, Slopes, spread
 from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
+from jostle.gradients.rounded import Rounded, RoundedEvent
 from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
@@ -75,9 +78,9 @@ class Gradient(NamedTuple):
         Derivative with respect to the positions at the start.
     v0 : array
         Derivative with respect to the velocities at the start; zeros for `Sweeping`.
-    mass : array
+    mass : array or None
         Derivative with respect to the mass of each body, shape (n,), or () for one body; in the shape of q0 if the
-        coordinates of a body have different masses; shape (N, N) for a matrix.
+        coordinates of a body have different masses; shape (N, N) for a matrix; None if the mass is a function of q.
     radii : array or None
         Derivative with respect to the radius of each body, shape (n,), or () for one body; None if bodies are points.
         If radii depend on time, it is that of a number that is added to them at all times.
@@ -96,7 +99,7 @@ class Gradient(NamedTuple):
 
     q0: Array
     v0: Array
-    mass: Array
+    mass: Array | None
     radii: Array | None
     theta: Array | None
     e: float | None = None
@@ -292,7 +295,27 @@ class Touching:
         self.step, self.rows, self.G, self.pairs = step, rows, contacts.G.rows(rows), contacts.pairs[rows]
         self.rate, self.overlap = (each[rows] for each in (step.rates_of_offsets(), step.rates_of_overlaps()))
         self.swell = step.run.swelling(self.pairs)
-        self.curvature = Curvature(step.run, contacts, rows, step.t_contacts, step.place.reshape(step.before.q.shape))
+        q = step.place.reshape(step.before.q.shape)
+        self.curvature = Curvature(step.run, contacts, rows, step.t_contacts, q)
+        self.earlier: Contacts | None = None
+        """The contacts at the time before the step, if overlaps of a moving set are closed in it."""
+        if self.overlap.any():
+            self.earlier = step.run.beside.near(step.before.t, q, _wider(contacts.reach, q))
+
+    def times(self, dq: Array) -> Array:
+        """(m,) the change of the offsets c with the positions before the step."""
+        found = self.rate * (self.G @ dq)
+        if self.earlier is not None:
+            before = by_pair(self.earlier.pairs, self.earlier.G @ dq, self.pairs)
+            found = found + self.overlap * (before - self.G @ dq)
+        return np.asarray(found)
+
+    def adjoint(self, z: Array) -> Array:
+        """(N,) the derivative of <z, c> with respect to the positions before the step."""
+        if self.earlier is None:
+            return self.G.adjoint(self.rate * z)
+        before = self.earlier.G.adjoint(by_pair(self.pairs, self.overlap * z, self.earlier.pairs))
+        return np.asarray(self.G.adjoint((self.rate - self.overlap) * z) + before)
 
     def change(self, dq: Array, change: Change) -> Array:
         """(m,) the change of c + G u for changes of the positions, the radii and theta."""
@@ -339,11 +362,13 @@ class Step:
     """(N,) where the constraints are linearised."""
     linearised_before = True
     """Whether the constraints are linearised at the state before the step."""
+    second_order = False
+    """Whether velocities are part of the state, so that impacts change them."""
 
     def __init__(self, run: Run, before: State, after: State, h: float):
         assert after.contacts is not None
         assert after.projection is not None
-        self.run, self.before, self.h, self.t_contacts = run, before, h, before.t + h
+        self.run, self.before, self.h, self.t_contacts, self.end_time = run, before, h, before.t + h, after.t
         self.contacts, self.M = after.contacts, run.problem.metric(before.q)
         K = self.linearise(before, after)
         self.active, self.weak, exact, p = active_rows(self.w, K, self.M, after.projection)
@@ -360,6 +385,10 @@ class Step:
     def end(self, after: State) -> State:
         """The state after the step, with the exact projection."""
         return after
+
+    def forces(self) -> Array:
+        """(active,) the contact forces, whose impulses in this step are the multipliers p."""
+        return self.p / self.h
 
     def rates_of_offsets(self) -> Array:
         """(m,) how the offset c of each row changes with its gap."""
@@ -448,7 +477,7 @@ class Step:
         for side in (0, 1):
             np.add.at(sums.radii, np.maximum(rows.pairs[:, side], 0), rows.swell[:, side] * loads)
         if self.linearised_before:
-            of_q = of_q + rows.curvature.force(self.p, a) - rows.curvature.force(z, self.u) - rows.G.adjoint(loads)
+            of_q = of_q + rows.curvature.force(self.p, a) - rows.curvature.force(z, self.u) - rows.adjoint(z)
         return of_q, of_u
 
     def by_theta(self) -> Iterator[tuple[Array, Array]]:
@@ -498,7 +527,7 @@ class VelocityStep(Step):
         return np.where(self._gaps_before() < 0.0, 1.0 / duration - 1.0 / h, 0.0)
 
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
-        return np.asarray(rows.rate * (rows.G @ dq) + rows.curvature.rates(dq, self.u))
+        return rows.times(dq) + rows.curvature.rates(dq, self.u)
 
     def forward(self, dq: Array, du: Array, change: Change) -> tuple[Array, Array]:
         new = self.projected(dq, du, change)
@@ -511,6 +540,8 @@ class VelocityStep(Step):
 
 class MauryStep(VelocityStep):
     """A step of `Maury`: w = u + h M^-1 f(t, q, u)."""
+
+    second_order = True
 
     def _samples(self) -> Iterator[tuple[float, float]]:
         """(time, weight) of the average force."""
@@ -547,6 +578,9 @@ class MauryStep(VelocityStep):
 
 class VenelStep(VelocityStep):
     """A step of `Venel`: w = U(t, q)."""
+
+    def forces(self) -> Array:
+        return self.p
 
     def point(self, problem: Any) -> Array:
         return problem.velocity(self.before.t, self.before.q).ravel()  # type: ignore[no-any-return]
@@ -638,12 +672,14 @@ class Tape:
         self.starts: list[tuple[State, Any]] = []
         """The states before every `stride` steps, and what the admissible set remembered then."""
         self.kept: list[Step] | None = [] if checkpoints is None or checkpoints >= count else None
-        self.doubtful, room = False, MAX_KEPT_BYTES if checkpoints is None else np.inf
+        self.rounded: tuple[RoundedEvent, ...] = ()
+        self.doubtful, rounded, room = False, Rounded(), MAX_KEPT_BYTES if checkpoints is None else np.inf
         farthest, fastest = (float(np.abs(v).max(initial=0.0)) for v in (state.q, state.u))
         for number, (t, h, _) in enumerate(self.steps):
             if number % self.stride == 0:
                 self.starts.append((state, searched(own)))
             step, state = run.step(state, h, t)
+            rounded.see(number + 1, step)
             self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
             if self.kept is not None:
                 room -= 8 * (10 * state.q.size + (state.q[:1].size + 8) * len(step.contacts.gap)) + FIXED_BYTES
@@ -651,7 +687,7 @@ class Tape:
                 self.kept = self.kept if room > 0 else None
             farthest = max(farthest, float(np.abs(state.q).max(initial=0.0)))
             fastest = max(fastest, float(np.abs(state.u).max(initial=0.0)))
-        self.end = state
+        self.end, self.rounded = state, tuple(rounded.found)
         run.slopes.varies_over(farthest, fastest, sum(h for _, h, _ in self.steps))
 
     def block(self, first: int) -> list[Step]:
@@ -717,6 +753,10 @@ class Sensitivity:
     weak : tuple of WeakStep
         Steps at which constraints touch and do not push. The run has one-sided derivatives only there; `forward` and
         `reverse` take these constraints as open.
+    rounded : tuple of RoundedEvent
+        Events whose times the run rounds to a step: contacts that are lost while they press or right after an impact,
+        and impacts on bodies that curved contacts hold. The derivative of the run does not tend to that of the motion
+        there, whatever h.
     dependent : tuple of int
         Numbers of the steps in which the derivative depends on the choice of the multipliers, as it can in a regular
         packing, whose contacts depend on each other. Derivatives with respect to velocities and masses are exact there,
@@ -738,13 +778,14 @@ class Sensitivity:
     q: Array
     u: Array
     weak: tuple[WeakStep, ...]
+    rounded: tuple[RoundedEvent, ...]
     dependent: tuple[int, ...]
     differenced: tuple[str, ...]
     _tape: Tape = field(init=False)
     _theta: Array | None = field(init=False)
 
     def __repr__(self) -> str:
-        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)})"
+        return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)}, rounded: {len(self.rounded)})"
 
     def forward(
         self,
@@ -878,10 +919,12 @@ def sensitivity(
     The derivative is that of the run in time steps, and is exact up to round-off. With respect to q0, v0, masses and
     radii it is exact for any number of bodies. Other parameters are entries of `theta`.
 
-    As h tends to 0, it tends to the derivative of the motion with the order of the scheme, if bodies touch by impacts
-    and part when nothing presses them together any more. It does not where a contact is lost that still presses (a ball
-    slides over the edge of a table, a wall stops), nor where a force jumps: the time of such an event is rounded to a
-    step, and its change is missing. Nothing warns of that.
+    As h tends to 0, it tends to the derivative of the motion if each contact, once closed, lasts until its force has
+    died. It does not, whatever h, where a contact is lost that still presses (a ball slides over the edge of a table, a
+    wall stops, another body lifts it off), and with `Maury` neither where a contact is lost right after its impact
+    (balls that collide obliquely) nor where an impact moves bodies that rods or curved contacts hold. The run rounds
+    the times of these events to a step; `Sensitivity.rounded` lists them. A force that jumps has the same effect and
+    is not reported.
 
     The run is that of `solve`, but its projections are exact: an active-set iteration improves them to round-off (those
     of `CatchingUp` are solved to 1e-10). A contact counts as weak if it pushes and is open by less than 1e-11 of
@@ -917,6 +960,8 @@ def sensitivity(
 
     Warns
     -----
+    RoundedEvents
+        If the run rounds the time of an event to a step, so that its derivative is not that of the motion.
     WeakContacts
         If contacts touch and do not push in a step: only one-sided derivatives exist there; or if active contacts
         depend on each other, so that the derivative is not unique.
@@ -942,15 +987,23 @@ def sensitivity(
     run = Run(problem, scheme, parameters)
     tape = Tape(run, Grid.of(t, h), checkpoints)
     weak, dependent = tape.examined()
-    _warn_of(weak, dependent)
-    found = Sensitivity(tape.end.q, tape.end.u, weak, dependent, run.differenced)
+    _warn_of(weak, tape.rounded, dependent)
+    found = Sensitivity(tape.end.q, tape.end.u, weak, tape.rounded, dependent, run.differenced)
     object.__setattr__(found, "_tape", tape)
     object.__setattr__(found, "_theta", parameters)
     return found
 
 
-def _warn_of(weak: tuple[WeakStep, ...], dependent: tuple[int, ...]) -> None:
-    """Warn of steps without a derivative."""
+def _warn_of(weak: tuple[WeakStep, ...], rounded: tuple[RoundedEvent, ...], dependent: tuple[int, ...]) -> None:
+    """Warn of steps without a derivative, and of those that the motion has another one for."""
+    if rounded:
+        first, more = rounded[0], f" (and {len(rounded) - 1} more)" if len(rounded) > 1 else ""
+        warn(
+            f"{first.contact}, step {first.step}, t = {first.t:.6g}: {first.why}{more}. The run rounds the time of "
+            f"this event to a step, so that its derivative does not tend to that of the motion, whatever h: use "
+            f"jo.sensitivity_by_events, or differences over many steps. See Sensitivity.rounded",
+            RoundedEvents,
+        )
     if weak:
         warn(
             f"{weak[0].contacts[0]} touch and do not push in step {weak[0].step}{_more_steps(len(weak))}, so that the "
