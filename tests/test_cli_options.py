@@ -18,6 +18,7 @@ import jostle as jo
 from jostle.cli import app
 
 SHORT = ["cradle_apart", "--set", "run.t=0.02"]
+LONGER = ["a.vtkhdf", "--set", "run.t=0.04"]
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def is_json(result):
         return False
 
 
-def refused(words):
-    return lambda result: result[0] == 1 and words in result[2]
+def refused(words, code=2):
+    return lambda result: result[0] == code and words in result[2]
 
 
 def bodies(n):
@@ -51,15 +52,15 @@ CASES = {
     ("run", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
     ("run", "seed"): ([*SHORT, "-q"], ["--seed", "7"], lambda _: jo.io.about("cradle_apart.vtkhdf")["seed"] == "7"),
     ("run", "threads"): ([*SHORT, "-q"], ["--threads", "100000"], refused("threads must be")),
-    ("run", "device"): ([*SHORT, "-q"], ["--device", "cuda"], refused("device 'cuda'")),
+    ("run", "device"): ([*SHORT, "-q"], ["--device", "cuda"], refused("device 'cuda'", code=1)),
     ("run", "checkpoint"): ([*SHORT, "-q"], ["--checkpoint", "-1"], refused("-1")),
     ("run", "overwrite"): ([*SHORT, "-q", "-o", "a.vtkhdf"], ["--overwrite"], silent),
     ("run", "quiet"): (SHORT, ["-q"], silent),
     ("run", "as_json"): (SHORT, ["--json"], is_json),
     ("resume", "settings"): (["a.vtkhdf", "--json"], ["--set", "run.t=0.04"], lambda r: json.loads(r[1])["t"] == 0.04),
-    ("resume", "threads"): (["a.vtkhdf", "-q"], ["--threads", "100000"], refused("threads must be")),
-    ("resume", "device"): (["a.vtkhdf", "-q"], ["--device", "cuda"], refused("device 'cuda'")),
-    ("resume", "checkpoint"): (["a.vtkhdf", "-q"], ["--checkpoint", "-1"], refused("-1")),
+    ("resume", "threads"): ([*LONGER, "-q"], ["--threads", "100000"], refused("threads must be")),
+    ("resume", "device"): ([*LONGER, "-q"], ["--device", "cuda"], refused("device 'cuda'", code=1)),
+    ("resume", "checkpoint"): ([*LONGER, "-q"], ["--checkpoint", "-1"], refused("-1")),
     ("resume", "quiet"): (["a.vtkhdf"], ["-q"], silent),
     ("resume", "as_json"): (["a.vtkhdf"], ["--json"], is_json),
     ("export", "overwrite"): (["a.vtkhdf", "a.csv"], ["--overwrite"], lambda r: r[0] == 0),

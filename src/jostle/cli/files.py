@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jostle.cli import densities, sweeps
-from jostle.cli.runs import SCENARIO, Json, checkpoint_of
-from jostle.cli.show import answers, in_words, plain, say, show, show_rows, size, summary
+from jostle.cli.runs import SCENARIO, Json, checkpoint_of, of_trajectory
+from jostle.cli.show import plain, say, show, show_rows, size
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existin
 Colour = Annotated[
     str | None,
     typer.Option(
+        "--colour",
+        "--color",
         help="Quantity that the colours show: speed, force, pressure, contacts, radius, mass, group, number, x, vx "
-        "...; for a density: density, pressure or speed. By default speed, or density."
+        "...; for a density: density, pressure or speed. By default speed, or density.",
     ),
 ]
 Layer = Annotated[
@@ -90,7 +92,9 @@ def info(
         if not as_json:
             sweeps.show_summary(results)
         return
-    found, told = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
+    path = Path(file)
+    is_trajectory = path.suffix == ".vtkhdf" or (path.suffix != ".toml" and path.is_file())
+    found, told = _of_trajectory(path, text) if is_trajectory else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
     else:
@@ -123,17 +127,12 @@ def _of_scenario(name: str, text: bool) -> Found:
 
 
 def _of_trajectory(path: Path, text: bool) -> Found:
-    from jostle.io import about, are_images, read, read_images
+    from jostle.io import about
 
     kept = about(path)
     if text:
         return kept.get(SCENARIO, ""), {}
-    if are_images(path):
-        images = read_images(path)
-        run, told = densities.summary(images, path), densities.in_words(images)
-    else:
-        sol = read(path)
-        run, told = summary(sol, path) | answers(sol), in_words(sol)
+    run, told = of_trajectory(path)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
     told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
@@ -235,6 +234,7 @@ def plot(
             raise InvalidValue(f"{trajectory} contains a density: --layer is for runs of people")
         figure = densities(run, moments, colour=colour or "density")
     elif layer is not None:
+        need_plan(run, trajectory, "--layer")
         figure = plan(run, layer=layer).figure
     elif colour is None and plan_of(run) is not None:
         try:
@@ -268,6 +268,17 @@ def people_of(name: str) -> Crowd:
     if not isinstance(run.problem, Crowd):
         raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
     return run.problem
+
+
+def need_plan(run: Solution, trajectory: Path, asked: str) -> None:
+    """Raise `InvalidValue` if a trajectory contains no floor plan, which a command or an option needs."""
+    from jostle.crowds.moves import plan_of
+
+    if plan_of(run) is None:
+        raise InvalidValue(
+            f"{trajectory} has no floor plan, and {asked} is for people on one: run a scenario of kind 'crowd'. "
+            f"See jostle info {trajectory}"
+        )
 
 
 def check_free(target: Path, overwrite: bool) -> None:
@@ -338,11 +349,14 @@ def repair(
 def movie(
     trajectory: Trajectory,
     target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
-    speed: Annotated[float, typer.Option(help="Seconds of the run that one second of film shows.")] = 1.0,
+    speed: Annotated[float, typer.Option(help="Playback speed: 0.1 is ten times slower than the run.")] = 1.0,
     colour: Colour = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a film of a trajectory or of a moving density. It has 25 pictures per second."""
+    """Save a film of a trajectory or of a moving density.
+
+    By default, it has 25 frames per second.
+    """
     from jostle.terminal import progress_bar
     from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for
@@ -383,5 +397,7 @@ def report(
         raise InvalidValue(f"{trajectory} contains a density, not people: see jostle info {trajectory}")
     wanted = target_for(target or beside(trajectory, ".html"), "a report", PAGES, trajectory)
     check_free(wanted, overwrite)
-    made = written(read(trajectory), wanted, film=film)
+    run = read(trajectory)
+    need_plan(run, trajectory, "jostle report")
+    made = written(run, wanted, film=film)
     say(f"{made} ({size(made.stat().st_size)})")

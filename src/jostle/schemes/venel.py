@@ -21,7 +21,7 @@ from jostle.schemes.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class Venel(Scheme):
-    """First order, prediction and correction: crowds, points pushed by moving sets, the labyrinth.
+    """Venel's (2009) scheme for sweeping processes: crowds, points pushed by moving sets, the labyrinth.
 
     No overlaps at any step size, if every gap is convex in q.
 

@@ -30,7 +30,7 @@ from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.io.reading import about
 from jostle.result.solution import Solution
-from jostle.result.status import overlap_in_words
+from jostle.result.status import EMPTY_BUILDING, STOPPED, overlap_in_words
 from jostle.viz.floor_plans import WIDE, Shot, draw_plan
 from jostle.viz.sources import Shown, file_of, lift_times, target_for
 from jostle.viz.style import axes, legend, pen, plain
@@ -185,7 +185,8 @@ def _answers(shot: Shot) -> list[str]:
         verdict += f"{found.never_inside} more never came in. "
     bad = found.blocked or bool(found.inside) or bool(found.never_inside)
     if found.blockade is None:
-        verdict += f"End of the run: {sol.message}."
+        empty = sol.status == STOPPED and not found.inside
+        verdict += f"End of the run: {EMPTY_BUILDING if empty else sol.message}."
     else:
         verdict += f"{'Blocked' if found.blocked else 'Standstill'}: {found.blockade}."
     density, t, place = found.maps.peak
@@ -307,7 +308,7 @@ def _tables(shot: Shot) -> list[str]:
          f"({jam.place[0]:.1f}, {jam.place[1]:.1f})")
         for jam in found.jams
     ]  # fmt: skip
-    head = ("at", "people at most", "from (s)", "to (s)", "lasted (s)", "middle")
+    head = ("at", "largest size", "from (s)", "to (s)", "lasted (s)", "centre (m)")
     html += ["<h2>Jams</h2>", table(head, rows) if rows else "<p>None.</p>"]
     head = ("group", "people", "left", "mean travel time (s)", "longest (s)", "mean time loss (s)")
     return [*html, "<h2>Groups</h2>", table(head, list(_groups(shot)))]

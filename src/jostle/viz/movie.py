@@ -56,7 +56,7 @@ def moments(saved: Array, speed: float) -> Array:
     pictures = FPS * (duration / float(speed))
     if pictures > MAX_PICTURES:
         raise InvalidValue(
-            f"at speed {speed:g} a film of this run would have {pictures:.3g} pictures, at most "
+            f"at speed {speed:g} a film of this run would have {pictures:.3g} frames, at most "
             f"{MAX_PICTURES} are drawn: a speed of {duration / 60.0:.3g} gives a film of one minute"
         )
     count = int(np.floor(pictures + TIME_TOLERANCE)) + 1
@@ -124,7 +124,7 @@ def animate(
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
-    """Write a film of a run, with 25 pictures per second.
+    """Write a film of a run, with 25 frames per second.
 
     Save frames often enough for what should be visible, for example ``every=speed / 25``.
 
@@ -135,7 +135,7 @@ def animate(
     path : str or path
         Name of the film, .mp4 or .gif.
     speed : float, default 1.0
-        Time of the run that passes in one second of the film, positive.
+        Playback speed: time of the run that passes in one second of the film, positive.
     colour : str or array_like, shape (n,), optional
         The quantity by which bodies or cells are coloured, as for `draw` and `density`. None: the speed of bodies, the
         density of cells.
