@@ -1,6 +1,8 @@
 """What the command line answers about crowds, while they run and from their files."""
 
 import json
+from datetime import date
+from hashlib import sha256
 
 import pytest
 
@@ -135,8 +137,12 @@ def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here
     (here / "a.html").write_text("old")
     assert jostle("report", "a.vtkhdf")[0] == 1
     assert (here / "a.html").read_text() == "old"
-    assert jostle("report", "a.vtkhdf", "--overwrite", "--no-film")[0] == 0
+    assert jostle("report", "a.vtkhdf", "--overwrite", "--no-film", "--author", "A. N. <Other>")[0] == 0
     html = (here / "a.html").read_text(encoding="utf-8")
+    today = date.today()
+    assert f"Report of {today.day} {today:%B %Y}, by A. N. &lt;Other&gt;." in html
+    text = jo.io.about("a.vtkhdf")["scenario"]
+    assert f"SHA-256 {sha256(text.encode()).hexdigest()[:16]}." in html
     assert "3 people, all have left" in html
     assert "<iframe" not in html
 
@@ -147,6 +153,6 @@ def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
     assert jostle("plot", "classroom", "--save", "room.svg")[:2] == (0, "room.svg\n")
     assert sorted(path.name for path in here.iterdir()) == ["a.png", "a.toml", "room.svg"]
     code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
-    assert (code, err) == (2, "error: a.toml is a scenario: --layer and --colour are for its run\n")
+    assert (code, err) == (2, "error: a.toml is a scenario: --layer, --colour and --at are for its run\n")
     code, _, err = jostle("plot", "cradle_apart")
     assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (2, True)

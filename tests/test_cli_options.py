@@ -88,7 +88,8 @@ BELOW = {
     ("plot", "colour"),
     ("movie", "speed"),
     ("movie", "colour"),
-    *(("plot", "layer"), ("report", "film"), ("report", "overwrite")),  # tests/test_cli_crowds.py
+    *(("plot", "at"), ("plot", "dpi"), ("movie", "size"), ("movie", "fps")),
+    *(("plot", "layer"), ("report", "author"), ("report", "film"), ("report", "overwrite")),  # tests/test_cli_crowds.py
     ("verify", "as_json"),  # tests/test_verification.py
     *(("sweep", option) for option in ("output", "workers", "dask", "retry_failed", "quiet", "as_json")),
 }
@@ -147,23 +148,31 @@ def test_a_picture_has_the_moments_that_are_asked_for(pair, jostle, monkeypatch)
         return plt.figure()
 
     monkeypatch.setattr("jostle.viz.drawing.strip", strip)
-    for options in ([], ["--moments", "1"], ["--moments", "4", "--colour", "vx"]):
+    for options in ([], ["--moments", "1"], ["--moments", "4", "--colour", "vx"], ["--at", "0.5", "--at", "1"]):
         assert jostle("plot", pair, "--overwrite", *options)[0] == 0
     plt.close("all")
-    assert asked == [(3, "speed"), (1, "speed"), (4, "vx")]
+    assert asked == [(3, "speed"), (1, "speed"), (4, "vx"), ([0.5, 1.0], "speed")]
 
 
 def test_a_film_has_the_speed_and_the_colours_that_are_asked_for(pair, jostle, monkeypatch):
     asked = []
 
-    def animate(sol, target, *, speed, colour, progress):
-        asked.append((str(target), speed, colour))
+    def animate(sol, target, *, speed, colour, size, fps, progress):
+        asked.append((str(target), speed, colour, size, fps))
         return target
 
     monkeypatch.setattr("jostle.viz.movie.animate", animate)
     assert jostle("movie", pair) == (0, "pair.mp4\n", "")
     assert jostle("movie", pair, "a.gif", "--speed", "4", "--colour", "pressure") == (0, "a.gif\n", "")
-    assert asked == [("pair.mp4", 1.0, None), ("a.gif", 4.0, "pressure")]
+    assert jostle("movie", pair, "--size", "640x480", "--fps", "50") == (0, "pair.mp4\n", "")
+    assert asked == [
+        ("pair.mp4", 1.0, None, None, 25),
+        ("a.gif", 4.0, "pressure", None, 25),
+        ("pair.mp4", 1.0, None, (640, 480), 50),
+    ]
+    for wrong in ("640", "641x480", "0x0"):
+        code, _, err = jostle("movie", pair, "--size", wrong)
+        assert (code, "--size must be two even numbers" in err) == (2, True)
 
 
 @pytest.mark.parametrize(("option", "opened"), [([], True), (["--no-browser"], False)])
@@ -178,7 +187,8 @@ def test_the_browser_is_opened_unless_one_says_no(pair, jostle, monkeypatch, opt
 
 def test_names_of_pages_and_pictures_are_those_that_are_asked_for(pair, jostle):
     assert jostle("plot", pair)[1] == "pair.png\n"
-    assert jostle("plot", pair, "--save", "b.png")[1] == "b.png\n"
+    assert jostle("plot", pair, "--save", "b.png", "--dpi", "65")[1] == "b.png\n"
+    assert plt.imread("b.png").shape[0] == pytest.approx(plt.imread("pair.png").shape[0] / 2, abs=2)
     assert jostle("view", pair, "--save", "b.html")[1] == "b.html\n"
 
 

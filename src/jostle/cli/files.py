@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -202,6 +203,8 @@ def plot(
     ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
+    at: Annotated[list[float] | None, typer.Option(help="Time to show, instead of --moments; may be repeated.")] = None,
+    dpi: Annotated[int, typer.Option(min=20, max=2400, help="Resolution in dots per inch.")] = 130,
     colour: Colour = None,
     layer: Layer = None,
     overwrite: Overwrite = False,
@@ -224,27 +227,30 @@ def plot(
     run = people_of(str(trajectory)) if trajectory.suffix == ".toml" or is_shipped(trajectory) else shown(trajectory)
     if layer is not None and colour is not None:
         raise InvalidValue("--layer draws a map of the whole run and --colour single frames: use one of them")
+    if layer is not None and at:
+        raise InvalidValue("--layer draws a map of the whole run and --at single frames: use one of them")
+    shown_at: int | list[float] = at or moments
     figure: Any
     if isinstance(run, Crowd):
-        if layer is not None or colour is not None:
-            raise InvalidValue(f"{trajectory} is a scenario: --layer and --colour are for its run")
+        if layer is not None or colour is not None or at:
+            raise InvalidValue(f"{trajectory} is a scenario: --layer, --colour and --at are for its run")
         figure = plan(run).figure
     elif isinstance(run, Images):
         if layer is not None:
             raise InvalidValue(f"{trajectory} contains a density: --layer is for runs of people")
-        figure = densities(run, moments, colour=colour or "density")
+        figure = densities(run, shown_at, colour=colour or "density")
     elif layer is not None:
         need_plan(run, trajectory, "--layer")
         figure = plan(run, layer=layer).figure
     elif colour is None and plan_of(run) is not None:
         try:
-            figure = plans(run, moments)
+            figure = plans(run, shown_at)
         except MissingPackage:  # people without a floor plan need no shapely
-            figure = strip(run, moments, colour="speed")
+            figure = strip(run, shown_at, colour="speed")
     else:
-        figure = strip(run, moments, colour=colour or "speed")
+        figure = strip(run, shown_at, colour=colour or "speed")
     with whole(wanted) as new:
-        figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
+        figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
     say(wanted)
 
 
@@ -351,12 +357,13 @@ def movie(
     target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
     speed: Annotated[float, typer.Option(help="Playback speed: 0.1 is ten times slower than the run.")] = 1.0,
     colour: Colour = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size in pixels, such as 1280x720; by default to fit.")
+    ] = None,
+    fps: Annotated[int, typer.Option(min=1, max=100, help="Number of frames per second.")] = 25,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a film of a trajectory or of a moving density.
-
-    By default, it has 25 frames per second.
-    """
+    """Save a film of a trajectory or of a moving density."""
     from jostle.terminal import progress_bar
     from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for
@@ -366,8 +373,18 @@ def movie(
 
     wanted = target_for(target or beside(trajectory, ".mp4"), "a film", KINDS, trajectory)
     check_free(wanted, overwrite)
+    pixels = None if size is None else _pixels(size)
     with progress_bar() as bar:
-        say(animate(shown(trajectory), wanted, speed=speed, colour=colour, progress=bar))
+        made = animate(shown(trajectory), wanted, speed=speed, colour=colour, size=pixels, fps=fps, progress=bar)
+    say(made)
+
+
+def _pixels(size: str) -> tuple[int, int]:
+    """The width and the height of a size such as 1280x720."""
+    found = re.fullmatch(r"([0-9]{2,4})x([0-9]{2,4})", size)
+    if found is None or int(found[1]) % 2 or int(found[2]) % 2:
+        raise InvalidValue(f"--size must be two even numbers of pixels, such as 1280x720, not {size!r}")
+    return int(found[1]), int(found[2])
 
 
 # ``jostle report``: the report of a crowd as one HTML page.
@@ -376,6 +393,7 @@ def movie(
 def report(
     trajectory: Trajectory,
     target: Annotated[Path | None, typer.Argument(help="Report file, .html; by default NAME.html.")] = None,
+    author: Annotated[str, typer.Option(help="Name of the author, which the report shows.")] = "",
     film: Annotated[bool, typer.Option(help="Put the film into the report.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
@@ -399,5 +417,5 @@ def report(
     check_free(wanted, overwrite)
     run = read(trajectory)
     need_plan(run, trajectory, "jostle report")
-    made = written(run, wanted, film=film)
+    made = written(run, wanted, author=author, film=film)
     say(f"{made} ({size(made.stat().st_size)})")
