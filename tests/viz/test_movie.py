@@ -145,7 +145,7 @@ def test_the_bar_of_runs_follows_films_too(walk, tmp_path):
         viz.animate(walk, tmp_path / "walk.gif", speed=20.0, progress=bar)
     assert bar.steps == 3
     assert "100%" in screen.getvalue()
-    assert "pictures/s" in screen.getvalue()
+    assert "frames/s" in screen.getvalue()
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
@@ -226,7 +226,7 @@ def test_a_film_that_cannot_be_written_is_refused_before_a_picture_is_drawn(walk
 
 @pytest.mark.parametrize("speed", [1e-15, 5e-324])
 def test_a_film_without_end_is_refused_before_it_takes_all_memory(walk, tmp_path, speed):
-    with pytest.raises(jo.InvalidValue, match=r"have (5e\+16|inf) pictures, at most 1000000 .* 0\.0333 gives"):
+    with pytest.raises(jo.InvalidValue, match=r"have (5e\+16|inf) frames, at most 1000000 .* 0\.0333 gives"):
         viz.animate(walk, tmp_path / "walk.mp4", speed=speed)
 
 
