@@ -515,7 +515,7 @@ def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array
     >>> ball = jo.Motion(q0=[[0.0, 9.0]], force=[0.0, -2.0], within=jo.HalfSpace([0.0, 1.0]))
     >>> sol = jo.solve(ball, jo.Maury(), t=9.0, h=0.1)
     >>> [round(float(sol.t[k]), 1) for k in telling_frames(sol, 3)]
-    [0.0, 3.0, 9.0]
+    [0.0, 2.5, 9.0]
     """
     if not isinstance(moments, int) or moments < 1:
         return frames_at(sol.t, moments)
