@@ -1,6 +1,8 @@
 """What the command line answers about crowds, while they run and from their files."""
 
 import json
+from datetime import date
+from hashlib import sha256
 
 import pytest
 
@@ -42,8 +44,8 @@ def test_run_and_info_tell_who_left_where_and_when(here, jostle):
     for text in (
         "people 3, all have left",
         "evacuation time 95 % after 3.0 s, the last after 3.0 s",
-        "exit west 2 people from 2.0 to 2.0 s",
-        "exit east 1 people from 3.0 to 3.0 s (2 m wide)",
+        "exit west 2 people, from 2.0 to 2.0 s",
+        "exit east 1 person, at 3.0 s (2 m wide)",
         "time loss 0.0 s on average",
         "jams none",
     ):
@@ -114,7 +116,7 @@ def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):
 def test_grains_are_not_exported_as_people(here, jostle):
     jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q")
     code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
-    assert code == 1
+    assert code == 2
     assert "needs the floor plan, which is unknown" in err or "people walk in the plane" in err
 
 
@@ -125,7 +127,7 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     assert jostle("plot", "a.vtkhdf", "--layer", "level of service", "--save", "b.png")[0] == 0
     assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
     code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
-    assert code == 1
+    assert code == 2
     assert "use one of them" in err
 
 
@@ -135,8 +137,12 @@ def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here
     (here / "a.html").write_text("old")
     assert jostle("report", "a.vtkhdf")[0] == 1
     assert (here / "a.html").read_text() == "old"
-    assert jostle("report", "a.vtkhdf", "--overwrite", "--no-film")[0] == 0
+    assert jostle("report", "a.vtkhdf", "--overwrite", "--no-film", "--author", "A. N. <Other>")[0] == 0
     html = (here / "a.html").read_text(encoding="utf-8")
+    today = date.today()
+    assert f"Report of {today.day} {today:%B %Y}, by A. N. &lt;Other&gt;." in html
+    text = jo.io.about("a.vtkhdf")["scenario"]
+    assert f"SHA-256 {sha256(text.encode()).hexdigest()[:16]}." in html
     assert "3 people, all have left" in html
     assert "<iframe" not in html
 
@@ -147,6 +153,6 @@ def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
     assert jostle("plot", "classroom", "--save", "room.svg")[:2] == (0, "room.svg\n")
     assert sorted(path.name for path in here.iterdir()) == ["a.png", "a.toml", "room.svg"]
     code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
-    assert (code, err) == (1, "error: a.toml is a scenario: --layer and --colour are for its run\n")
+    assert (code, err) == (2, "error: a.toml is a scenario: --layer, --colour and --at are for its run\n")
     code, _, err = jostle("plot", "cradle_apart")
-    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (1, True)
+    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (2, True)

@@ -18,6 +18,7 @@ import jostle as jo
 from jostle.cli import app
 
 SHORT = ["cradle_apart", "--set", "run.t=0.02"]
+LONGER = ["a.vtkhdf", "--set", "run.t=0.04"]
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def is_json(result):
         return False
 
 
-def refused(words):
-    return lambda result: result[0] == 1 and words in result[2]
+def refused(words, code=2):
+    return lambda result: result[0] == code and words in result[2]
 
 
 def bodies(n):
@@ -51,15 +52,15 @@ CASES = {
     ("run", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
     ("run", "seed"): ([*SHORT, "-q"], ["--seed", "7"], lambda _: jo.io.about("cradle_apart.vtkhdf")["seed"] == "7"),
     ("run", "threads"): ([*SHORT, "-q"], ["--threads", "100000"], refused("threads must be")),
-    ("run", "device"): ([*SHORT, "-q"], ["--device", "cuda"], refused("device 'cuda'")),
+    ("run", "device"): ([*SHORT, "-q"], ["--device", "cuda"], refused("device 'cuda'", code=1)),
     ("run", "checkpoint"): ([*SHORT, "-q"], ["--checkpoint", "-1"], refused("-1")),
     ("run", "overwrite"): ([*SHORT, "-q", "-o", "a.vtkhdf"], ["--overwrite"], silent),
     ("run", "quiet"): (SHORT, ["-q"], silent),
     ("run", "as_json"): (SHORT, ["--json"], is_json),
     ("resume", "settings"): (["a.vtkhdf", "--json"], ["--set", "run.t=0.04"], lambda r: json.loads(r[1])["t"] == 0.04),
-    ("resume", "threads"): (["a.vtkhdf", "-q"], ["--threads", "100000"], refused("threads must be")),
-    ("resume", "device"): (["a.vtkhdf", "-q"], ["--device", "cuda"], refused("device 'cuda'")),
-    ("resume", "checkpoint"): (["a.vtkhdf", "-q"], ["--checkpoint", "-1"], refused("-1")),
+    ("resume", "threads"): ([*LONGER, "-q"], ["--threads", "100000"], refused("threads must be")),
+    ("resume", "device"): ([*LONGER, "-q"], ["--device", "cuda"], refused("device 'cuda'", code=1)),
+    ("resume", "checkpoint"): ([*LONGER, "-q"], ["--checkpoint", "-1"], refused("-1")),
     ("resume", "quiet"): (["a.vtkhdf"], ["-q"], silent),
     ("resume", "as_json"): (["a.vtkhdf"], ["--json"], is_json),
     ("export", "overwrite"): (["a.vtkhdf", "a.csv"], ["--overwrite"], lambda r: r[0] == 0),
@@ -87,7 +88,8 @@ BELOW = {
     ("plot", "colour"),
     ("movie", "speed"),
     ("movie", "colour"),
-    *(("plot", "layer"), ("report", "film"), ("report", "overwrite")),  # tests/test_cli_crowds.py
+    *(("plot", "at"), ("plot", "dpi"), ("movie", "size"), ("movie", "fps")),
+    *(("plot", "layer"), ("report", "author"), ("report", "film"), ("report", "overwrite")),  # tests/test_cli_crowds.py
     ("verify", "as_json"),  # tests/test_verification.py
     *(("sweep", option) for option in ("output", "workers", "dask", "retry_failed", "quiet", "as_json")),
 }
@@ -146,23 +148,31 @@ def test_a_picture_has_the_moments_that_are_asked_for(pair, jostle, monkeypatch)
         return plt.figure()
 
     monkeypatch.setattr("jostle.viz.drawing.strip", strip)
-    for options in ([], ["--moments", "1"], ["--moments", "4", "--colour", "vx"]):
+    for options in ([], ["--moments", "1"], ["--moments", "4", "--colour", "vx"], ["--at", "0.5", "--at", "1"]):
         assert jostle("plot", pair, "--overwrite", *options)[0] == 0
     plt.close("all")
-    assert asked == [(3, "speed"), (1, "speed"), (4, "vx")]
+    assert asked == [(3, "speed"), (1, "speed"), (4, "vx"), ([0.5, 1.0], "speed")]
 
 
 def test_a_film_has_the_speed_and_the_colours_that_are_asked_for(pair, jostle, monkeypatch):
     asked = []
 
-    def animate(sol, target, *, speed, colour, progress):
-        asked.append((str(target), speed, colour))
+    def animate(sol, target, *, speed, colour, size, fps, progress):
+        asked.append((str(target), speed, colour, size, fps))
         return target
 
     monkeypatch.setattr("jostle.viz.movie.animate", animate)
     assert jostle("movie", pair) == (0, "pair.mp4\n", "")
     assert jostle("movie", pair, "a.gif", "--speed", "4", "--colour", "pressure") == (0, "a.gif\n", "")
-    assert asked == [("pair.mp4", 1.0, None), ("a.gif", 4.0, "pressure")]
+    assert jostle("movie", pair, "--size", "640x480", "--fps", "50") == (0, "pair.mp4\n", "")
+    assert asked == [
+        ("pair.mp4", 1.0, None, None, 25),
+        ("a.gif", 4.0, "pressure", None, 25),
+        ("pair.mp4", 1.0, None, (640, 480), 50),
+    ]
+    for wrong in ("640", "641x480", "0x0"):
+        code, _, err = jostle("movie", pair, "--size", wrong)
+        assert (code, "--size must be two even numbers" in err) == (2, True)
 
 
 @pytest.mark.parametrize(("option", "opened"), [([], True), (["--no-browser"], False)])
@@ -177,7 +187,8 @@ def test_the_browser_is_opened_unless_one_says_no(pair, jostle, monkeypatch, opt
 
 def test_names_of_pages_and_pictures_are_those_that_are_asked_for(pair, jostle):
     assert jostle("plot", pair)[1] == "pair.png\n"
-    assert jostle("plot", pair, "--save", "b.png")[1] == "b.png\n"
+    assert jostle("plot", pair, "--save", "b.png", "--dpi", "65")[1] == "b.png\n"
+    assert plt.imread("b.png").shape[0] == pytest.approx(plt.imread("pair.png").shape[0] / 2, abs=2)
     assert jostle("view", pair, "--save", "b.html")[1] == "b.html\n"
 
 

@@ -198,8 +198,8 @@ def test_each_end_of_a_run_has_its_word_and_its_message():
         (False, "finished", "reached the end time"),
         (np.bool_(False), "finished", "reached the end time"),
         (None, "finished", "reached the end time"),
-        (True, "stopped", "reached its stopping condition"),
-        (np.bool_(True), "stopped", "reached its stopping condition"),
+        (True, "stopped", "stopping condition met"),
+        (np.bool_(True), "stopped", "stopping condition met"),
         ("blocked", "blocked", "blocked: nobody has moved for a while"),
     ]:
         seen = []

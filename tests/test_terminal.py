@@ -30,9 +30,7 @@ def test_the_overlap_is_a_percentage_of_the_body_size():
     (bar, quality), sol = last_lines(collision(1.0), jo.Paoli(), h=0.004)
     percentage = 100.0 * -sol.gaps().min() / 0.5
     assert percentage > 0.1
-    assert (
-        quality == f"worst overlap {percentage:.2g} % of the size of a body or wall, worst residual {sol.residual:.1e}"
-    )
+    assert quality == f"worst overlap {percentage:.2g} % of the radius, worst residual {sol.residual:.1e}"
     for words in ("100%", "elapsed, ", "left t = 0.4, ", "steps/s"):
         assert words in bar
     assert "…" not in bar + quality

@@ -243,7 +243,7 @@ class CloseImpacts(JostleWarning):
 
 
 class NotApproaching(JostleWarning):
-    """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
+    """Moreau's law with e > 0 was applied to a velocity with which some contacts are already separating."""
 
 
 class EnergyDrift(JostleWarning):

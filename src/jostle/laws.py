@@ -113,7 +113,7 @@ Sides = tuple[Booleans, Booleans]
 
 @dataclass(frozen=True, repr=False)
 class Restitution(ImpactLaw):
-    """Restitution: 0 gives up all normal velocity, 1 keeps the energy.
+    """Restitution: 0 inelastic, 1 elastic.
 
     One coefficient for all contacts, or one for each pair of sides, ``{(side, side): e}``, or for all contacts of a
     side, ``{side: e}``. A side is the number of a body, the name of one of the `groups`, or a wall: "wall 0" as
@@ -616,7 +616,7 @@ def impact(
     """Apply Moreau's impact law to the velocity u at the contacts of a cone.
 
     Equalities have no restitution: the velocity across them is lost. Warns (`NotApproaching`) when e > 0 and the result
-    is not admissible because u was not in -C.
+    is not admissible because some contacts are already separating.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -99,36 +99,45 @@ class TwoLines(Progress):
 class ProgressBar(Watch):
     """A `Watch` with a bar on the screen: steps per second, the time left, the worst overlap and residual so far.
 
-    It follows films too, picture by picture, runs of densities, and studies, run by run.
+    It follows films too, frame by frame, runs of densities, and studies, run by run.
     """
 
     def __init__(self, bar: TwoLines) -> None:
         super().__init__()
         self._sized = True
         self._compiling: TaskID | None = None
+        self._last: loop.Progress[Any] | Drawn | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
     def __call__(self, progress: loop.Progress[State] | loop.Progress[DensityState] | Drawn | StudyProgress) -> None:
         if isinstance(progress, StudyProgress):
             self._show_study(progress)
             return
-        state = progress.state if isinstance(progress, loop.Progress) else None
-        if isinstance(state, State):
+        if isinstance(progress, loop.Progress) and isinstance(progress.state, State):
             super().__call__(cast("loop.Progress[State]", progress))
         else:
             self.steps, self.t = progress.step, progress.t
-        now = time.monotonic()
-        if now - self._shown < REFRESH_INTERVAL and progress.step < progress.steps:
-            return
+        self._last = progress
+        if time.monotonic() - self._shown >= REFRESH_INTERVAL or progress.step == progress.steps:
+            self._show(progress, progress.steps)
+
+    def finish(self) -> None:
+        """Show the last step; a run that its stopping condition ended has all of its steps."""
+        if self._last is not None:
+            self._show(self._last, self._last.step)
+
+    def _show(self, progress: loop.Progress[Any] | Drawn, steps: int) -> None:
+        """Draw the bar of a run or of a film."""
         if self._task is None:
-            self._task = self._bar.add_task("", total=progress.steps)  # type: ignore[assignment]
-        self._shown = now
+            self._task = self._bar.add_task("")  # type: ignore[assignment]
+        state = progress.state if isinstance(progress, loop.Progress) else None
+        self._shown = now = time.monotonic()
         rate = self.steps / max(now - self._begin, 1e-9)
         speed = f"{rate:,.0f}" if rate >= 100.0 else f"{rate:.3g}"
-        words = f"t = {progress.t:.4g}, {speed} {'pictures' if isinstance(progress, Drawn) else 'steps'}/s"
+        words = f"t = {progress.t:.4g}, {speed} {'frames' if isinstance(progress, Drawn) else 'steps'}/s"
         if isinstance(state, State):
             self._bar.second = self._quality(state)
-        self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
+        self._bar.update(self._task, completed=progress.step, total=steps, description=words)  # type: ignore[arg-type]
 
     def _quality(self, state: State) -> str:
         """The worst overlap and residual so far; overlaps are compared with a size only if all contacts have one."""
@@ -136,7 +145,7 @@ class ProgressBar(Watch):
             self._sized = self._sized and bool((state.contacts.length > 0.0).all())
         overlap = f"{self.overlap:.1e}" if self.overlap else "none"
         if self.overlap and self._sized:
-            overlap = f"{fraction_in_words(self.overlap)} of the size of a body or wall"
+            overlap = f"{fraction_in_words(self.overlap)} of the radius"
         return f"worst overlap {overlap}, worst residual {self.residual:.1e}"
 
     def _show_study(self, progress: StudyProgress) -> None:
@@ -190,3 +199,4 @@ def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
         shown = ProgressBar(bar)
         with listening(shown.compiling):
             yield shown
+        shown.finish()

@@ -71,7 +71,7 @@ def test_a_file_that_is_there_is_never_replaced(killed, jostle):
     assert killed.with_name("mine.vtkhdf").read_text() == "mine"
     assert jostle("repair", "run.vtkhdf", "run.vtkhdf")[0] == 1
     code, _, err = jostle("repair", "run.vtkhdf", "new.vtkhdf", "--in-place")
-    assert code == 1
+    assert code == 2
     assert "not both" in err
 
 

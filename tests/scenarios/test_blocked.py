@@ -48,7 +48,7 @@ def test_two_people_who_meet_in_a_narrow_corridor_are_blocked():
 
 def test_an_empty_building_has_met_its_condition_and_a_slow_crowd_has_reached_its_time():
     empty = run(EMPTY)
-    assert (empty.status, empty.message) == ("stopped", "reached its stopping condition")
+    assert (empty.status, empty.message) == ("stopped", "stopping condition met")
     late = run(EMPTY.replace("t = 40.0", "t = 1.0"))
     assert (late.status, late.message) == ("finished", "reached the end time")
 
@@ -105,7 +105,7 @@ def test_a_second_run_with_the_same_condition_starts_afresh():
     ("text", "code", "status", "message"),
     [
         (BLOCKED, 4, "blocked", "blocked: nobody has moved for a while"),
-        (EMPTY, 0, "stopped", "reached its stopping condition"),
+        (EMPTY, 0, "stopped", "building empty"),
         (BLOCKED.replace("t = 40.0", "t = 2.0"), 0, "finished", "reached the end time"),
     ],
     ids=["blocked", "empty", "time over"],

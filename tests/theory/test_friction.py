@@ -38,7 +38,7 @@ def test_without_friction_the_report_has_no_line_about_it(law):
     report = jo.theory.hypotheses(disc(law))
     assert [one.title for one in report.sections][:3] == list(PAPERS)
     assert "mu = 0" not in [line.name for line in report]
-    assert section(report, PAPERS[0]).summary.startswith("promised")
+    assert section(report, PAPERS[0]).summary.startswith("holds")
 
 
 def test_a_step_of_coulombs_law_exists_and_need_not_be_unique():

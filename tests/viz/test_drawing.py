@@ -120,12 +120,30 @@ def test_an_axis_that_is_given_is_drawn_on(pile):
 
 
 def test_moments_share_one_scale_and_one_colour_bar(pile):
-    figure = strip(pile, 4)
+    figure = strip(pile, [0.0, 0.35, 0.65, 1.0])
     *panels, bar = figure.axes
     assert [ax.get_title() for ax in panels] == ["t = 0", "t = 0.35", "t = 0.65", "t = 1"]
     assert len({ax.get_xlim() + ax.get_ylim() for ax in panels}) == 1
     assert bar.get_ylabel() == "speed"
     assert len({discs(ax).norm.vmax for ax in panels}) == 1
+
+
+def test_no_panel_is_empty_after_the_bodies_have_left():
+    discs = jo.Sweeping(q0=[[0.0, 0.0], [-1.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.1, 0.1]))
+    leaving = jo.Outlet(lambda q: q[:, 0] > 1.0)
+    sol = jo.solve(discs, jo.Venel(), t=9.0, h=0.25, change=leaving)
+    assert np.isnan(sol.q[-1]).all()
+    shown = [len(ax.collections[0].get_offsets()) for ax in strip(sol, 3).axes[:-1]]
+    assert len(shown) == 3
+    assert min(shown) >= 1
+
+
+def test_the_colours_of_pressures_cover_all_of_them(pile):
+    panels = strip(pile, [0.65, 1.0], colour="pressure").axes[:-1]
+    values = np.concatenate([np.asarray(discs(ax).get_array()) for ax in panels])
+    assert discs(panels[0]).norm.vmax == values.max()
+    shades = np.asarray(discs(panels[0]).norm(values[values > 0.0]))
+    assert np.median(shades) > np.median(values[values > 0.0]) / values.max()  # weak ones differ from none
 
 
 @pytest.mark.parametrize("moments", [0, [], [0.0, 7.0]])

@@ -52,6 +52,7 @@ def place(picture):
 def small(monkeypatch):
     """Small pictures are drawn and encoded faster."""
     monkeypatch.setattr("jostle.viz.movie.DPI", 50)
+    monkeypatch.setattr("jostle.viz.movie.LARGEST_SIZE", (580, 436))
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,13 @@ def test_time_runs_evenly_whenever_it_was_saved(walk, tmp_path, suffix):
     steps = np.diff([place(picture) for picture in shown])
     assert steps.mean() > 0.005
     assert steps == pytest.approx(steps.mean(), rel=0.25)
+
+
+def test_size_and_frames_per_second_are_those_asked_for(walk, tmp_path):
+    shown, rate = pictures(viz.animate(walk, tmp_path / "walk.mp4", speed=20.0, size=(320, 200), fps=10))
+    assert (shown.shape[1:3], len(shown), rate) == ((200, 320), 2, 10.0)
+    with pytest.raises(jo.InvalidValue, match="fps must be between 1 and 100"):
+        viz.animate(walk, tmp_path / "b.mp4", fps=101)
 
 
 def test_width_and_height_are_even(walk, tmp_path):
@@ -137,7 +145,7 @@ def test_the_bar_of_runs_follows_films_too(walk, tmp_path):
         viz.animate(walk, tmp_path / "walk.gif", speed=20.0, progress=bar)
     assert bar.steps == 3
     assert "100%" in screen.getvalue()
-    assert "pictures/s" in screen.getvalue()
+    assert "frames/s" in screen.getvalue()
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
@@ -218,7 +226,7 @@ def test_a_film_that_cannot_be_written_is_refused_before_a_picture_is_drawn(walk
 
 @pytest.mark.parametrize("speed", [1e-15, 5e-324])
 def test_a_film_without_end_is_refused_before_it_takes_all_memory(walk, tmp_path, speed):
-    with pytest.raises(jo.InvalidValue, match=r"have (5e\+16|inf) pictures, at most 1000000 .* 0\.0333 gives"):
+    with pytest.raises(jo.InvalidValue, match=r"have (5e\+16|inf) frames, at most 1000000 .* 0\.0333 gives"):
         viz.animate(walk, tmp_path / "walk.mp4", speed=speed)
 
 

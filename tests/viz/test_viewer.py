@@ -198,7 +198,7 @@ def test_every_control_has_a_name(opened, pile):
     for part in [
         'application "24 bodies in 2 dimensions', 'heading "A pile"', 'img "Colours: speed', 'button "Play"',
         'slider "Frame"', 'combobox "speed"', 'combobox "colour"', 'checkbox "forces"', 'spinbutton "body"',
-        'button "Whole view"',
+        'button "Fit"',
     ]:  # fmt: skip
         assert part in tree
 

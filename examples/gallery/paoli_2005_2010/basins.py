@@ -10,7 +10,7 @@ ends, depending on its initial position and velocity.
 
 This picture has 40 by 40 initial states. ``python
 examples/gallery/paoli_2005_2010/basins.py 400`` draws the picture with 400 by 400
-states on the page "Many copies of a small system" in a few minutes.
+states on the page "Bifurcations and basins" in a few minutes.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """The command line, ``jostle run hourglass``; ``jostle --help`` lists the commands.
 
-Exit codes: 0 success; 1 the run failed, or a file could not be read or written; 2 the command or the scenario is wrong;
-3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 5 some runs of a study
-failed; 130 interrupted by Ctrl-C (0 for ``view``, which ends in this way).
+Exit codes: 0 success; 1 the run failed, or a file could not be read or written; 2 an option, an argument or the
+scenario is wrong; 3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 5 some
+runs of a study failed; 130 interrupted by Ctrl-C (0 for ``view``, which ends in this way).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
     from jostle.cli import files as report
     from jostle.cli import runs as verify
     from jostle.cli.show import say, show_warning
-    from jostle.errors import JostleError
+    from jostle.errors import InvalidValue, JostleError
     from jostle.scenarios import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C during the imports
     sys.exit(INTERRUPTED)
@@ -31,6 +31,7 @@ except KeyboardInterrupt:  # Ctrl-C during the imports
 app = typer.Typer(
     name="jostle",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
             app(args=arguments)
     except (JostleError, OSError) as error:
         say(f"error: {error if isinstance(error, JostleError) else reason(error)}", error=True)
-        sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
+        sys.exit(WRONG if isinstance(error, ScenarioError | InvalidValue) else FAILED)
     except UnicodeEncodeError as error:
         wrong = error.object[error.start : error.end]
         say(f"error: {wrong!r} in a name cannot be encoded in {error.encoding}; choose another name", error=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jostle.cli import densities, sweeps
-from jostle.cli.runs import SCENARIO, Json, checkpoint_of
-from jostle.cli.show import answers, in_words, plain, say, show, show_rows, size, summary
+from jostle.cli.runs import SCENARIO, Json, checkpoint_of, of_trajectory
+from jostle.cli.show import plain, say, show, show_rows, size
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existin
 Colour = Annotated[
     str | None,
     typer.Option(
+        "--colour",
+        "--color",
         help="Quantity that the colours show: speed, force, pressure, contacts, radius, mass, group, number, x, vx "
-        "...; for a density: density, pressure or speed. By default speed, or density."
+        "...; for a density: density, pressure or speed. By default speed, or density.",
     ),
 ]
 Layer = Annotated[
@@ -90,7 +93,9 @@ def info(
         if not as_json:
             sweeps.show_summary(results)
         return
-    found, told = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
+    path = Path(file)
+    is_trajectory = path.suffix == ".vtkhdf" or (path.suffix != ".toml" and path.is_file())
+    found, told = _of_trajectory(path, text) if is_trajectory else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
     else:
@@ -123,17 +128,12 @@ def _of_scenario(name: str, text: bool) -> Found:
 
 
 def _of_trajectory(path: Path, text: bool) -> Found:
-    from jostle.io import about, are_images, read, read_images
+    from jostle.io import about
 
     kept = about(path)
     if text:
         return kept.get(SCENARIO, ""), {}
-    if are_images(path):
-        images = read_images(path)
-        run, told = densities.summary(images, path), densities.in_words(images)
-    else:
-        sol = read(path)
-        run, told = summary(sol, path) | answers(sol), in_words(sol)
+    run, told = of_trajectory(path)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
     told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
@@ -203,6 +203,8 @@ def plot(
     ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
+    at: Annotated[list[float] | None, typer.Option(help="Time to show, instead of --moments; may be repeated.")] = None,
+    dpi: Annotated[int, typer.Option(min=20, max=2400, help="Resolution in dots per inch.")] = 130,
     colour: Colour = None,
     layer: Layer = None,
     overwrite: Overwrite = False,
@@ -225,26 +227,30 @@ def plot(
     run = people_of(str(trajectory)) if trajectory.suffix == ".toml" or is_shipped(trajectory) else shown(trajectory)
     if layer is not None and colour is not None:
         raise InvalidValue("--layer draws a map of the whole run and --colour single frames: use one of them")
+    if layer is not None and at:
+        raise InvalidValue("--layer draws a map of the whole run and --at single frames: use one of them")
+    shown_at: int | list[float] = at or moments
     figure: Any
     if isinstance(run, Crowd):
-        if layer is not None or colour is not None:
-            raise InvalidValue(f"{trajectory} is a scenario: --layer and --colour are for its run")
+        if layer is not None or colour is not None or at:
+            raise InvalidValue(f"{trajectory} is a scenario: --layer, --colour and --at are for its run")
         figure = plan(run).figure
     elif isinstance(run, Images):
         if layer is not None:
             raise InvalidValue(f"{trajectory} contains a density: --layer is for runs of people")
-        figure = densities(run, moments, colour=colour or "density")
+        figure = densities(run, shown_at, colour=colour or "density")
     elif layer is not None:
+        need_plan(run, trajectory, "--layer")
         figure = plan(run, layer=layer).figure
     elif colour is None and plan_of(run) is not None:
         try:
-            figure = plans(run, moments)
+            figure = plans(run, shown_at)
         except MissingPackage:  # people without a floor plan need no shapely
-            figure = strip(run, moments, colour="speed")
+            figure = strip(run, shown_at, colour="speed")
     else:
-        figure = strip(run, moments, colour=colour or "speed")
+        figure = strip(run, shown_at, colour=colour or "speed")
     with whole(wanted) as new:
-        figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
+        figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
     say(wanted)
 
 
@@ -268,6 +274,17 @@ def people_of(name: str) -> Crowd:
     if not isinstance(run.problem, Crowd):
         raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
     return run.problem
+
+
+def need_plan(run: Solution, trajectory: Path, asked: str) -> None:
+    """Raise `InvalidValue` if a trajectory contains no floor plan, which a command or an option needs."""
+    from jostle.crowds.moves import plan_of
+
+    if plan_of(run) is None:
+        raise InvalidValue(
+            f"{trajectory} has no floor plan, and {asked} is for people on one: run a scenario of kind 'crowd'. "
+            f"See jostle info {trajectory}"
+        )
 
 
 def check_free(target: Path, overwrite: bool) -> None:
@@ -338,11 +355,15 @@ def repair(
 def movie(
     trajectory: Trajectory,
     target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
-    speed: Annotated[float, typer.Option(help="Seconds of the run that one second of film shows.")] = 1.0,
+    speed: Annotated[float, typer.Option(help="Playback speed: 0.1 is ten times slower than the run.")] = 1.0,
     colour: Colour = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size in pixels, such as 1280x720; by default to fit.")
+    ] = None,
+    fps: Annotated[int, typer.Option(min=1, max=100, help="Number of frames per second.")] = 25,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a film of a trajectory or of a moving density. It has 25 pictures per second."""
+    """Save a film of a trajectory or of a moving density."""
     from jostle.terminal import progress_bar
     from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for
@@ -352,8 +373,18 @@ def movie(
 
     wanted = target_for(target or beside(trajectory, ".mp4"), "a film", KINDS, trajectory)
     check_free(wanted, overwrite)
+    pixels = None if size is None else _pixels(size)
     with progress_bar() as bar:
-        say(animate(shown(trajectory), wanted, speed=speed, colour=colour, progress=bar))
+        made = animate(shown(trajectory), wanted, speed=speed, colour=colour, size=pixels, fps=fps, progress=bar)
+    say(made)
+
+
+def _pixels(size: str) -> tuple[int, int]:
+    """The width and the height of a size such as 1280x720."""
+    found = re.fullmatch(r"([0-9]{2,4})x([0-9]{2,4})", size)
+    if found is None or int(found[1]) % 2 or int(found[2]) % 2:
+        raise InvalidValue(f"--size must be two even numbers of pixels, such as 1280x720, not {size!r}")
+    return int(found[1]), int(found[2])
 
 
 # ``jostle report``: the report of a crowd as one HTML page.
@@ -362,6 +393,7 @@ def movie(
 def report(
     trajectory: Trajectory,
     target: Annotated[Path | None, typer.Argument(help="Report file, .html; by default NAME.html.")] = None,
+    author: Annotated[str, typer.Option(help="Name of the author, which the report shows.")] = "",
     film: Annotated[bool, typer.Option(help="Put the film into the report.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
@@ -383,5 +415,7 @@ def report(
         raise InvalidValue(f"{trajectory} contains a density, not people: see jostle info {trajectory}")
     wanted = target_for(target or beside(trajectory, ".html"), "a report", PAGES, trajectory)
     check_free(wanted, overwrite)
-    made = written(read(trajectory), wanted, film=film)
+    run = read(trajectory)
+    need_plan(run, trajectory, "jostle report")
+    made = written(run, wanted, author=author, film=film)
     say(f"{made} ({size(made.stat().st_size)})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -15,8 +16,9 @@ from rich.table import Table
 from jostle.cli import densities
 from jostle.cli.show import answers, in_words, plain, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
+from jostle.kernels.devices import ARRAYS
 from jostle.kernels.memory import keep_freed_memory
-from jostle.result.status import BLOCKED, NOT_CONVERGED
+from jostle.result.status import BLOCKED, FINISHED, NOT_CONVERGED, STOPPED
 from jostle.run.solve import solve
 from jostle.terminal import Watch, progress_bar
 
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {NOT_CONVERGED: 3, BLOCKED: 4}
 """Exit codes of runs that ended without success, by their status."""
+ENDED = (FINISHED, STOPPED, BLOCKED)
+"""Status of runs that have nothing left to compute."""
 EXIT_INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+DURATION = re.compile(r"^# (It takes .*)$", re.M)
+"""Comment of a scenario that comes with jostle about its computing time."""
 SCENARIO = "scenario"
 """Key under which a trajectory stores the text of its scenario."""
 
@@ -77,7 +83,9 @@ def run(
             f"{target} exists; continue it with `jostle resume {target}`, replace it with --overwrite, or choose "
             f"another name with --output"
         )
-    _compute(chosen, target, Compute(threads, device, checkpoint, quiet, as_json, overwrite), resume=False)
+    told = None if settings or scenario.endswith(".toml") else DURATION.search(chosen.text)
+    how = Compute(threads, device, checkpoint, quiet, as_json, overwrite)
+    _compute(chosen, target, how, resume=False, duration=told[1] if told else "")
 
 
 def resume(
@@ -109,7 +117,15 @@ def resume(
         )
     repair(trajectory)
     chosen = parse(words[SCENARIO], str(trajectory), settings=settings or ())
-    _compute(chosen, trajectory, Compute(threads, device, checkpoint, quiet, as_json), resume=True)
+    how = Compute(threads, device, checkpoint, quiet, as_json)
+    if not settings:
+        found, told = of_trajectory(trajectory)
+        if found["status"] in ENDED or found["t"] >= chosen.run.t:
+            if not quiet:
+                say(f"note: {trajectory} is finished: {found['message']}. Nothing was computed", error=True)
+            _show_result({"file": str(trajectory), **found}, told, trajectory, how)
+            return
+    _compute(chosen, trajectory, how, resume=True)
 
 
 def bench(
@@ -176,8 +192,10 @@ def checkpoint_of(trajectory: Path) -> Path:
     return trajectory.with_name(f"{trajectory.name}.checkpoint")
 
 
-def _use(threads: int | None) -> None:
-    """Set the number of threads, and keep freed memory: the process does nothing but the run."""
+def _use(threads: int | None, device: str = "cpu") -> None:
+    """Check the device, set the number of threads, and keep freed memory: the process does nothing but the run."""
+    if device not in ARRAYS:
+        raise InvalidValue(f"device {device!r} is not supported; use {' or '.join(map(repr, ARRAYS))}")
     keep_freed_memory()
     if threads is not None:
         from jostle.kernels.parallel import most_threads, use_threads
@@ -196,15 +214,17 @@ def _say_what_was_written(trajectory: Path, checkpoint: Path) -> None:
         say(f"  make the run longer: jostle resume {trajectory} --set run.t=...", error=True)
 
 
-def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
+def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool, duration: str = "") -> None:
     """Run a scenario with a progress bar, save its trajectory, and print a summary."""
     from jostle.io import SI, Output
 
-    _use(how.threads)
+    _use(how.threads, how.device)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
     built = scenario.build()
     if scenario.title and not console.quiet:
         say(scenario.title, error=True)
+    if duration and not console.quiet:
+        say(duration, error=True)
     output = Output(
         target,
         contacts=scenario.output.contacts,
@@ -230,10 +250,25 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         say(f"{error}: jostle resume {target}", error=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     seconds = time.perf_counter() - begin
+    found = {"file": str(target), **found, "seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
+    _show_result(found, told | {"seconds": f"{seconds:.3g} s"}, target, how)
+
+
+def of_trajectory(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The summary of a trajectory, and its values that need more than a number in the terminal."""
+    from jostle.io import are_images, read, read_images
+
+    if are_images(path):
+        images = read_images(path)
+        return densities.summary(images, path), densities.in_words(images)
+    sol = read(path)
+    return summary(sol, path) | answers(sol), in_words(sol)
+
+
+def _show_result(found: dict[str, Any], told: dict[str, str], target: Path, how: Compute) -> None:
+    """Print the summary of a run, and end with its exit code."""
     if not how.quiet:
-        found = {"file": str(target), **found}
-        found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
-        show(found, how.as_json, told=told | {"seconds": f"{seconds:.3g} s"})
+        show(found, how.as_json, told=told)
         if not how.as_json:
             _say_what_was_written(target, checkpoint_of(target))
     blocked = found.get("crowd", {}).get("blocked", False)

@@ -15,7 +15,15 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.result.solution import Solution
-from jostle.result.status import KILLED, MESSAGES, RUNNING, iterations_in_words, overlap_in_words
+from jostle.result.status import (
+    EMPTY_BUILDING,
+    KILLED,
+    MESSAGES,
+    RUNNING,
+    STOPPED,
+    iterations_in_words,
+    overlap_in_words,
+)
 from jostle.viz.sources import with_time
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
@@ -40,7 +48,7 @@ def summary(sol: Solution, path: Path) -> dict[str, Any]:
     stats, status = sol.stats, status_in(sol.status, path)
     radii, d = sol.facts.radii, sol.facts.dimension or 1
     return {
-        "status": status, "message": MESSAGES.get(status, status),
+        "status": status, "message": MESSAGES[KILLED] if status == KILLED else sol.message,
         "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
         "bodies": math.prod(sol.q.shape[1:]) // d,
         "worst_overlap": sol.overlap, "worst_residual": sol.residual,
@@ -148,6 +156,15 @@ def size(count: int) -> str:
 # Answers about crowds on the command line: figures of an evacuation, as lines and as JSON.
 
 
+def people(count: int) -> str:
+    """A number of people in words.
+
+    >>> people(1), people(20)
+    ('1 person', '20 people')
+    """
+    return f"{count} {'person' if count == 1 else 'people'}"
+
+
 JAMS_SHOWN = 4
 """Largest number of jams that are printed as lines; JSON has all of them."""
 
@@ -168,9 +185,11 @@ def answers(sol: Solution) -> dict[str, Any]:
             return {"note": "the plan is not in this file, so neither exits nor densities are known"}
         return {}
     try:
-        return {"crowd": crowd_summary(sol).rows()}
+        crowd = crowd_summary(sol)
     except MissingPackage as error:
         return {"note": f"no answers about the crowd: {error}"}
+    ended = {"message": EMPTY_BUILDING} if sol.status == STOPPED and not crowd.inside else {}
+    return {"crowd": crowd.rows(), **ended}
 
 
 def lines(crowd: dict[str, Any]) -> dict[str, str]:
@@ -186,8 +205,9 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
     whom = "all have left" if not inside else f"of whom {inside} {'is' if inside == 1 else 'are'} inside at the end"
     found = {"people": f"{crowd['people']}, {whom}"}
     if crowd.get("never_inside"):
-        count = crowd["never_inside"]
-        found["never inside"] = f"{count} people: they found no free place, or the run ended before they came"
+        found["never inside"] = (
+            f"{people(crowd['never_inside'])}: they found no free place, or the run ended before they came"
+        )
     if crowd.get("evacuation_time_95") is not None:
         last = crowd.get("evacuation_time")
         end = f"the last after {last:.1f} s" if last is not None else "not all of them"
@@ -199,14 +219,16 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
             f"estimates; save more frames with every = {LONGEST_INTERVAL:g} in [run]"
         )
     for name, use in crowd["exits"].items():
-        text = f"{use['people']} people"
-        if use["people"]:
-            text += f" from {use['first']:.1f} to {use['last']:.1f} s"
+        text = people(use["people"])
+        if use["people"] == 1:
+            text += f", at {use['first']:.1f} s"
+        elif use["people"]:
+            text += f", from {use['first']:.1f} to {use['last']:.1f} s"
         if use["flow"] is not None:
             text += f", {use['flow']:.2f} people/s, {use['specific_flow']:.2f} people/s/m"
         found[f"exit {name}"] = f"{text} ({use['width']:g} m wide)"
     if crowd.get("left_elsewhere"):
-        found["left elsewhere"] = f"{crowd['left_elsewhere']} people left the plan without crossing an exit"
+        found["left elsewhere"] = f"{people(crowd['left_elsewhere'])} left the plan without crossing an exit"
     if crowd.get("worst_density") is not None:
         where = crowd["worst_density_at"]
         found["worst density"] = (

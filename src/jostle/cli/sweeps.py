@@ -138,11 +138,12 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
 
     known, results = description(folder), read(folder)
     identity = known["identity"]
-    asked = len(identity["cases"]) * known["repeat"]
+    requested = len(identity["cases"]) * known["repeat"]
     finished = "not finished; the same command continues it" if known["repetitions"] is None else "finished"
     running = being_written(folder / JOURNAL)
     found = {
-        "title": known["title"], "status": "running" if running else finished, "runs_asked": asked, **_counts(results),
+        "title": known["title"], "status": "running" if running else finished, "runs_requested": requested,
+        **_counts(results),
         "parameters": list(identity["cases"][0]), "measures": list(results.measures),
         "curves": list(identity["curves"]), "seed": identity["seed"], "function": identity.get("function", ""),
         "jostle": identity["jostle"],

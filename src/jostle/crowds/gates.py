@@ -26,7 +26,7 @@ from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.walls import Segments
 
 JUMP_RADII = 4.0
-"""Longest displacement in one step, in radii, of people who walk; stairs move people further, past no gate."""
+"""Longest displacement by walking in one step, in radii. Longer ones are jumps along stairs, which pass no gate."""
 
 
 class GateStates(NamedTuple):

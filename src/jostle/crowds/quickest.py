@@ -119,7 +119,7 @@ class Floor:
         return [(window, out) for (window, _), out in zip(amounts, found, strict=True)]
 
     def _amounts(self, q: Array, passes: int) -> tuple[Window, Array]:
-        """The window that people at q can affect in some passes, and what each of its nodes has of them at first."""
+        """The window that people at q can affect in some passes, and the density at its nodes before the first pass."""
         grid, area = self.grid, self.grid.step**2
         x = (q - grid.lower) / grid.step
         x = x[((x >= 0.0) & (x < np.array(grid.shape) - 1.0)).all(axis=1)]
@@ -370,7 +370,7 @@ class Seen(NamedTuple):
 NOWHERE = -2
 """The goal of people who stand."""
 NEVER = -(2**53)
-"""The number of people who have not looked around yet."""
+"""Number of the last look of people who have not looked around yet."""
 
 
 class Weights(NamedTuple):

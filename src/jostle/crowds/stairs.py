@@ -43,7 +43,7 @@ DEEPEST = 0.05
 
 @dataclass(frozen=True, eq=False)
 class StairPaces(Behaviour):
-    """People on stairs walk at the pace of these times the speed that they would have on level ground; see `Link`.
+    """The speed of people on stairs is the pace of the stairs times their speed on level ground; see `Link`.
 
     This holds for crowds, too: with the same gaps between them people on stairs are slower by the same factor, so the
     flow over stairs is the smaller, the smaller the pace is. It is near that of Weidmann 1993 (`python

@@ -136,10 +136,16 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         exits=uses,
         left_elsewhere=people - inside - sum(use.count for use in uses.values()),
         travel=journeys,
-        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES, counted=people > MAX_VORONOI_PEOPLE),
+        maps=density_maps(sol, known),
         jams=jams(sol, known),
         blockade=blockade(sol, known),
     )
+
+
+def density_maps(sol: Solution, plan: Any) -> CrowdMaps:
+    """The maps of a summary; their peak is the worst density of the run."""
+    counted = int(np.asarray(sol.q[0]).shape[0]) > MAX_VORONOI_PEOPLE
+    return crowd_maps(sol, plan, size=_size(plan), frames=MAP_FRAMES, counted=counted)
 
 
 def _in_memory(sol: Solution) -> Solution:

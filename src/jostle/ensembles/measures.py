@@ -18,11 +18,11 @@ import numpy as np
 from jostle._tools.arguments import accepts, described
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry
-from jostle.crowds.crowding import voronoi
 from jostle.crowds.leaving import evacuation_time as analysed_evacuation_time
 from jostle.crowds.leaving import leaving_times as analysed_leaving_times
 from jostle.crowds.moves import plan_of
 from jostle.crowds.pressing import crowd_pressure
+from jostle.crowds.summary import density_maps
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 
@@ -51,11 +51,11 @@ def people_left(sol: Solution) -> int:
 
 
 def worst_density(sol: Solution) -> float:
-    """Largest Voronoi density 1 / |V_i| of a person at a saved time, in people per square metre."""
+    """Largest density in a square of 1 m at a saved time, in people per square metre, as in `crowd_summary`."""
     plan = plan_of(sol)
     if plan is None:
         raise InvalidValue("the density needs the floor plan of a crowd, which this run does not have")
-    return float(max(voronoi(sol, k, plan).density.max(initial=0.0) for k in range(len(sol.t))))
+    return float(np.nan_to_num(density_maps(sol, plan).peak[0]))  # NaN if nobody was inside
 
 
 def worst_pressure(sol: Solution) -> float:

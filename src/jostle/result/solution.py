@@ -16,7 +16,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
 from jostle.result.facts import Facts, drawable
 from jostle.result.impacts import Impacts, duration_of, impulse_table
-from jostle.result.status import MESSAGES, run_in_words
+from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.presence import gap_of_present
 from jostle.sets.shapes import Shape
 
@@ -182,6 +182,8 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, in words."""
+        if self.status == STOPPED and not np.isfinite(self.q[-1]).any():
+            return "no bodies left"
         return MESSAGES.get(self.status, self.status)
 
     def __call__(self, t: float | Array) -> Array:

@@ -11,7 +11,7 @@ FINISHED, STOPPED, BLOCKED, INTERRUPTED, FAILED = "finished", "stopped", "blocke
 NOT_CONVERGED, BUDGET, RUNNING, KILLED = "not converged", "budget", "running", "killed"
 MESSAGES = {
     FINISHED: "reached the end time",
-    STOPPED: "reached its stopping condition",
+    STOPPED: "stopping condition met",
     BLOCKED: "blocked: nobody has moved for a while",
     INTERRUPTED: "interrupted by Ctrl-C",
     FAILED: "ended by an error",
@@ -21,6 +21,8 @@ MESSAGES = {
     KILLED: "killed: the process that wrote it ended without notice",
 }
 """What each status means."""
+EMPTY_BUILDING = "building empty"
+"""What STOPPED means for a crowd of which nobody is inside any more."""
 
 
 # How well a run was solved, in words: the worst overlap with its unit, and the iterations of its steps.

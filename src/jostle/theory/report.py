@@ -117,10 +117,11 @@ class Section:
             return f"{words}: {self.promise}" + (f" (not checked: {', '.join(unknown)})" if unknown else "")
         if failing:
             return f"not promised, because of {', '.join(failing)}: {self.promise}"
-        conditions = [f"{', '.join(unknown)} {'hold' if unknown[1:] else 'holds'}"] if unknown else []
+        several = len(unknown) > 1 or any("-" in name for name in unknown)
+        conditions = [f"{', '.join(unknown)} {'hold' if several else 'holds'}"] if unknown else []
         if any(line.local for line in needed):
-            conditions.append("what holds here holds at every q")
-        return f"promised{' if ' * bool(conditions)}{' and '.join(conditions)}: {self.promise}"
+            conditions.append("these checks hold for every q")
+        return f"holds{' if ' * bool(conditions)}{' and '.join(conditions)}: {self.promise}"
 
 
 @dataclass(frozen=True, repr=False)

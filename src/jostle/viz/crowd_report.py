@@ -9,6 +9,8 @@ import io
 import os
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +32,7 @@ from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.io.reading import about
 from jostle.result.solution import Solution
-from jostle.result.status import overlap_in_words
+from jostle.result.status import EMPTY_BUILDING, STOPPED, overlap_in_words
 from jostle.viz.floor_plans import WIDE, Shot, draw_plan
 from jostle.viz.sources import Shown, file_of, lift_times, target_for
 from jostle.viz.style import axes, legend, pen, plain
@@ -94,6 +96,12 @@ DOTS = 110
 """Resolution of the pictures, in dots per inch."""
 MOMENTS = 4
 """Number of frames drawn on the floor plan."""
+HASH_DIGITS = 16
+"""Number of digits of the hash of a scenario."""
+MAP_WIDTHS = (5.2, 9.0)
+"""Smallest and largest width of a map, in inches."""
+MAP_HEIGHT = 8.0
+"""Largest height of a map that is wider than MAP_WIDTHS[0], in inches."""
 SCENARIO = "scenario"
 """Key under which a trajectory stores the text of its scenario."""
 
@@ -105,6 +113,7 @@ def report(
     *,
     title: str = "",
     plan: Any = None,
+    author: str = "",
     film: bool = True,
     most_bytes: Count = MOST_BYTES,
 ) -> Path:
@@ -122,6 +131,8 @@ def report(
         Title of the report; empty: the title of the scenario.
     plan : Plan or Room, optional
         The floor plan. None: that of the run, which must then be known.
+    author : str, default ""
+        Who answers for the report; empty: nobody is named.
     film : bool, default True
         Whether the page contains a film.
     most_bytes : int, default 8_000_000
@@ -164,7 +175,8 @@ def report(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(heading)}</title><style>{style}</style></head><body><main>"
-        f"<h1>{escape(heading)}</h1>{''.join([*parts, *tail])}</main></body></html>\n"
+        f'<h1>{escape(heading)}</h1><p class="lead">{escape(_origin(author, noted))}</p>'
+        f"{''.join([*parts, *tail])}</main></body></html>\n"
     )
     if len(html.encode()) > most_bytes:
         raise InvalidValue(
@@ -176,6 +188,15 @@ def report(
     return target
 
 
+def _origin(author: str, noted: Mapping[str, str]) -> str:
+    """When and by whom the report was written, and about which scenario."""
+    today = date.today()
+    said = f"Report of {today.day} {today:%B %Y}{author and ', by ' + author}."
+    if noted.get(SCENARIO):
+        said += f" Scenario: SHA-256 {sha256(noted[SCENARIO].encode()).hexdigest()[:HASH_DIGITS]}."
+    return said
+
+
 def _answers(shot: Shot) -> list[str]:
     """The verdict and the most important figures."""
     found, sol = shot.found, shot.sol
@@ -185,7 +206,8 @@ def _answers(shot: Shot) -> list[str]:
         verdict += f"{found.never_inside} more never came in. "
     bad = found.blocked or bool(found.inside) or bool(found.never_inside)
     if found.blockade is None:
-        verdict += f"End of the run: {sol.message}."
+        empty = sol.status == STOPPED and not found.inside
+        verdict += f"End of the run: {EMPTY_BUILDING if empty else sol.message}."
     else:
         verdict += f"{'Blocked' if found.blocked else 'Standstill'}: {found.blockade}."
     density, t, place = found.maps.peak
@@ -215,22 +237,19 @@ def _answers(shot: Shot) -> list[str]:
 
 def _pictures(shot: Shot) -> list[str]:
     """The floor plan at several times, the curves, and the maps."""
-    last = len(shot.sol.t) - 1
-    moments = sorted({round(last * share) for share in np.linspace(0.0, 1.0, MOMENTS + 1)[:MOMENTS]})
-    html = ["<h2>Plan</h2>", _plans(shot, moments), "<h2>Curves</h2>"]
+    html = ["<h2>Plan</h2>", _plans(shot, shot.frames(MOMENTS)), "<h2>Curves</h2>"]
     html += [f'<div class="pair">{_image(_inside(shot.found, shot.sol))}{_image(_travel(shot.found))}</div>']
     html.append("<h2>Maps of the whole run</h2>")
     names = ["worst density", "level of service", "speed", "jam time"]
     if shot.sol.contacts_saved:
         names.append("force")
     maps = []
+    width = float(np.clip(MAP_HEIGHT * shot.aspect + 1.2, *MAP_WIDTHS))
     for name in names:
-        width = 9.0 if shot.aspect >= WIDE else 5.2
         figure = plt.figure(figsize=(width, (width - 1.2) / shot.aspect + 0.3), layout="constrained")
         draw_plan(shot, figure.subplots(), -1, name)
         maps.append(_image(figure, name.capitalize()))
-    kind = "" if shot.aspect >= WIDE else ' class="pair"'
-    return [*html, f"<div{kind}>{''.join(maps)}</div>"]
+    return [*html, *maps]
 
 
 def _plans(shot: Shot, moments: Sequence[int]) -> str:
@@ -244,7 +263,7 @@ def _plans(shot: Shot, moments: Sequence[int]) -> str:
     for ax, k in zip(grid, moments, strict=False):
         draw_plan(shot, ax, k, None)
     shot.legend(figure)
-    return _image(figure, "People on the plan, at moments from the start on.")
+    return _image(figure, "People on the plan, until most of them have left.")
 
 
 def _inside(found: CrowdSummary, sol: Solution) -> Figure:
@@ -303,11 +322,12 @@ def _tables(shot: Shot) -> list[str]:
     if found.left_elsewhere:
         html.append(f"<p>{found.left_elsewhere} people left the plan without crossing an exit.</p>")
     rows = [
-        (jam.opening, jam.people, f"{jam.start:.1f}", f"{jam.end:.1f}", f"{jam.duration:.1f}",
+        (jam.opening, jam.people, f"{jam.start:.1f}", f"{jam.end:.1f}",
+         f"{round(jam.end, 1) - round(jam.start, 1):.1f}", f"{jam.duration:.1f}",
          f"({jam.place[0]:.1f}, {jam.place[1]:.1f})")
         for jam in found.jams
     ]  # fmt: skip
-    head = ("at", "people at most", "from (s)", "to (s)", "lasted (s)", "middle")
+    head = ("at", "largest size", "from (s)", "to (s)", "lasted (s)", "of which jammed (s)", "centre (m)")
     html += ["<h2>Jams</h2>", table(head, rows) if rows else "<p>None.</p>"]
     head = ("group", "people", "left", "mean travel time (s)", "longest (s)", "mean time loss (s)")
     return [*html, "<h2>Groups</h2>", table(head, list(_groups(shot)))]

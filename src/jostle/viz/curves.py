@@ -18,7 +18,7 @@ from jostle.result.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.moving_densities import HEADROOM
-from jostle.viz.sources import Shown, solution
+from jostle.viz.sources import ENERGY, IMPULSE, LENGTH, TIME, VELOCITY, Shown, Unit, solution, with_unit
 from jostle.viz.style import axes, legend, pen
 
 WRAPPED = 0.5
@@ -54,7 +54,7 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     names = _names("q", sol.q.shape[1:])
     for number, (name, values) in enumerate(zip(names, _rows(sol.q).T, strict=True)):
         ax.plot(sol.t, values, label=name, linewidth=1.3, **pen(number))
-    ax.set(xlabel="$t$", ylabel=names[0] if len(names) == 1 else "$q$")
+    ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label(names[0] if len(names) == 1 else "$q$", sol, LENGTH))
     legend(ax, names)
     return ax
 
@@ -149,7 +149,7 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     jumps = [np.stack([each[hit], each[hit + 1], np.full(len(hit), np.nan)], axis=1).ravel() for each in (x, v)]
     ax.plot(*jumps, color=VERMILION, linewidth=0.6, zorder=1)
     names = [_names(letter, sol.q.shape[1:])[coordinate] for letter in "qu"]
-    ax.set(xlabel=names[0], ylabel=names[1])
+    ax.set(xlabel=_label(names[0], sol, LENGTH), ylabel=_label(names[1], sol, VELOCITY))
     return ax
 
 
@@ -184,9 +184,14 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     bars = np.stack([np.stack([found.t, 0.0 * found.t], 1), np.stack([found.t, found.impulse], 1)], axis=1)
     ax.add_collection(LineCollection(list(bars), colors=BLUE, linewidths=1.0))
     ax.plot(found.t, found.impulse, "o", color=BLUE, markersize=3.5)
-    ax.set(xlabel="$t$", ylabel="impulse $p$", xlim=(sol.t[0], sol.t[-1]))
+    ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("impulse $p$", sol, IMPULSE), xlim=(sol.t[0], sol.t[-1]))
     ax.set_ylim(bottom=0.0)
     return ax
+
+
+def _label(name: str, sol: Solution, unit: Unit) -> str:
+    """A label with its unit, where it is known; coordinates that are not those of bodies may have any unit."""
+    return with_unit(name, sol.facts.units, unit) if sol.facts.dimension or unit == TIME else name
 
 
 def _rows(values: Array) -> Array:
@@ -250,7 +255,7 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
         ax = axes(ax)
         ax.plot(images.t, images.totals["energy"], label="kinetic", linewidth=1.3, **pen(0))
         most = float(images.totals["energy"].max()) or 1.0
-        ax.set(xlabel="$t$", ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
+        ax.set(xlabel=with_unit("$t$", images.units, TIME), ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
         return ax
     sol = solution(cast("Shown", sol))
     energy, ax = sol.energy(), axes(ax)
@@ -262,7 +267,7 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
         curves |= {r"potential $-f \cdot q$": energy.potential, "total": energy.total}
     for number, (name, values) in enumerate(curves.items()):
         ax.plot(sol.t[keep], values[keep], label=name, linewidth=1.3, **pen(number))
-    ax.set(xlabel="$t$", ylabel="energy")
+    ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("energy", sol, ENERGY))
     legend(ax, list(curves))
     return ax
 
@@ -301,6 +306,6 @@ def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
     }  # fmt: skip
     for number, (name, values) in enumerate(curves.items()):
         ax.plot(found.t, values, label=name, linewidth=1.3, **pen(number))
-    ax.set(xlabel="$t$", ylabel="energy")
+    ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("energy", sol, ENERGY))
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

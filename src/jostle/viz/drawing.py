@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize, to_rgb
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize, PowerNorm, to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -101,6 +101,10 @@ GLASS_LAYERS = (0.0, 0.35, 0.55, 0.7, 0.8, 0.88, 0.95)
 """Steepness from which each layer of a curved wall in space is drawn; 1 is a wall seen from the side."""
 GLASS_OPACITY = 0.045
 """Opacity of each layer of a curved wall."""
+LEAST_PRESENT = 0.25
+"""Smallest share of the bodies, relative to the largest one, that is present in a picture of several frames."""
+MOST_CANDIDATES = 400
+"""Largest number of frames among which those of a picture are chosen."""
 TRIAD_LENGTH = 0.05
 """Length of the arrows that show the axes of space, as a fraction of the larger side of the picture."""
 
@@ -148,7 +152,10 @@ class Picture:
                 seen = seen.holding(as_seen(line_segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
             limits = View(*seen.wider(MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
-        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), BODY_COLOURS)
+        # One contact can press a hundred times harder than most: a linear scale would show all others in one colour.
+        steep = isinstance(colours, Quantity) and colours.most < 100.0
+        norm = PowerNorm(0.5, low, high) if steep else Normalize(low, high)
+        key = _of_categories(len(categories)) if categories else ScalarMappable(norm, BODY_COLOURS)
         return cls(scene, colours, view, box, limits, key, np.array(strongest))
 
     def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
@@ -443,7 +450,8 @@ def strip(
     sol : Solution, EventSolution, str or path
         A solution, or the name of a trajectory file.
     moments : int or sequence of float, default 3
-        Number of frames from start to end, or the times of the frames.
+        Number of frames, or the times of the frames. A number of frames is spread evenly over time and motion, and
+        the last one is before most bodies have left.
     colour : str or array_like, shape (n,), default "speed"
         The quantity by which bodies are coloured, as for `draw`.
     contacts : bool, default True
@@ -465,7 +473,7 @@ def strip(
     >>> plt.close(figure)
     """
     sol = solution(sol)
-    frames = frames_at(sol.t, moments)
+    frames = telling_frames(sol, moments)
     picture = Picture.of(sol, frames, colour, view)
     figure = figure_for(picture, len(frames))
     axes = figure.subplots(1, len(frames), sharex=True, sharey=True, squeeze=False)[0]
@@ -495,6 +503,36 @@ def figure_size(picture: Sized, number: int = 1) -> tuple[float, float]:
 def figure_for(picture: Picture, number: int = 1) -> Figure:
     """A new figure for a number of frames side by side."""
     return plt.figure(figsize=figure_size(picture, number), layout="constrained")
+
+
+def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array | None = None) -> list[int]:
+    """The numbers of the frames to draw: those nearest to given times, or a number of them that show what happens.
+
+    They are spread evenly over time and motion, and end when most bodies have left; `present` has the share of bodies
+    that are present at each saved time.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[[0.0, 9.0]], force=[0.0, -2.0], within=jo.HalfSpace([0.0, 1.0]))
+    >>> sol = jo.solve(ball, jo.Maury(), t=9.0, h=0.1)
+    >>> [round(float(sol.t[k]), 1) for k in telling_frames(sol, 3)]
+    [0.0, 2.5, 9.0]
+    """
+    if not isinstance(moments, int) or moments < 1:
+        return frames_at(sol.t, moments)
+    candidates = np.unique(np.linspace(0, len(sol.t) - 1, MOST_CANDIDATES).round().astype(int))
+    if present is None:
+        shares = np.array([np.isfinite(np.asarray(sol.q[k])).mean() for k in candidates])
+    else:
+        shares = present[candidates]
+    candidates = candidates[: np.flatnonzero(shares >= LEAST_PRESENT * shares.max())[-1] + 1]
+    t = np.asarray(sol.t)[candidates]
+    speed = np.array([np.linalg.norm(np.nan_to_num(np.asarray(sol.u[k]))) for k in candidates])
+    parts = [np.diff(t), 0.5 * (speed[1:] + speed[:-1]) * np.diff(t)]
+    way = np.concatenate([[0.0], np.cumsum(sum(part / part.sum() for part in parts if part.sum() > 0.0))])
+    if moments == 1 or len(candidates) < moments:
+        return [int(k) for k in (candidates[-1:] if moments == 1 else candidates)]
+    nearest = [int(np.abs(way - each).argmin()) for each in np.linspace(0.0, way[-1], moments)]
+    return [int(k) for k in np.unique(candidates[nearest])]
 
 
 def frames_at(t: Array, moments: int | Sequence[float]) -> list[int]:

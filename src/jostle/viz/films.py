@@ -20,7 +20,7 @@ from jostle.viz.sources import target_for
 KINDS = (".mp4", ".gif")
 """File formats of films."""
 FPS = 25
-"""Number of pictures per second; in a gif each picture lasts four ticks."""
+"""Default number of frames per second; in a gif each frame then lasts four ticks."""
 MP4_QUALITY = 18
 """Rate factor of mp4 files, from 0 (lossless) to 51; lines stay sharp."""
 GIF_TICK = 10
@@ -68,7 +68,7 @@ class Film(Protocol):
 
 
 @contextmanager
-def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[Film]:
+def film(path: str | os.PathLike[str], source: Path | None = None, fps: int = FPS) -> Iterator[Film]:
     """Open a film to add pictures to; the file appears when it is complete. The suffix gives the format.
 
     `source` is the trajectory of the run, which must not be replaced.
@@ -82,7 +82,7 @@ def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[F
     """
     wanted = target_for(path, "a film", KINDS, source)
     with whole(wanted) as new:
-        opened = Mp4(new) if wanted.suffix.lower() == ".mp4" else Gif(new)
+        opened = (Mp4 if wanted.suffix.lower() == ".mp4" else Gif)(new, fps)
         try:
             yield opened
         except BaseException:
@@ -94,14 +94,14 @@ def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[F
 class Mp4:
     """h264 in the colour format that every player supports, which needs an even width and height."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, fps: int) -> None:
         try:
             from imageio_ffmpeg import get_ffmpeg_exe
         except ImportError:
             raise MissingPackage(
                 "mp4 needs imageio-ffmpeg: pip install 'jostle[movie]'; gif works without it"
             ) from None
-        self._program, self._path = get_ffmpeg_exe(), path
+        self._program, self._path, self._fps = get_ffmpeg_exe(), path, fps
         self._process: subprocess.Popen[bytes] | None = None
 
     def add(self, picture: Pixels) -> None:
@@ -109,7 +109,7 @@ class Mp4:
             height, width = picture.shape[:2]
             if height % 2 or width % 2:
                 raise InvalidValue(f"mp4 needs an even width and height, not {width} x {height}")
-            raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
+            raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(self._fps), "-i", "-"]
             kind = ["-c:v", "libx264", "-crf", str(MP4_QUALITY), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
             command = [self._program, "-y", "-v", "error", *raw, *kind, "-f", "mp4", f"file:{self._path}"]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -137,12 +137,12 @@ class Mp4:
 class Gif:
     """A gif with 256 colours per picture; a repeated picture only extends the previous one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, fps: int) -> None:
         try:
             from PIL import Image
         except ImportError:
             raise MissingPackage("gif needs pillow: pip install 'jostle[movie]'") from None
-        self._image, self._path, self._pictures = Image, path, list[Any]()
+        self._image, self._path, self._fps, self._pictures = Image, path, fps, list[Any]()
 
     def add(self, picture: Pixels) -> None:
         self._pictures.append(self._image.fromarray(picture).quantize(256, dither=self._image.Dither.NONE))
@@ -150,7 +150,7 @@ class Gif:
     def close(self) -> None:
         if not self._pictures:
             return
-        ticks = np.diff(np.round(np.arange(len(self._pictures) + 1) * 1000 / (FPS * GIF_TICK))).astype(int)
+        ticks = np.diff(np.round(np.arange(len(self._pictures) + 1) * 1000 / (self._fps * GIF_TICK))).astype(int)
         first, *rest = self._pictures
         durations = (ticks * GIF_TICK).tolist()
         first.save(self._path, format="GIF", save_all=True, append_images=rest, duration=durations, loop=0)

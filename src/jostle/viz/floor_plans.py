@@ -37,7 +37,7 @@ from jostle.plans.outlines import package
 from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
-from jostle.viz.drawing import frames_at
+from jostle.viz.drawing import telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, plain
 
@@ -50,6 +50,8 @@ EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
 MARGIN = 0.05
 """Margin around a plan, as a fraction of its larger side."""
+LABEL_ORDER = 2.9
+"""Order in which names of openings are drawn: below people, whom they must not cover."""
 ROUND_LENGTHS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Lengths of scale bars in metres."""
 BAR_PART = 0.15
@@ -130,7 +132,7 @@ class Building:
             more = f"{link.length:g} {self.unit} long" if link.every is None else f"lift, {lift_times(link)}"
             found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, more))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, np.mean(door, axis=0) - [0.0, 1.0], ""))
+            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, middle, ""))
         for name, ends, colour, inside, more in found:
             words = name
             if details is not None:
@@ -141,19 +143,18 @@ class Building:
             self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words, inside)
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
-        """A segment and its name, on the side that is away from the middle of the plan."""
+        """A segment, and its name beside the way of the people who leave, away from the middle of the plan."""
         ax.plot(*ends.T, color=colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
-        at = ends.mean(axis=0)
-        normal = np.array([-(ends[1] - ends[0])[1], (ends[1] - ends[0])[0]])
-        normal = normal / np.linalg.norm(normal)
-        normal = normal if normal @ (at - middle) >= 0.0 else -normal
-        across, up = ("left" if normal[0] > 0.5 else "right" if normal[0] < -0.5 else "center"), "center"
-        if across == "center":
-            up = "bottom" if normal[1] > 0.0 else "top"
-        turned = 90.0 if across != "center" else 0.0
+        along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
+        along = -along if along @ (middle - ends.mean(axis=0)) < 0.0 else along
+        end, normal = ends[int(np.argmax(ends @ along))], np.array([-along[1], along[0]])
+        normal = normal if normal @ (end - middle) >= 0.0 else -normal
+        upright = abs(normal[0]) > 0.5
+        across = ("left" if normal[0] > 0.0 else "right") if upright else ("left" if along[0] > 0.0 else "right")
+        up = ("bottom" if along[1] > 0.0 else "top") if upright else ("bottom" if normal[1] > 0.0 else "top")
         ax.annotate(
-            plain(name), at, xytext=tuple(4.0 * normal), textcoords="offset points", ha=across, va=up, fontsize=7,
-            rotation=turned, color="0.1", zorder=6, annotation_clip=False,
+            plain(name), end, xytext=tuple(4.0 * (normal + along)), textcoords="offset points", ha=across, va=up,
+            fontsize=7, rotation=90.0 if upright else 0.0, color="0.1", zorder=LABEL_ORDER, annotation_clip=False,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8},
         )  # fmt: skip
 
@@ -287,6 +288,11 @@ class Shot:
     def aspect(self) -> float:
         """Width over height."""
         return self.building.aspect
+
+    def frames(self, moments: int | Sequence[float]) -> list[int]:
+        """The numbers of the frames to draw: those at given times, or a number of them before most people have left."""
+        t, travel = np.asarray(self.sol.t), self.found.travel
+        return telling_frames(self.sol, moments, np.array([np.mean(~(travel.left <= now)) for now in t]))
 
     def counters(self, k: int) -> str:
         """The time, and how many people are inside, out, and out by each exit, in frame k."""
@@ -458,7 +464,8 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     sol : Solution, str or path
         A solution, or the name of a trajectory file.
     moments : int or sequence of float, default 3
-        Number of frames from start to end, or the times of the frames.
+        Number of frames, or the times of the frames. A number of frames is spread evenly over time and motion, and
+        the last one is before most people have left.
     plan : Plan or Room, optional
         The floor plan. None: that of the run, which must then be known.
 
@@ -479,7 +486,7 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     >>> plt.close(figure)
     """
     shot = Shot.of(sol, plan)
-    numbers = frames_at(np.asarray(shot.sol.t), moments)
+    numbers = shot.frames(moments)
     figure = _figure(shot.aspect, len(numbers))
     rows, columns = (len(numbers), 1) if shot.aspect >= WIDE else (1, len(numbers))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()

@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arguments import Count, Finite, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
@@ -40,11 +40,13 @@ TIME_TOLERANCE = 1e-9
 """The end of a run gets a picture if it is missed by less than this fraction of the time between two pictures."""
 MAX_PICTURES = 1_000_000
 """Largest number of pictures of a film, which lasts eleven hours."""
+MAX_FPS = 100
+"""Largest number of frames per second; a frame of a gif lasts at least a hundredth of a second."""
 JUMP_FACTOR = 10.0
 """A body has jumped if it went this many times further between two saved times than its velocities allow."""
 
 
-def moments(saved: Array, speed: float) -> Array:
+def moments(saved: Array, speed: float, fps: int = FPS) -> Array:
     """Evenly spaced times of the pictures of a film, for a run with these saved times.
 
     >>> moments(np.array([0.0, 0.05, 0.1]), 1.0).round(3).tolist()
@@ -52,15 +54,17 @@ def moments(saved: Array, speed: float) -> Array:
     """
     if not 0.0 < speed < np.inf:
         raise InvalidValue(f"speed must be positive and finite (time of the run per second of the film), not {speed}")
+    if not 1 <= fps <= MAX_FPS:
+        raise InvalidValue(f"fps must be between 1 and {MAX_FPS}, not {fps}")
     duration = float(saved[-1] - saved[0])
-    pictures = FPS * (duration / float(speed))
+    pictures = fps * (duration / float(speed))
     if pictures > MAX_PICTURES:
         raise InvalidValue(
-            f"at speed {speed:g} a film of this run would have {pictures:.3g} pictures, at most "
+            f"at speed {speed:g} a film of this run would have {pictures:.3g} frames, at most "
             f"{MAX_PICTURES} are drawn: a speed of {duration / 60.0:.3g} gives a film of one minute"
         )
     count = int(np.floor(pictures + TIME_TOLERANCE)) + 1
-    return np.asarray(saved[0] + speed / FPS * np.arange(count))
+    return np.asarray(saved[0] + speed / fps * np.arange(count))
 
 
 def between(scene: Scene, t: float) -> Frame:
@@ -111,6 +115,10 @@ def _turn_between(scene: Scene, k: int, after: int, part: float) -> Array | None
 
 DPI = 110
 """Resolution of films, in dots per inch."""
+LARGEST_SIZE = (1280, 960)
+"""Largest width and height of a film, in pixels, unless a size is given."""
+ASPECTS = (0.75, 3.0)
+"""Smallest and largest width of a film, divided by its height, unless a size is given."""
 
 
 @check_arguments
@@ -122,9 +130,11 @@ def animate(
     colour: str | ArrayLike | None = None,
     contacts: bool = True,
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
+    size: tuple[Count, Count] | None = None,
+    fps: Count = FPS,
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
-    """Write a film of a run, with 25 pictures per second.
+    """Write a film of a run.
 
     Save frames often enough for what should be visible, for example ``every=speed / 25``.
 
@@ -135,7 +145,7 @@ def animate(
     path : str or path
         Name of the film, .mp4 or .gif.
     speed : float, default 1.0
-        Time of the run that passes in one second of the film, positive.
+        Playback speed: time of the run that passes in one second of the film, positive.
     colour : str or array_like, shape (n,), optional
         The quantity by which bodies or cells are coloured, as for `draw` and `density`. None: the speed of bodies, the
         density of cells.
@@ -143,6 +153,10 @@ def animate(
         Whether contact forces are drawn.
     view : (float, float), default (-62, 16)
         Azimuth and elevation of the view of bodies in space, in degrees.
+    size : (int, int), optional
+        Width and height in pixels, even numbers. None: a size that suits the picture, at most 1280 x 960.
+    fps : int, default 25
+        Number of frames per second, at most 100.
     progress : callable (Drawn) -> object, optional
         Called after each picture; `jostle.terminal.progress_bar` makes one that shows a bar. None: nothing is called.
 
@@ -169,16 +183,16 @@ def animate(
     """
     images = density_in(sol)
     if images is not None:
-        return _film_of_density(images, path, speed, colour, progress)
+        return _film_of_density(images, path, speed, colour, size, fps, progress)
     shown = solution(cast("Shown", sol))
-    times = moments(shown.t, speed)
-    with film(path, file_of(shown)) as made:
+    times = moments(shown.t, speed, fps)
+    with film(path, file_of(shown), fps) as made:
         picture = _picture(shown, times, "speed" if colour is None else colour, view)
 
         def paint(ax: Axes, t: float) -> None:
             picture.onto(ax, between(picture.scene, t), contacts)
 
-        _record(made, _figure(picture), times, paint, progress)
+        _record(made, _figure(picture, size), times, paint, progress)
     return Path(path)
 
 
@@ -187,10 +201,12 @@ def _film_of_density(
     path: str | os.PathLike[str],
     speed: float,
     colour: str | ArrayLike | None,
+    size: tuple[int, int] | None,
+    fps: int,
     progress: Callable[[Drawn], object] | None,
 ) -> Path:
-    times = moments(images.t, speed)
-    with film(path, images.path) as made:
+    times = moments(images.t, speed, fps)
+    with film(path, images.path, fps) as made:
         chosen: Any = "density" if colour is None else colour
         if not isinstance(chosen, str):
             raise InvalidValue(f"colour must be the name of a field of the density, not {chosen!r}")
@@ -199,7 +215,7 @@ def _film_of_density(
         def paint(ax: Axes, t: float) -> None:
             picture.onto(ax, frames_at(images.t, [min(t, float(images.t[-1]))])[0])
 
-        _record(made, _figure(picture), times, paint, progress)
+        _record(made, _figure(picture, size), times, paint, progress)
     return Path(path)
 
 
@@ -242,9 +258,15 @@ def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[F
     return replace(picture, strongest=np.array([np.median(forces)])) if len(forces) else picture
 
 
-def _figure(picture: Picture | DensityPicture) -> Figure:
+def _figure(picture: Picture | DensityPicture, size: tuple[int, int] | None) -> Figure:
     """A figure with a colour bar and an even number of pixels in both directions."""
-    pixels = 2 * np.round(DPI * np.array(figure_size(picture)) / 2.0)
+    if size is None:
+        width, height = figure_size(picture)
+        aspect = float(np.clip(width / height, *ASPECTS))
+        high = min(LARGEST_SIZE[1], LARGEST_SIZE[0] / aspect)
+        pixels = 2 * np.round(np.array([aspect * high, high]) / 2.0)
+    else:
+        pixels = np.array(size)
     figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
     picture.bar(figure, figure.subplots())
     return figure

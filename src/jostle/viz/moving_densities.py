@@ -26,7 +26,7 @@ from jostle.macro.grid import Grid
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
 from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
-from jostle.viz.sources import with_time, with_unit
+from jostle.viz.sources import LENGTH, TIME, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
@@ -93,9 +93,10 @@ class DensityPicture:
             there = np.asarray(images.fields["density"][k]) > VACUUM
             draw_arrows(u, zone=there, fastest=self.most["speed"], ax=ax)
             ax.collections[-1].set_color(ARROW)
-        margin = MARGIN * max(self.size)
+        margin, unit = MARGIN * max(self.size), plain(with_unit("", images.units, LENGTH))
         ax.set(
-            xlabel="$x$", ylabel="$y$", aspect="equal", title=plain(with_time(f"t = {images.t[k]:.4g}", images.units)),
+            xlabel=f"$x${unit}", ylabel=f"$y${unit}", aspect="equal",
+            title=plain(with_time(f"t = {images.t[k]:.4g}", images.units)),
             xlim=(left - margin, right + margin), ylim=(bottom - margin, top + margin),
         )  # fmt: skip
 
@@ -259,6 +260,7 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     for number, (name, images) in enumerate(named.items()):
         ax.plot(images.t, images.totals["mass"], label=name, linewidth=1.4, **pen(number))
     most = max(float(images.totals["mass"].max()) for images in named.values())
-    ax.set(xlabel="$t$", ylabel="mass inside", ylim=(0.0, HEADROOM * (most or 1.0)))
+    units = next(iter(named.values())).units
+    ax.set(xlabel=with_unit("$t$", units, TIME), ylabel="mass inside", ylim=(0.0, HEADROOM * (most or 1.0)))
     legend(ax, list(named))
     return ax

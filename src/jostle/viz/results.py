@@ -18,7 +18,8 @@ from jostle.analysis.order import Order
 from jostle.analysis.statistics import band, summary
 from jostle.crowds.leaving import check_area_is_known, leaving_times
 from jostle.errors import InvalidValue
-from jostle.viz.sources import Shown, solution
+from jostle.result.facts import Units
+from jostle.viz.sources import TIME, Shown, solution, with_unit
 from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen
 
 MARKERS = "osD^v<>"
@@ -121,7 +122,8 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
         t = np.concatenate([[sol.t[0]], times, [max(sol.t[-1], times.max(initial=sol.t[0]))]])
         inside = here - np.concatenate([np.arange(len(times) + 1), [len(times)]])
         ax.step(t, inside, where="post", label=name, linewidth=1.4, **pen(number))
-    ax.set(xlabel="$t$", ylabel="people inside")
+    units = next((sol.facts.units for sol, _ in found), Units())
+    ax.set(xlabel=with_unit("$t$", units, TIME), ylabel="people inside")
     ax.set_ylim(bottom=0.0)
     legend(ax, list(named))
     return ax

@@ -238,7 +238,7 @@ function mount(root, source) {
   function choosePainter(light) {
     const found = stage.choosePainter(light);
     $("light").checked = found !== "webgl";
-    if (found === "none") say("This browser has no WebGL 2, so the page uses simple graphics, without the graphics card.");
+    if (found === "none") say("This browser has no WebGL 2, so the page draws without the GPU.");
     stage.load();
   }
 
