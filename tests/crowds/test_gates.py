@@ -19,6 +19,8 @@ ROUND = Plan(
 )
 """Two doors between two rooms."""
 LEFT, RIGHT = [(1, 1), (5, 1), (5, 3), (1, 3)], [(7, 1), (9, 1), (9, 3), (7, 3)]
+PLACES = {"east": [9.4, 2.0], "west": [4.0, 2.0]}
+"""A person near each exit, by the name of the exit."""
 H = 0.1
 SHORT = 0.07
 """The longest step of pedestrians without a warning."""
@@ -109,6 +111,37 @@ def test_pedestrians_know_closed_gates_wait_before_them_and_stand_in_queues():
         assert left_by(sol, by) == [0, 1]
         if route:
             assert abs(np.subtract(*jo.crowds.leaving_times(sol))) > 1.9
+
+
+def test_people_who_miss_their_train_wait_and_the_run_goes_on(tmp_path):
+    """The last person of the train is in its door, and beyond the grid of ways, when the door closes."""
+    train = Group("in time", places=[[9.4, 2.0]], radius=0.2, speed=1.2, goal="east")
+    late = Group("late", places=[[6.8, 2.0], [6.8, 3.0]], radius=0.2, speed=1.2, knows=["east"])
+    both = Group("knows both", places=[[2.0, 2.0]], radius=0.2, speed=1.2, knows=["east", "west"])
+    groups, gates = [train, late, both], [Gate("east", open=[(0.0, 0.8)])]
+    people = crowd(groups, room=PLAN, gates=gates, behaviour=jo.crowds.Pedestrians())
+    more = {"change": people.changes(), "until": people.empty_or_blocked(), "every": 3}
+    sol = jo.solve(people, jo.Venel(), t=15.0, h=0.07, **more)
+    assert sol.status == "finished"  # the run goes on while people wait
+    assert left_by(sol, "east") == [0]
+    assert left_by(sol, "west") == [3]
+    assert (sol.q[-1, 1:3, 0] > 8.5).all()  # in front of the door
+    for found in (sol, jo.io.read(jo.io.write(sol, tmp_path / "train.vtkhdf"))):
+        summary = jo.crowds.crowd_summary(found)
+        assert (summary.inside, summary.missed, summary.standing, summary.blocked) == (2, 2, 0, False)
+        assert summary.rows()["missed"] == 2
+
+
+def test_all_people_of_a_goal_may_be_beyond_the_ways_when_their_exit_closes():
+    groups = [Group(to, places=[place], radius=0.2, speed=1.2, goal=to) for to, place in PLACES.items()]
+    gates = [Gate("east", open=[(0.0, 0.8)])]
+    people = crowd(groups, room=PLAN, gates=gates, behaviour=jo.crowds.Pedestrians())
+    assert np.isfinite(jo.crowds.leaving_times(solved(people, 6.0, SHORT))).all()
+
+
+def test_nobody_takes_an_exit_that_they_do_not_know_while_theirs_is_closed():
+    sol = solved(gated(Gate("east", open=[(3.0, 99.0)]), knows=["east"]))
+    assert left_by(sol, "east") == list(range(6))
 
 
 def test_a_gate_that_counts_closes_behind_the_last():

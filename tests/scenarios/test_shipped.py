@@ -19,7 +19,7 @@ FEW = {"hourglass": 30, "silo": 30, "spheres": 30, "jamming": 30, "vibrated_laye
 def small(name, *settings):
     """The scenario with few bodies."""
     fewer = [f"problem.n={FEW[name]}"] if name in FEW else []
-    fewer += ["problem.groups.0.n=20"] if name == "evacuation" else []
+    fewer += ["problem.groups.0.n=20"] if name in ("evacuation", "venel_2009") else []
     return load(name, settings=[*fewer, *settings])
 
 
@@ -35,7 +35,7 @@ def present(sol):
 def test_the_flagship_and_its_companions_are_shipped():
     wanted = {
         "hourglass", "silo", "cradle_touching", "cradle_apart", "spheres", "jamming", "evacuation", "labyrinth",
-        "vibrated_layer", "bottleneck", "classroom", "counterflow", "stand", "blocks", "drum",
+        "vibrated_layer", "bottleneck", "classroom", "counterflow", "stand", "venel_2009", "blocks", "drum",
     }  # fmt: skip
     assert wanted <= set(names())
     assert names() == sorted(names())
@@ -143,8 +143,9 @@ def test_discs_swell_until_they_jam():
     assert error.value.step == len(sol.stats) + 1
 
 
-def test_everyone_leaves_the_room():
-    scenario = small("evacuation")
+@pytest.mark.parametrize(("name", "radius", "beyond"), [("evacuation", 0.2, 0.8), ("venel_2009", 0.25, 2.0)])
+def test_everyone_leaves_the_room(name, radius, beyond):
+    scenario = small(name)
     sol = solved(scenario)
     assert sol.status == "stopped"
     assert sol.t[-1] < 20.0
@@ -153,10 +154,10 @@ def test_everyone_leaves_the_room():
     inside = (last > 0.0).all(axis=1) & (last < [width, height]).all(axis=1)
     assert not inside.any()
     before = sol.q[0]
-    assert ((before > 0.25) & (before < np.array([width, height]) - 0.25)).all()
-    # who is more than 2 m outside is gone
-    assert (last > [-2.2, -2.2]).all()
-    assert (last < [width + 2.2, height + 2.2]).all()
+    assert ((before > radius) & (before < np.array([width, height]) - radius)).all()
+    # who is further outside is gone
+    assert (last > [-beyond - 0.2, -beyond - 0.2]).all()
+    assert (last < [width + beyond + 0.2, height + beyond + 0.2]).all()
     assert not present(sol)[-1].all()
     assert sol.gaps().min() >= -1e-8
 

@@ -180,6 +180,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
     >>> found["people"], found["blocked"]
     ('3, of whom 1 is inside at the end', 'held')
     """
+    from jostle.crowds.blockades import STANDSTILL
     from jostle.crowds.summary import LONGEST_INTERVAL
 
     inside = crowd["inside_at_end"]
@@ -192,6 +193,15 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         last = crowd.get("evacuation_time")
         end = f"the last after {last:.1f} s" if last is not None else "not all of them"
         found["evacuation time"] = f"95 % after {crowd['evacuation_time_95']:.1f} s, {end}"
+    if crowd.get("missed"):
+        count = crowd["missed"]
+        found["missed"] = (
+            f"{count} {'person is' if count == 1 else 'people are'} inside, and all their exits have closed"
+        )
+    if crowd.get("standing_at_end"):
+        count = crowd["standing_at_end"]
+        who = "1 person has" if count == 1 else f"{count} people have"
+        found["stuck or waiting"] = f"{who} hardly moved in the last {STANDSTILL:g} s"
     interval = crowd.get("time_between_frames", 0.0)
     if interval > LONGEST_INTERVAL * (1.0 + 1e-9):
         found["accuracy"] = (
@@ -227,4 +237,6 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         found["blocked"] = crowd["blockade"]
     elif "standstill" in crowd:
         found["standstill"] = crowd["standstill"]
+    for number, warning in enumerate(crowd.get("warnings", ())):
+        found["warning" if number == 0 else f"warning {number + 1}"] = warning
     return found

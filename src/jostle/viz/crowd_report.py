@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
+from jostle.crowds.blockades import STANDSTILL
 from jostle.crowds.crowding import MAP_FRAMES
 from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
 from jostle.crowds.moves import radii_in
@@ -183,6 +184,10 @@ def _answers(shot: Shot) -> list[str]:
     verdict = f"{found.people} people, {inside}. "
     if found.never_inside:
         verdict += f"{found.never_inside} more never came in. "
+    if found.missed:
+        verdict += f"{found.missed} of them missed their exits, which have closed. "
+    if found.standing and not found.blocked:
+        verdict += f"{found.standing} of them have hardly moved in the last {STANDSTILL:g} s. "
     bad = found.blocked or bool(found.inside) or bool(found.never_inside)
     if found.blockade is None:
         verdict += f"End of the run: {sol.message}."
@@ -208,6 +213,7 @@ def _answers(shot: Shot) -> list[str]:
         )
     return [
         f'<p class="verdict{" bad" if bad else ""}">{escape(verdict)}</p>',
+        *(f'<p class="verdict bad">Warning: {escape(text)}.</p>' for text in found.warnings),
         f'<div class="cards">{text}</div>',
         where,
     ]
