@@ -291,7 +291,7 @@ def test_summaries_and_reports_warn_of_what_people_do_not_do():
     assert replace(found, exits={"door": few}).warnings == ()  # a few people say nothing about the flow
 
 
-def test_people_who_hardly_move_at_the_end_are_counted():
+def test_people_who_are_stuck_at_the_end_are_counted():
     """Two meet in a corridor that is too narrow for both, one walks away from them."""
     area, exits = [(0, 0), (20, 0), (20, 0.6), (0, 0.6)], {"west": ((0, 0), (0, 0.6)), "east": ((20, 0), (20, 0.6))}
     q0 = [[5.0, 0.3], [7.0, 0.3], [19.5, 0.3]]
@@ -299,4 +299,6 @@ def test_people_who_hardly_move_at_the_end_are_counted():
     sol = solved(q0, area=area, exits=exits, t=24.0, **said)
     found = jo.crowds.crowd_summary(sol)
     assert (found.inside, found.standing, found.blocked) == (3, 2, False)
-    assert lines(found.rows())["stuck or waiting"] == "2 people have hardly moved in the last 10 s"
+    assert lines(found.rows())["stuck or waiting"] == (
+        "2 people were slower than 5 % of their desired speed in the last 10 s"
+    )

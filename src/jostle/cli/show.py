@@ -180,7 +180,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
     >>> found["people"], found["blocked"]
     ('3, of whom 1 is inside at the end', 'held')
     """
-    from jostle.crowds.blockades import STANDSTILL
+    from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
     from jostle.crowds.summary import LONGEST_INTERVAL
 
     inside = crowd["inside_at_end"]
@@ -200,8 +200,9 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         )
     if crowd.get("standing_at_end"):
         count = crowd["standing_at_end"]
-        who = "1 person has" if count == 1 else f"{count} people have"
-        found["stuck or waiting"] = f"{who} hardly moved in the last {STANDSTILL:g} s"
+        who = "1 person was" if count == 1 else f"{count} people were"
+        slow = f"slower than {100.0 * SLOW_FRACTION:g} % of their desired speed"
+        found["stuck or waiting"] = f"{who} {slow} in the last {STANDSTILL:g} s"
     interval = crowd.get("time_between_frames", 0.0)
     if interval > LONGEST_INTERVAL * (1.0 + 1e-9):
         found["accuracy"] = (

@@ -25,7 +25,7 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.leaving import crossings, distance_to_segment, known_plan, openings_of
+from jostle.crowds.leaving import crossings, desired_speeds, distance_to_segment, known_plan, openings_of
 from jostle.crowds.moves import planar, radii_in
 from jostle.plans.areas import present, walkable
 from jostle.plans.openings import Gate, ends_of
@@ -39,6 +39,8 @@ STANDSTILL = 10.0
 STANDSTILL_DISTANCE = 0.5
 """People who have moved by less than this fraction of their radius count as standing still; people who are held up step
 from side to side."""
+SLOW_FRACTION = 0.05
+"""People who are slower than this fraction of their desired speed for STANDSTILL seconds count as stuck or waiting."""
 TOUCHING_GAP = 0.01
 """People touch if the gap between them is smaller than this fraction of the smaller radius."""
 BLOCKING_GAP = 0.5
@@ -162,12 +164,12 @@ def _closed_for_good(gate: Gate, sol: Solution, plan: Any, t: float) -> bool:
 
 
 def standing(sol: Solution, plan: Any) -> Booleans:
-    """(n,) whether each person inside has hardly moved in the last STANDSTILL seconds of a run.
+    """(n,) whether each person inside was slower than SLOW_FRACTION in the last STANDSTILL seconds of a run.
 
     People who missed their exits do not count, nor do people who wait on purpose, if the wish of the run is known.
     """
     last, t = len(sol.t) - 1, np.asarray(sol.t)
-    q, radii = np.asarray(sol.q[last]), radii_in(sol, last)
+    q, most = np.asarray(sol.q[last]), SLOW_FRACTION * STANDSTILL * desired_speeds(sol)[0]
     stands = present(q, walkable(plan)) & ~missed(sol, plan) & bool(t[last] - t[0] >= STANDSTILL * (1.0 - 1e-9))
     wish: Any = getattr(sol.problem, "wish", None)
     if hasattr(wish, "waits"):
@@ -176,7 +178,7 @@ def standing(sol: Solution, plan: Any) -> Booleans:
     for k in range(max(first, 0), last):
         before = np.asarray(sol.q[k])
         with np.errstate(invalid="ignore"):
-            stands &= np.linalg.norm(before - q, axis=1) <= STANDSTILL_DISTANCE * radii  # absent people have NaN
+            stands &= np.linalg.norm(before - q, axis=1) <= most  # absent people have NaN
     return np.asarray(stands)
 
 

@@ -63,8 +63,8 @@ class CrowdSummary:
     missed: int = 0
     """Number of people inside at the end whose exits have all closed for good: they missed the train."""
     standing: int = 0
-    """Number of other people inside at the end who have hardly moved in the last 10 s; people who are known to wait on
-    purpose do not count."""
+    """Number of other people inside at the end who were slower than 5 % of their desired speed in the last 10 s; people
+    who are known to wait on purpose do not count."""
     fastest: float = np.nan
     """Largest desired speed (m/s); NaN if unknown."""
 
@@ -154,7 +154,7 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         The fields are `people`, `inside` at the end, `never_inside`, `evacuation_time`, `evacuation_time_95` (95 % have
         left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
         `crowd_maps`), `jams`, `blockade`, `blocked`, `missed` (people whose exits have closed for good), `standing`
-        (people who have hardly moved in the last 10 s) and `warnings` (what real people do not do, with sources);
+        (people slower than 5 % of their speed in the last 10 s) and `warnings` (what real people do not do, with sources);
         ``rows()`` gives plain values for tables and JSON.
 
     Examples

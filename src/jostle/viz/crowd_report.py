@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
-from jostle.crowds.blockades import STANDSTILL
+from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
 from jostle.crowds.crowding import MAP_FRAMES
 from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
 from jostle.crowds.moves import radii_in
@@ -187,7 +187,8 @@ def _answers(shot: Shot) -> list[str]:
     if found.missed:
         verdict += f"{found.missed} of them missed their exits, which have closed. "
     if found.standing and not found.blocked:
-        verdict += f"{found.standing} of them have hardly moved in the last {STANDSTILL:g} s. "
+        slow = f"slower than {100.0 * SLOW_FRACTION:g} % of their desired speed"
+        verdict += f"{found.standing} of them were {slow} in the last {STANDSTILL:g} s: stuck or waiting. "
     bad = found.blocked or bool(found.inside) or bool(found.never_inside)
     if found.blockade is None:
         verdict += f"End of the run: {sol.message}."
