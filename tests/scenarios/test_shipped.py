@@ -35,7 +35,7 @@ def present(sol):
 def test_the_flagship_and_its_companions_are_shipped():
     wanted = {
         "hourglass", "silo", "cradle_touching", "cradle_apart", "spheres", "jamming", "evacuation", "labyrinth",
-        "vibrated_layer", "bottleneck", "classroom", "counterflow", "stand", "venel_2009", "blocks", "drum",
+        "vibrated_layer", "bottleneck", "classroom", "counterflow", "platform", "stand", "venel_2009", "blocks", "drum",
     }  # fmt: skip
     assert wanted <= set(names())
     assert names() == sorted(names())

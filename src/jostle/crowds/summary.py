@@ -154,8 +154,8 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         The fields are `people`, `inside` at the end, `never_inside`, `evacuation_time`, `evacuation_time_95` (95 % have
         left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
         `crowd_maps`), `jams`, `blockade`, `blocked`, `missed` (people whose exits have closed for good), `standing`
-        (people slower than 5 % of their speed in the last 10 s) and `warnings` (what real people do not do, with sources);
-        ``rows()`` gives plain values for tables and JSON.
+        (people slower than 5 % of their speed in the last 10 s) and `warnings` (what real people do not do, with
+        sources); ``rows()`` gives plain values for tables and JSON.
 
     Examples
     --------
