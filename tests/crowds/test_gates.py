@@ -19,8 +19,6 @@ ROUND = Plan(
 )
 """Two doors between two rooms."""
 LEFT, RIGHT = [(1, 1), (5, 1), (5, 3), (1, 3)], [(7, 1), (9, 1), (9, 3), (7, 3)]
-PLACES = {"east": [9.4, 2.0], "west": [4.0, 2.0]}
-"""A person near each exit, by the name of the exit."""
 H = 0.1
 SHORT = 0.07
 """The longest step of pedestrians without a warning."""
@@ -132,11 +130,13 @@ def test_people_who_miss_their_train_wait_and_the_run_goes_on(tmp_path):
         assert summary.rows()["missed"] == 2
 
 
-def test_all_people_of_a_goal_may_be_beyond_the_ways_when_their_exit_closes():
-    groups = [Group(to, places=[place], radius=0.2, speed=1.2, goal=to) for to, place in PLACES.items()]
-    gates = [Gate("east", open=[(0.0, 0.8)])]
-    people = crowd(groups, room=PLAN, gates=gates, behaviour=jo.crowds.Pedestrians())
-    assert np.isfinite(jo.crowds.leaving_times(solved(people, 6.0, SHORT))).all()
+def test_all_people_of_a_goal_may_be_beyond_the_ways_when_their_exit_is_closed():
+    """On a plan that is larger than the window of a goal."""
+    plan = Plan([(0, 0), (30, 0), (30, 3), (0, 3)], exits={"west": ((0, 1), (0, 2)), "east": ((30, 1), (30, 2))})
+    groups = [Group(to, places=[[x, 1.5]], radius=0.2, speed=1.2, goal=to) for to, x in (("east", 28), ("west", 4))]
+    gates = [Gate("east", open=[(5.0, 9.0)])]
+    people = crowd(groups, room=plan, gates=gates, behaviour=jo.crowds.Pedestrians())
+    np.testing.assert_allclose(people.velocity(0.0, np.array([[40.0, 1.5], [4.0, 1.5]]))[:, 0], [1.2, -1.2], atol=1e-6)
 
 
 def test_nobody_takes_an_exit_that_they_do_not_know_while_theirs_is_closed():

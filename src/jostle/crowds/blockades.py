@@ -150,7 +150,9 @@ def missed(sol: Solution, plan: Any) -> Booleans:
         return np.zeros(len(q), dtype=bool)
     shut = {gate.at for gate in facts.gates if _closed_for_good(gate, sol, plan, t)}
     closed = np.array([name in shut for name in plan.exits])
-    usable = np.ones((len(q), len(closed)), dtype=bool) if facts.exits is None else facts.exits
+    usable = np.ones((len(q), len(closed)), dtype=bool)
+    if facts.exits is not None and facts.exits.shape == usable.shape:  # another plan may have been given
+        usable = facts.exits
     return np.asarray(present(q, walkable(plan)) & ~(usable & ~closed).any(axis=1))
 
 

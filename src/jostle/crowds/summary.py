@@ -106,7 +106,7 @@ class CrowdSummary:
         density, t, place = self.maps.peak
         there = ~np.isnan(self.travel.left)
         loss, jammed = self.travel.loss[there], self.travel.jammed[there]
-        found = {
+        found: dict[str, Any] = {
             "people": self.people,
             "inside_at_end": self.inside,
             "evacuation_time": _known(self.evacuation_time),
@@ -127,7 +127,7 @@ class CrowdSummary:
         if self.standing and not self.blocked:
             found["standing_at_end"] = self.standing
         if self.warnings:
-            found["warnings"] = list(self.warnings)
+            found["warnings"] = [*self.warnings]
         if self.never_inside:
             found["never_inside"] = self.never_inside
         if self.left_elsewhere:
