@@ -58,13 +58,15 @@ def test_every_shipped_scenario_explains_itself(name):
 def test_every_shipped_scenario_starts_without_overlap_and_stays_so(name):
     run = load(name).build()
     assert isinstance(run, Run)
-    assert run.problem.within.gap(0.0, run.problem.q0) >= 0.0
+    presence = getattr(run.problem, "presence", None)
+    here = slice(None) if presence is None else presence.here  # others enter later
+    assert presence is not None or run.problem.within.gap(0.0, run.problem.q0) >= 0.0
     sol = jo.solve(**run._replace(t=5 * run.h, every=run.h)._asdict())
     assert len(sol.stats) == 5
     assert sol.stats["primal"].max() <= run.scheme.solver.tol
     assert sol.stats["converged"].all()
     assert sol.gaps().min() >= -1e-4 * (run.problem.within.bodies.largest or 1.0)
-    assert np.abs(sol.q[-1] - sol.q[0]).max() > 0.0, "nothing moves"
+    assert np.abs(sol.q[-1] - sol.q[0])[here].max() > 0.0, "nothing moves"
 
 
 @pytest.mark.parametrize("name", BODIES)
