@@ -207,7 +207,7 @@ CASES = {
         for name, t in {
             "blocks": 0.2, "bottleneck": 4.0, "classroom": 4.0, "counterflow": 3.0, "cradle_apart": 1.0,
             "cradle_touching": 1.0, "evacuation": 4.0, "hourglass": 0.1, "jamming": 0.2, "labyrinth": 2.0, "silo": 0.2,
-            "spheres": 0.2, "stand": 3.0, "vibrated_layer": 0.05,
+            "spheres": 0.2, "stand": 3.0, "venel_2009": 4.0, "vibrated_layer": 0.05,
         }.items()
     },
     "events": lambda: events(lumps(law=jo.Restitution(0.5))),

@@ -17,8 +17,8 @@ DOCS = Path(__file__).parent.parent / "docs"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL | re.MULTILINE)
 LONG = {
     "answers.md", "architecture.md", "buildings.md", "crowds.md", "ensembles.md", "evacuation.md", "friction.md",
-    "grains.md",
-    "impacts.md", "joints.md", "macro.md", "models.md", "orders.md", "own_constraint.md", "pictures.md", "runs.md",
+    "grains.md", "impacts.md", "joints.md", "macro.md", "models.md", "orders.md", "own_constraint.md", "pictures.md",
+    "platform.md", "runs.md",
     "schemes.md", "silo.md", "solvers.md", "sweeping.md", "theorems.md", "verification.md", "vibrated_bed.md",
     "vibro_impact.md",
 }  # fmt: skip

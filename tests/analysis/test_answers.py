@@ -10,6 +10,8 @@ from jostle.cli.show import lines
 from jostle.crowds.blockades import STANDSTILL
 from jostle.crowds.crowding import FRUIN
 from jostle.crowds.pressing import THRESHOLDS
+from jostle.viz.crowd_report import _answers
+from jostle.viz.floor_plans import Shot
 
 pytest.importorskip("shapely")
 CORRIDOR = [(0, 0), (10, 0), (10, 2), (0, 2)]
@@ -266,3 +268,37 @@ def test_the_answers_tell_when_frames_are_too_far_apart(crossing):
     assert "never_inside" not in rows
     assert "accuracy" not in lines(rows)
     assert "exits and flows are estimates" in lines(rows | {"time_between_frames": 3.0})["accuracy"]
+
+
+def test_summaries_and_reports_warn_of_what_people_do_not_do():
+    """In the plain model, people push through a door at twice the flow of experiments."""
+    plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"door": ((6, 1.9), (6, 3.1))})
+    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34)
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=0.2, until=plan.empty, change=people.changes())
+    found = jo.crowds.crowd_summary(sol)
+    assert found.exits["door"].specific > 2.5
+    (flow,) = found.warnings
+    assert flow.endswith("(Kretz, Grünebohm & Schreckenberg 2006)")
+    assert lines(found.rows())["warning"] == flow
+    page = "".join(_answers(Shot.of(sol, None)))
+    assert "Warning: " in page
+    assert "is not realistic" in page
+    maps = replace(found.maps, worst=10.0 * found.maps.worst)
+    density, speed = replace(found, maps=maps, fastest=3.0).warnings[1:]
+    assert "(Fruin 1993)" in density
+    assert speed.endswith("(Weidmann 1993)")
+    few = replace(found.exits["door"], t=found.exits["door"].t[:5])
+    assert replace(found, exits={"door": few}).warnings == ()  # a few people say nothing about the flow
+
+
+def test_people_who_are_stuck_at_the_end_are_counted():
+    """Two meet in a corridor that is too narrow for both, one walks away from them."""
+    area, exits = [(0, 0), (20, 0), (20, 0.6), (0, 0.6)], {"west": ((0, 0), (0, 0.6)), "east": ((20, 0), (20, 0.6))}
+    q0 = [[5.0, 0.3], [7.0, 0.3], [19.5, 0.3]]
+    said = {"goal": ["east", "west", "west"], "speed": [1.0, 1.0, 0.3]}
+    sol = solved(q0, area=area, exits=exits, t=24.0, **said)
+    found = jo.crowds.crowd_summary(sol)
+    assert (found.inside, found.standing, found.blocked) == (3, 2, False)
+    assert lines(found.rows())["stuck or waiting"] == (
+        "2 people were slower than 5 % of their desired speed in the last 10 s"
+    )

@@ -111,6 +111,39 @@ def test_pedestrians_know_closed_gates_wait_before_them_and_stand_in_queues():
             assert abs(np.subtract(*jo.crowds.leaving_times(sol))) > 1.9
 
 
+def test_people_who_miss_their_train_wait_and_the_run_goes_on(tmp_path):
+    """The last person of the train is in its door, and beyond the grid of ways, when the door closes."""
+    train = Group("in time", places=[[9.4, 2.0]], radius=0.2, speed=1.2, goal="east")
+    late = Group("late", places=[[6.8, 2.0], [6.8, 3.0]], radius=0.2, speed=1.2, knows=["east"])
+    both = Group("knows both", places=[[2.0, 2.0]], radius=0.2, speed=1.2, knows=["east", "west"])
+    groups, gates = [train, late, both], [Gate("east", open=[(0.0, 0.8)])]
+    people = crowd(groups, room=PLAN, gates=gates, behaviour=jo.crowds.Pedestrians())
+    more = {"change": people.changes(), "until": people.empty_or_blocked(), "every": 3}
+    sol = jo.solve(people, jo.Venel(), t=15.0, h=0.07, **more)
+    assert sol.status == "finished"  # the run goes on while people wait
+    assert left_by(sol, "east") == [0]
+    assert left_by(sol, "west") == [3]
+    assert (sol.q[-1, 1:3, 0] > 8.5).all()  # in front of the door
+    for found in (sol, jo.io.read(jo.io.write(sol, tmp_path / "train.vtkhdf"))):
+        summary = jo.crowds.crowd_summary(found)
+        assert (summary.inside, summary.missed, summary.standing, summary.blocked) == (2, 2, 0, False)
+        assert summary.rows()["missed"] == 2
+
+
+def test_all_people_of_a_goal_may_be_beyond_the_ways_when_their_exit_is_closed():
+    """On a plan that is larger than the window of a goal."""
+    plan = Plan([(0, 0), (30, 0), (30, 3), (0, 3)], exits={"west": ((0, 1), (0, 2)), "east": ((30, 1), (30, 2))})
+    groups = [Group(to, places=[[x, 1.5]], radius=0.2, speed=1.2, goal=to) for to, x in (("east", 28), ("west", 4))]
+    gates = [Gate("east", open=[(5.0, 9.0)])]
+    people = crowd(groups, room=plan, gates=gates, behaviour=jo.crowds.Pedestrians())
+    np.testing.assert_allclose(people.velocity(0.0, np.array([[40.0, 1.5], [4.0, 1.5]]))[:, 0], [1.2, -1.2], atol=1e-6)
+
+
+def test_nobody_takes_an_exit_that_they_do_not_know_while_theirs_is_closed():
+    sol = solved(gated(Gate("east", open=[(3.0, 99.0)]), knows=["east"]))
+    assert left_by(sol, "east") == list(range(6))
+
+
 def test_a_gate_that_counts_closes_behind_the_last():
     people = gated(Gate("east", most=3))
     sol = solved(people)

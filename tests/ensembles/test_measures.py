@@ -9,7 +9,7 @@ from jostle.ensembles import CURVES, MEASURES
 
 @pytest.fixture(scope="module")
 def crowd():
-    scenario = jo.scenarios.load("evacuation", settings=["problem.groups.0.n=12", "run.h=0.1"], seed=3)
+    scenario = jo.scenarios.load("venel_2009", settings=["problem.groups.0.n=12", "run.h=0.1"], seed=3)
     return jo.solve(**scenario.build()._asdict())
 
 

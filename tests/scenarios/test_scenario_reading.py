@@ -15,7 +15,7 @@ SMALL = {"hourglass": 20, "silo": 20, "spheres": 20, "jamming": 20, "vibrated_la
 
 
 def few(name):
-    if name == "evacuation":
+    if name in ("evacuation", "venel_2009"):
         return ["problem.groups.0.n=10"]
     return [f"problem.n={SMALL[name]}"] if name in SMALL else []
 

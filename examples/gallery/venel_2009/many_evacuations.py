@@ -12,7 +12,7 @@ import numpy as np
 
 import jostle as jo
 
-room = jo.scenarios.load("evacuation", settings=["problem.groups.0.n=24", "run.h=0.1"])
+room = jo.scenarios.load("venel_2009", settings=["problem.groups.0.n=24", "run.h=0.1"])
 study = jo.ensembles.Study(
     room,
     over=jo.ensembles.grid({"problem.behaviour.kind": ["plain", "inhibition"]}),

@@ -199,6 +199,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
     >>> found["people"], found["blocked"]
     ('3, of whom 1 is inside at the end', 'held')
     """
+    from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
     from jostle.crowds.summary import LONGEST_INTERVAL
 
     inside = crowd["inside_at_end"]
@@ -212,6 +213,16 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         last = crowd.get("evacuation_time")
         end = f"the last after {last:.1f} s" if last is not None else "not all of them"
         found["evacuation time"] = f"95 % after {crowd['evacuation_time_95']:.1f} s, {end}"
+    if crowd.get("missed"):
+        count = crowd["missed"]
+        found["missed"] = (
+            f"{count} {'person is' if count == 1 else 'people are'} inside, and all their exits have closed"
+        )
+    if crowd.get("standing_at_end"):
+        count = crowd["standing_at_end"]
+        who = "1 person was" if count == 1 else f"{count} people were"
+        slow = f"slower than {100.0 * SLOW_FRACTION:g} % of their desired speed"
+        found["stuck or waiting"] = f"{who} {slow} in the last {STANDSTILL:g} s"
     interval = crowd.get("time_between_frames", 0.0)
     if interval > LONGEST_INTERVAL * (1.0 + 1e-9):
         found["accuracy"] = (
@@ -249,4 +260,6 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         found["blocked"] = crowd["blockade"]
     elif "standstill" in crowd:
         found["standstill"] = crowd["standstill"]
+    for number, warning in enumerate(crowd.get("warnings", ())):
+        found["warning" if number == 0 else f"warning {number + 1}"] = warning
     return found

@@ -7,6 +7,8 @@ fraction of their radius (STANDSTILL_DISTANCE), somebody is inside, and they wan
 - or if the problem is known, in a run that has not been read from a file: people have a desired speed and none of
   them waits on purpose, or the wish is a plain function and not zero.
 
+People who missed their exits, because all of them have closed for good, do not count: they have nowhere to go.
+
 People who stand still without pushing may wait on purpose (reaction times, queues) if their wish is not known. That is
 a standstill, not a blockade. Runs of scenarios know the wish while they run, and store the result as their status.
 """
@@ -22,10 +24,11 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Integers
-from jostle.crowds.leaving import distance_to_segment, known_plan, openings_of
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.crowds.leaving import crossings, desired_speeds, distance_to_segment, known_plan, openings_of
 from jostle.crowds.moves import planar, radii_in
 from jostle.plans.areas import present, walkable
+from jostle.plans.openings import Gate, ends_of
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED
@@ -36,6 +39,8 @@ STANDSTILL = 10.0
 STANDSTILL_DISTANCE = 0.5
 """People who have moved by less than this fraction of their radius count as standing still; people who are held up step
 from side to side."""
+SLOW_FRACTION = 0.05
+"""People who are slower than this fraction of their desired speed for STANDSTILL seconds count as stuck or waiting."""
 TOUCHING_GAP = 0.01
 """People touch if the gap between them is smaller than this fraction of the smaller radius."""
 BLOCKING_GAP = 0.5
@@ -110,7 +115,7 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     known = known_plan(sol, plan, "blockade")
     last = len(sol.t) - 1
     q, radii = np.asarray(planar(sol).q[last]), radii_in(sol, last)
-    people = np.flatnonzero(present(q, walkable(known)))
+    people = np.flatnonzero(present(q, walkable(known)) & ~missed(sol, known))
     if len(people) == 0 or last == 0:
         return None
     since = _standing_since(sol, radii)
@@ -136,6 +141,47 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     order = sorted(touching.tolist(), key=lambda pair: float(far[name][pair].min()))
     held = tuple((int(people[i]), int(people[j])) for i, j in order)
     return Blockade(since, certain, people, name, (), held)
+
+
+def missed(sol: Solution, plan: Any) -> Booleans:
+    """(n,) whether each person is inside at the end although all exits by which they may leave have closed for good."""
+    q, t, facts = np.asarray(sol.q[len(sol.t) - 1]), float(sol.t[-1]), sol.facts
+    if not facts.gates:
+        return np.zeros(len(q), dtype=bool)
+    shut = {gate.at for gate in facts.gates if _closed_for_good(gate, sol, plan, t)}
+    closed = np.array([name in shut for name in plan.exits])
+    usable = np.ones((len(q), len(closed)), dtype=bool)
+    if facts.exits is not None and facts.exits.shape == usable.shape:  # another plan may have been given
+        usable = facts.exits
+    return np.asarray(present(q, walkable(plan)) & ~(usable & ~closed).any(axis=1))
+
+
+def _closed_for_good(gate: Gate, sol: Solution, plan: Any, t: float) -> bool:
+    """Tell whether a gate is closed at the time t and stays closed."""
+    if (np.asarray(gate.open)[:, 1] > t).any() and gate.most is None:
+        return False
+    if not (np.asarray(gate.open)[:, 1] > t).any():
+        return True
+    return int((crossings(sol, ends_of([gate], plan)[0]).t <= t).sum()) >= (gate.most or 0)
+
+
+def standing(sol: Solution, plan: Any) -> Booleans:
+    """(n,) whether each person inside was slower than SLOW_FRACTION in the last STANDSTILL seconds of a run.
+
+    People who missed their exits do not count, nor do people who wait on purpose, if the wish of the run is known.
+    """
+    last, t = len(sol.t) - 1, np.asarray(sol.t)
+    q, most = np.asarray(sol.q[last]), SLOW_FRACTION * STANDSTILL * desired_speeds(sol)[0]
+    stands = present(q, walkable(plan)) & ~missed(sol, plan) & bool(t[last] - t[0] >= STANDSTILL * (1.0 - 1e-9))
+    wish: Any = getattr(sol.problem, "wish", None)
+    if hasattr(wish, "waits"):
+        stands &= ~wish.waits(float(t[last]), len(q))
+    first = int(np.searchsorted(t, t[last] - STANDSTILL * (1.0 - 1e-9), side="right")) - 1
+    for k in range(max(first, 0), last):
+        before = np.asarray(sol.q[k])
+        with np.errstate(invalid="ignore"):
+            stands &= np.linalg.norm(before - q, axis=1) <= most  # absent people have NaN
+    return np.asarray(stands)
 
 
 def _standing_since(sol: Solution, radii: Array) -> float:

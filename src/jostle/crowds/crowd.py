@@ -125,6 +125,8 @@ class Crowd(Sweeping):
         How people enter who are not present at the start.
     gates : Gates, optional
         Doors and exits that open and close. None means that all stay open.
+    exits : array_like of bool, shape (n, exits), optional
+        Whether each person may leave by each exit of the plan. None means that everyone may leave by every exit.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class Crowd(Sweeping):
     reaction: Array
     entries: tuple[Entry, ...]
     gates: Gates | None
+    exits: Booleans
 
     def __init__(
         self,
@@ -163,6 +166,7 @@ class Crowd(Sweeping):
         reaction: ArrayLike = 0.0,
         entries: Sequence[Entry] = (),
         gates: Gates | None = None,
+        exits: Booleans | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
         late.setflags(write=False)
@@ -178,7 +182,8 @@ class Crowd(Sweeping):
             "group": numbers,
             "reaction": late,
         }
-        values |= {"entries": tuple(entries), "gates": gates}
+        everywhere = np.ones((len(self.q0), len(plan.exits)), dtype=bool)
+        values |= {"entries": tuple(entries), "gates": gates, "exits": everywhere if exits is None else exits}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -213,7 +218,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose or for a lift, somebody will enter later, or a closed gate will open.
+        """Tell whether somebody waits on purpose, for a lift or at a closed gate, or will enter later.
 
         Parameters
         ----------
@@ -234,8 +239,10 @@ class Crowd(Sweeping):
         [True, False]
         """
         waits = self.wish.waits(state.t, len(state.q))
-        if self.gates is not None and self.gates.opens_later(state.t):
-            return True
+        if self.gates is not None:
+            if self.gates.opens_later(state.t):
+                return True
+            waits = waits | self.wish.cut_off(state.q, self.wish.chosen(state.q))
         for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits)):
             if one.link.every is not None:
                 waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.link.phase(state.t) else False)
@@ -394,11 +401,11 @@ def crowd(
             stops={name: stop.target for name, stop in itinerary.stops.items()},
         )  # fmt: skip
         if shutting is not None:
-            find = partial(_passing, to)
+            find = partial(_passing, to, itinerary.knowing)
             check_gates(shutting, find, places)
             walking: Wish = GatedWalk(shutting, find)
         else:
-            walking = to()
+            walking = itinerary.knowing(to())
         wished: Wish = itinerary.around(walking, to(), places, radii, random)
         wished = Reaction(wished, late) if late.any() else wished
     else:
@@ -426,13 +433,13 @@ def crowd(
             entries.append(Entry(region, who, enters[who], within, int(random.integers(2**32))))
     return Crowd(
         q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late, entries=entries,
-        gates=shutting, present=None if here.all() else here,
+        gates=shutting, exits=itinerary.exits, present=None if here.all() else here,
     )  # fmt: skip
 
 
-def _passing(to: Callable[..., Wish], closed: Array) -> Wish:
-    """The walk that does not pass the segments `closed` (k, 2, 2)."""
-    return to(closed=closed)
+def _passing(to: Callable[..., Wish], knowing: Callable[[Wish], Wish], closed: Array) -> Wish:
+    """The walk that does not pass the segments `closed` (k, 2, 2), of people with the exits that they know."""
+    return knowing(to(closed=closed))
 
 
 def _one(values: Array) -> Array:

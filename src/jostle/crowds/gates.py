@@ -1,8 +1,9 @@
 """Doors and exits that open and close during a run: at given times, or after a number of people have passed.
 
 A closed gate is a wall, as exact as all others. People who stand in a gate when it closes may leave it on either side;
-it is closed for everybody else. People know which gates are closed and take the shortest way through open ones; a
-person without such a way waits in front of a closed gate.
+it is closed for everybody else. People know which gates are closed and take the shortest way through open ones to a
+goal of theirs; a person without such a way waits in front of a closed gate, and nobody takes an exit that they do not
+know.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
+from jostle.crowds.behaviours import KnownExits
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
@@ -183,7 +185,10 @@ class GatedWalk(Wish):
 
     def chosen(self, q: Array) -> Integers:
         now = self._now.chosen(q)
-        stuck = ~np.isfinite(self._now.distance(q, now))
+        if isinstance(self._now, KnownExits):  # exits that people do not know are infinitely far
+            stuck = ~np.isfinite(self._now.lengths(q)[now, np.arange(len(q))])
+        else:
+            stuck = ~np.isfinite(self._now.distance(q, now))
         return np.where(stuck, self._open.chosen(q), now) if stuck.any() else now
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
@@ -195,6 +200,9 @@ class GatedWalk(Wish):
         far = self._now.distance(q, goal)
         stuck = ~np.isfinite(far)
         return np.where(stuck, self._open.distance(q, goal), far) if stuck.any() else far
+
+    def cut_off(self, q: Array, goal: Integers) -> Booleans:
+        return ~np.isfinite(self._now.distance(q, goal)) & np.isfinite(self._open.distance(q, goal))
 
     def lengths(self, q: Array) -> Array:
         far = self._now.lengths(q)

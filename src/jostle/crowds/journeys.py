@@ -534,15 +534,28 @@ class Itinerary:
                 if said:
                     raise InvalidValue(f"a crowd with wish= takes no {what}: make it part of the wish")
 
+    def knowing(self, walk: Wish) -> Wish:
+        """The walk of people who take none of the exits that their group does not know."""
+        return KnownExits(walk, self._known(walk)) if any(group.knows is not None for group in self.groups) else walk
+
+    @property
+    def exits(self) -> Booleans:
+        """(n, exits) whether each person may leave by each exit: by their own goal, or by any that they know."""
+        names = list(self.plan.exits)
+        rows = [
+            [name == goal if goal is not None else group.knows is None or name in group.knows for name in names]
+            for group in self.groups
+            for goal in group.goals
+        ]
+        return np.array(rows, dtype=bool)
+
     def around(self, walk: Wish, unhindered: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
-        """The walk of people at q with the routes, known exits and families of their groups.
+        """The walk of people at q with the routes and families of their groups.
 
         It raises if somebody cannot reach a stop. `unhindered` is the walk while all gates are open, because people may
         have to wait at a gate on their route.
         """
         wish = walk
-        if any(group.knows is not None for group in self.groups):
-            wish = KnownExits(wish, self._known(wish))
         if any(group.family > 1 for group in self.groups):
             wish = Together(wish, self._families(q))
         routes = self._complete(unhindered, [[*group.route, goal] for group in self.groups for goal in group.goals], q)

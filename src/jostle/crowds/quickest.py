@@ -277,6 +277,8 @@ def potential(
     people and the goal.
     """
     shape, step = ways.grid.shape, ways.grid.step
+    if len(frame.nodes) == 0:  # closed gates cut off the goal: there is no way from anywhere
+        return Potential(Window((0, 0), shape), np.zeros((*shape, 2)), margin)
     needed = frame.nodes if cells is None else np.concatenate([cells - NEEDED, cells + 1 + NEEDED, frame.nodes])
     least, most = needed.min(axis=0, initial=max(shape)), needed.max(axis=0, initial=0)
     while True:

@@ -58,12 +58,17 @@ class StairPaces(Behaviour):
         return wished if (pace == 1.0).all() else pace[:, None] * wished
 
 
+SIDE_STEPS = (0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0)
+"""Distances (in radii) to the side at which people try to appear at the other end of stairs that are used both ways."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stairs:
     """A change for `solve`: people at the end of the stairs of a link appear on the other floor where there is room.
 
     People who are furthest along go first; nobody is moved to a place where they would overlap somebody. Where people
-    use stairs in both directions, only those go on whose goal is there, or who have no way to it where they are.
+    use stairs in both directions, only those go on whose goal is there, or who have no way to it where they are; and
+    they step aside, so that two people who want to take each other's place do not wait for each other for ever.
     """
 
     passage: Passage
@@ -92,13 +97,19 @@ class Stairs:
         width = float(np.linalg.norm(link.start[1] - link.start[0]))
         margin = np.minimum(self.radii / width, 0.5)
         depth = (1.0 + CLEAR) * self.radii if link.every is None else np.maximum(left, (1.0 + CLEAR) * self.radii)
-        places = self.passage.places(np.clip(part, margin, 1.0 - margin), depth)
+        aside = self.radii / width
+        places = [
+            self.passage.places(np.clip(part + step * aside, margin, 1.0 - margin), depth)
+            for step in (SIDE_STEPS if link.both and link.every is None else (0.0,))
+        ]
         q = state.q
         for person in np.flatnonzero(due)[np.argsort(left[due], kind="stable")]:
-            moved = q.copy()
-            moved[person] = places[person]
-            if self._free(state, moved, int(person)):
-                q = moved
+            for place in places:
+                moved = q.copy()
+                moved[person] = place[person]
+                if self._free(state, moved, int(person)):
+                    q = moved
+                    break
         return state if q is state.q else state._replace(q=q)
 
     def _free(self, state: State, q: Array, person: int) -> bool:

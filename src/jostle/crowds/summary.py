@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arguments import check_arguments
-from jostle.crowds.blockades import Blockade, blockade
+from jostle.crowds.blockades import Blockade, blockade, missed, standing
 from jostle.crowds.crowding import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
 from jostle.crowds.leaving import ExitUse, Jam, Travel, exit_use, jams, known_plan, travel
 from jostle.crowds.moves import planar
@@ -21,6 +21,16 @@ MAX_VORONOI_PEOPLE = 1000
 LONGEST_INTERVAL = 1.0
 """Longest time between two saved frames (s) at which exits and flows are measured well: people who leave are seen close
 to their exit."""
+LARGEST_SPECIFIC_FLOW = 2.5
+"""Largest flow through an exit (people/s/m) that does not cause a warning. Experiments at doors of 0.4 to 1.2 m have
+1.7 to 2.3 people/s/m (Kretz, Grünebohm & Schreckenberg 2006)."""
+LARGEST_DENSITY = 7.0
+"""Largest density (people/m2) that does not cause a warning: from there on a crowd moves like a fluid (Fruin 1993)."""
+FASTEST_WALK = 2.2
+"""Largest desired speed (m/s) that does not cause a warning. People walk at 1.34 m/s, with a standard deviation of 0.26
+m/s (Weidmann 1993)."""
+FEWEST_IN_FLOW, SHORTEST_FLOW = 10, 3.0
+"""Number of people and time (s) from which the flow through an exit is judged."""
 LARGEST_IN_MEMORY = 2**29
 """Largest size of a run, in bytes, that is read into memory once instead of repeatedly from its file."""
 
@@ -50,6 +60,38 @@ class CrowdSummary:
     """Maps of density and speed: Voronoi densities for up to MAX_VORONOI_PEOPLE people, otherwise counts in squares."""
     jams: list[Jam]
     blockade: Blockade | None
+    missed: int = 0
+    """Number of people inside at the end whose exits have all closed for good: they missed the train."""
+    standing: int = 0
+    """Number of other people inside at the end who were slower than 5 % of their desired speed in the last 10 s; people
+    who are known to wait on purpose do not count."""
+    fastest: float = np.nan
+    """Largest desired speed (m/s); NaN if unknown."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What lies outside the range of real people, each with its source: flows, density, desired speeds."""
+        found = []
+        for name, use in self.exits.items():
+            if use.count < FEWEST_IN_FLOW or use.t[-1] - use.t[0] < SHORTEST_FLOW:
+                continue
+            if use.specific > LARGEST_SPECIFIC_FLOW:
+                found.append(
+                    f"{use.specific:.2f} people/s/m at exit {name!r} is not realistic: in experiments, 1.7 to 2.3 "
+                    f"people/s/m pass doors of 0.4 to 1.2 m (Kretz, Grünebohm & Schreckenberg 2006)"
+                )
+        density = self.maps.peak[0]
+        if density > LARGEST_DENSITY:
+            found.append(
+                f"at a density of {density:.1f} people/m² people are in danger: from {LARGEST_DENSITY:g} people/m² on "
+                f"a crowd moves like a fluid (Fruin 1993), and people stop walking at 5.4 people/m² (Weidmann 1993)"
+            )
+        if self.fastest > FASTEST_WALK:
+            found.append(
+                f"a desired speed of {self.fastest:.2f} m/s is faster than people walk: their speed is 1.34 m/s with a "
+                f"standard deviation of 0.26 m/s (Weidmann 1993)"
+            )
+        return tuple(found)
 
     @property
     def blocked(self) -> bool:
@@ -64,7 +106,7 @@ class CrowdSummary:
         density, t, place = self.maps.peak
         there = ~np.isnan(self.travel.left)
         loss, jammed = self.travel.loss[there], self.travel.jammed[there]
-        found = {
+        found: dict[str, Any] = {
             "people": self.people,
             "inside_at_end": self.inside,
             "evacuation_time": _known(self.evacuation_time),
@@ -80,6 +122,12 @@ class CrowdSummary:
             "jams": [_jam(jam) for jam in self.jams],
             "blocked": self.blocked,
         }
+        if self.missed:
+            found["missed"] = self.missed
+        if self.standing and not self.blocked:
+            found["standing_at_end"] = self.standing
+        if self.warnings:
+            found["warnings"] = [*self.warnings]
         if self.never_inside:
             found["never_inside"] = self.never_inside
         if self.left_elsewhere:
@@ -105,7 +153,9 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     CrowdSummary
         The fields are `people`, `inside` at the end, `never_inside`, `evacuation_time`, `evacuation_time_95` (95 % have
         left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
-        `crowd_maps`), `jams`, `blockade` and `blocked`; ``rows()`` gives plain values for tables and JSON.
+        `crowd_maps`), `jams`, `blockade`, `blocked`, `missed` (people whose exits have closed for good), `standing`
+        (people slower than 5 % of their speed in the last 10 s) and `warnings` (what real people do not do, with
+        sources); ``rows()`` gives plain values for tables and JSON.
 
     Examples
     --------
@@ -139,6 +189,9 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         maps=density_maps(sol, known),
         jams=jams(sol, known),
         blockade=blockade(sol, known),
+        missed=int(missed(sol, known).sum()),
+        standing=int(standing(sol, known).sum()),
+        fastest=np.nan if sol.facts.speeds is None else float(sol.facts.speeds.max(initial=0.0)),
     )
 
 

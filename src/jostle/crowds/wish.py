@@ -211,6 +211,23 @@ class Wish(ABC):
         """
         return np.zeros(n, dtype=bool)
 
+    def cut_off(self, q: Array, goal: Integers) -> Booleans:
+        """Tell who has no way to a given goal because doors or exits are closed.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, 2)
+            Positions of all people (m).
+        goal : ndarray of int, shape (n,)
+            Numbers of their goals.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for people who have to wait at a closed door or exit.
+        """
+        return np.zeros(len(q), dtype=bool)
+
     @property
     def closed(self) -> Array:
         """(k, 2, 2) doors and exits that nobody passes now."""
@@ -420,6 +437,9 @@ class Behaviour(Wish):
 
     def waits(self, t: float, n: int) -> Booleans:
         return self.wish.waits(t, n)
+
+    def cut_off(self, q: Array, goal: Integers) -> Booleans:
+        return self.wish.cut_off(q, goal)
 
     def remember(self, t: float, q: Array) -> None:
         self.wish.remember(t, q)

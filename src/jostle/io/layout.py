@@ -488,6 +488,9 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         said["gates"] = [
             {"at": gate.at, "open": _finite(np.asarray(gate.open)), "most": gate.most} for gate in facts.gates
         ]
+    if facts.exits is not None and not facts.exits.all():
+        sets, number = np.unique(facts.exits, axis=0, return_inverse=True)
+        said["exits"] = {"sets": sets.tolist(), "number": number.ravel().tolist()}
     if rods := [rods for rods in facts.rods if rods.at_rest]:
         said["rods"] = [
             {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
@@ -555,6 +558,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
+        exits=_exits(said.get("exits"), bodies),
         rods=tuple(_rods(one, bodies, d) for one in said.get("rods", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
         clumped=clumped,
@@ -572,6 +576,15 @@ def _clumped(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int
 def _gate(said: dict[str, Any]) -> Gate:
     times = [[-np.inf if a is None else float(a), np.inf if b is None else float(b)] for a, b in said["open"]]
     return Gate(str(said["at"]), open=times, most=None if said["most"] is None else int(said["most"]))
+
+
+def _exits(said: dict[str, Any] | None, bodies: int) -> NDArray[np.bool_] | None:
+    if said is None:
+        return None
+    sets, number = np.array(said["sets"], dtype=bool), np.array(said["number"], dtype=np.int64)
+    if sets.ndim != 2 or number.shape != (bodies,) or number.min(initial=0) < 0:
+        raise ValueError(f"exits of shape {sets.shape} for {len(number)} people")
+    return np.asarray(sets[number])
 
 
 def _rods(said: dict[str, Any], bodies: int, dimension: int) -> SavedRods:

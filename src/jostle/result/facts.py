@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Integers, InTime, at
+from jostle._tools.arrays import Array, Booleans, Integers, InTime, at
 from jostle.bodies import Bodies, Clumped
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, MissingPackage
@@ -185,6 +185,8 @@ class Facts:
         Time before which each person of a crowd does not walk; None if unknown.
     gates : tuple of Gate
         Doors and exits of a crowd that open and close.
+    exits : array of bool, shape (n, exits), or None
+        Whether each person may leave by each exit, in a crowd with gates; None if unknown.
     rods : tuple of SavedRods
         Rods between bodies and points. A file stores those whose points do not move.
     inertia : array, shape (n, 1) or (n, 3), or None
@@ -219,6 +221,7 @@ class Facts:
     speeds: Array | None = None
     reaction: Array | None = None
     gates: tuple[Gate, ...] = ()
+    exits: Booleans | None = None
     rods: tuple[SavedRods, ...] = ()
     inertia: Array | None = None
     clumped: Clumped | None = None
@@ -291,6 +294,7 @@ class Facts:
             speeds=None if crowd is None else _speeds(crowd),
             reaction=None if crowd is None else np.array(crowd.reaction),
             gates=() if crowd is None or crowd.gates is None else crowd.gates.gates,
+            exits=None if crowd is None or crowd.gates is None else crowd.exits,
             rods=rods_of(within),
             inertia=problem.bodies.inertia,
             clumped=problem.bodies.clumped,

@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
+from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
 from jostle.crowds.crowding import MAP_FRAMES
 from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
 from jostle.crowds.moves import radii_in
@@ -204,6 +205,11 @@ def _answers(shot: Shot) -> list[str]:
     verdict = f"{found.people} people, {inside}. "
     if found.never_inside:
         verdict += f"{found.never_inside} more never came in. "
+    if found.missed:
+        verdict += f"{found.missed} of them missed their exits, which have closed. "
+    if found.standing and not found.blocked:
+        slow = f"slower than {100.0 * SLOW_FRACTION:g} % of their desired speed"
+        verdict += f"{found.standing} of them were {slow} in the last {STANDSTILL:g} s: stuck or waiting. "
     bad = found.blocked or bool(found.inside) or bool(found.never_inside)
     if found.blockade is None:
         empty = sol.status == STOPPED and not found.inside
@@ -230,6 +236,7 @@ def _answers(shot: Shot) -> list[str]:
         )
     return [
         f'<p class="verdict{" bad" if bad else ""}">{escape(verdict)}</p>',
+        *(f'<p class="verdict bad">Warning: {escape(text)}.</p>' for text in found.warnings),
         f'<div class="cards">{text}</div>',
         where,
     ]

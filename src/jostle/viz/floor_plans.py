@@ -262,6 +262,8 @@ LARGEST_DENSITY = 1e3
 """End of the colours of the level F, in people per square metre."""
 WIDE = 2.5
 """Ratio of width to height above which several plans are drawn below each other, not side by side."""
+MAX_EXITS_IN_TITLE = {False: 3, True: 8}
+"""Largest number of exits whose counts fit into the title of a picture, by whether the plan is WIDE."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,12 +297,12 @@ class Shot:
         return telling_frames(self.sol, moments, np.array([np.mean(~(travel.left <= now)) for now in t]))
 
     def counters(self, k: int) -> str:
-        """The time, and how many people are inside, out, and out by each exit, in frame k."""
+        """The time, and how many people are inside and out, in frame k; and out by each exit, if there are few."""
         t, left = float(self.sol.t[k]), self.found.travel.left
         there = ~np.isnan(left) & (self.found.travel.start <= t)
         out = int((there & (left <= t)).sum())
         text = with_time(f"t = {t:.1f}", self.sol.facts.units) + f"    inside {int(there.sum()) - out}    out {out}"
-        if len(self.found.exits) > 1:
+        if 1 < len(self.found.exits) <= MAX_EXITS_IN_TITLE[self.aspect >= WIDE]:
             each = [f"{name} {int(use.passed(np.array([t]))[0])}" for name, use in self.found.exits.items()]
             text += f"  ({', '.join(each)})"
         return text
