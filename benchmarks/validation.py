@@ -2,7 +2,8 @@
 
 One process for each core runs the cases, the longest first. Each result is appended to the file --results as soon as it
 is known; a run that was interrupted continues with the results in this file. The last line of the output is JSON.
-``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters, and ``--ours`` leaves out JuPedSim.
+``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters, ``--ours`` leaves out JuPedSim, and ``--trade`` compares
+several sets of parameters by one run of each experiment that has a band.
 
 All models walk through the same geometries, with one set of parameters each: `Pedestrians`, the behaviour of scenario
 files, and two models of JuPedSim with their default parameters, the collision-free speed model (Tordeux, Chraibi &
@@ -442,6 +443,48 @@ def mean_errors(rows: list[dict[str, Any]], models: list[str]) -> dict[str, dict
     return errors
 
 
+CANDIDATES: tuple[dict[str, float], ...] = (
+    {},
+    {"T": 0.9, "strip": 0.7, "strength": 4.0},
+    {"T": 0.95, "strip": 0.5},
+    {"T": 0.9, "strip": 0.65, "strength": 5.0},
+    {"T": 0.9, "strip": 0.7},
+    {"T": 0.9},
+)
+"""Parameters of `Pedestrians` that --trade compares."""
+TRADE: dict[str, tuple[float, float]] = {
+    "T-junction, flow": (1.51, 1.81), "density behind": (2.0, 2.7), "density in front": (2.5, 3.2),
+    "corner": (1.40, 1.52), "two directions": (1.24, 1.36), "single file, error": (0.0, 0.06),
+    "door of 1 m": (1.7, 2.1), "door of 2.4 m": (1.7, 2.1),
+}  # fmt: skip
+"""What --trade measures, with one seed, and the bands of the experiments."""
+
+
+def traded(parameters: dict[str, float]) -> dict[str, Any]:
+    """What a set of parameters reaches: one run of each experiment, with a hundred people before the doors."""
+    model = Pedestrians(**parameters)
+    junction, both = t_junction(model, 2.4), bidirectional(model, 0.75)
+    found = (
+        junction["flow behind"], junction["density behind"], (junction["density left"] + junction["density right"]) / 2,
+        hermes_corner(model, 2.4)["flow behind"], both["flow"],
+        float(np.mean([abs(file_speed(model, density) - speed) for density, speed in SINGLE_FILE])),
+        door_of_100(model, 1.0), door_of_100(model, 2.4),
+    )  # fmt: skip
+    words = ", ".join(f"{name} = {value:g}" for name, value in parameters.items()) or "default"
+    return {"parameters": words, "figures": dict(zip(TRADE, map(rounded, found), strict=True))}
+
+
+def trade(save: Path | None) -> None:
+    """Print what each of the candidates reaches."""
+    candidates = []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(traded, CANDIDATES):
+            candidates.append(found)
+            print(found, flush=True)
+    if save:
+        save.write_text(json.dumps({"bands": TRADE, "candidates": candidates}, indent=1) + "\n")
+
+
 def parameter(text: str) -> tuple[str, float]:
     """A parameter of `Pedestrians` from the command line, NAME=VALUE."""
     name, value = text.split("=")
@@ -454,10 +497,14 @@ def main() -> None:
     parser.add_argument("--ours", action="store_true", help="leave out JuPedSim")
     parser.add_argument("--set", type=parameter, nargs="+", default=[], help="parameters of Pedestrians, such as T=0.8")
     parser.add_argument("--only", nargs="+", default=list(VALIDATION), help="only these experiments")
+    parser.add_argument("--trade", action="store_true", help="compare the candidates for the parameters of Pedestrians")
     parser.add_argument("--save", type=Path, help="keep the figures in this file")
     parser.add_argument("--results", type=Path, help="append each result to this file, and continue with those in it")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # one process for each core
+    if options.trade:
+        trade(options.save)
+        return
     models = [PEDESTRIANS, *(PEERS if find_spec("jupedsim") and not options.ours else ())]
     tasks = [
         (name, model, case, seed)
