@@ -89,6 +89,8 @@ SINGLE_FILE = Requirement(
     "People walk behind each other; their speeds make the one-dimensional fundamental diagram.",
     "speeds that fall with the density, within 0.06 m/s of Seyfried et al. 2005 on average",
     situations.single_file,
+    "the default time gap, 0.7 s, is shorter than that of the experiment, and is chosen for doors and wide corridors; "
+    "with T = 0.9 s the differences are 0.01 m/s on average",
 )
 REACTION_TIMES = Requirement(
     "Ten people in a room of 8 m by 5 m start after times drawn uniformly from 10 to 100 s.",
@@ -194,7 +196,8 @@ RIMEA = (
         "500 people go around a corner of a corridor of 20 m.",
         "a time between those of straight ways as long as the inner and the outer wall",
         situations.crowd_at_corner,
-        "a dense group remains at the inner corner, while the outer part of the corridor is empty",
+        "people walk around those who stand at the inner corner, but not widely enough: a dense group remains there "
+        "until the end, while the outer part of the corridor is empty",
     ),
     SINGLE_FILE,
 )
