@@ -394,14 +394,14 @@ def _is(name: str, *quantities: str) -> Callable[[dict[str, Any]], bool]:
     return lambda row: row["experiment"] == name and (not quantities or row["quantity"] in quantities)
 
 
-PLATEAU = 1.5
-"""Density (people/m2) from which on the flow of two streams that meet does not depend on it."""
+PLATEAU = 1.5, 3.2
+"""Densities (people/m2) between which the flow of two streams that meet does not depend on the density."""
 BANDS = (
     Band("T-junction, flow behind", FLOW_UNIT, 1.51, 1.81, _is("T-junction", "flow behind")),
     Band("T-junction, density behind", DENSITY_UNIT, 2.0, 2.7, _is("T-junction", "density behind")),
     Band("T-junction, density in front", DENSITY_UNIT, 2.5, 3.2, _is("T-junction", "density left", "density right")),
     Band("corner of 2.4 m, flow", FLOW_UNIT, 1.40, 1.52, _is("corner of 2.4 m", "flow behind")),
-    Band("two directions, flow from 1.5 people/m² on", FLOW_UNIT, 1.24, 1.36, _is("bidirectional", "flow")),
+    Band("two directions, flow at 1.5 to 3.2 people/m²", FLOW_UNIT, 1.24, 1.36, _is("bidirectional", "flow")),
     Band("single file, mean error", SPEED_UNIT, 0.0, 0.06, _is("single file"), error=True),
     Band("doors of 0.8 to 5 m, smallest flow", FLOW_UNIT, 1.7, 2.1, _is("doors"), min),
     Band("doors of 0.8 to 5 m, largest flow", FLOW_UNIT, 1.7, 2.1, _is("doors"), max),
@@ -415,7 +415,7 @@ def reached(rows: list[dict[str, Any]], models: list[str]) -> list[dict[str, Any
         (model, row["case"])
         for row in rows
         for model in models
-        if _is("bidirectional", "density")(row) and (row.get(model) or 0.0) >= PLATEAU
+        if _is("bidirectional", "density")(row) and PLATEAU[0] <= (row.get(model) or 0.0) <= PLATEAU[1]
     }
     found = []
     for band in BANDS:
