@@ -62,14 +62,15 @@ def figure():
 
 def diagrams():
     """Speed against density: Weidmann, the closed ring and the open corridor, with two of the models."""
-    _, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained", sharey=True)
+    drawn, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
     density = np.linspace(0.3, 4.2, 100)
     for ax, model in zip(axes, (OURS, SPEED), strict=True):
         ax.plot(density, weidmann(density), "k--", label="Weidmann 1993")
         for name, marker in (("ring", "o"), ("open corridor", "s"), ("bidirectional", "^")):
             ax.plot(*np.array(figures["curves"][name]).T, marker, color="0.6", label=f"experiment, {name}")
-        ax.plot(*zip(*points(rows("corridor"), model), strict=True), ":", color=BLUE, label="3 m, same density")
-        ax.plot(*zip(*points(rows("ring"), model), strict=True), "o-", color=BLUE, label="1.8 m, same density")
+        for name, line, label in (("corridor", ":", "3 m, same density"), ("ring", "o-", "1.8 m, same density")):
+            if found := points(rows(name), model):
+                ax.plot(*zip(*found, strict=True), line, color=BLUE, label=label)
         for name, marker, colour in (("open corridor", "s", VERMILION), ("bidirectional", "^", GREEN)):
             pairs = [
                 (by["density"][model], by["speed"][model])
@@ -79,7 +80,7 @@ def diagrams():
             if pairs:
                 ax.plot(*zip(*sorted(pairs), strict=True), marker + "-", color=colour, label=name)
         ax.set(xlabel="density / (people/m²)", ylabel="speed / (m/s)", title=model, xlim=(0, 4.2), ylim=(0, 1.6))
-    axes[0].legend(fontsize=8)
+    drawn.legend(*axes[0].get_legend_handles_labels(), fontsize=8, loc="outside right center")
 
 
 def by_case(name):

@@ -12,7 +12,7 @@ import numpy as np
 from jostle.crowds import crowd_summary, exit_use, flow, jams, leaving_times, travel, weidmann
 from jostle.crowds.crowding import FRUIN
 from jostle.result.solution import Solution
-from jostle.scenarios import ScenarioError, parse
+from jostle.scenarios import parse
 from jostle.scenarios.toml import document
 
 # Scenarios of the tests: how they are made from a few numbers and solved.
@@ -20,13 +20,7 @@ from jostle.scenarios.toml import document
 
 RADIUS, SPEED = 0.2, 1.34
 """Default radius (m) and desired speed (m/s) of the people in the tests."""
-UNKNOWN_KEY = "unknown key"
-"""Words of the error about a key that scenarios do not have in this version."""
 Corners = Sequence[Sequence[float]]
-
-
-class NotApplicable(Exception):
-    """A test needs something that this version does not model; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +49,9 @@ def solved(
     t: float,
     h: float = 0.05,
     every: float = 0.25,
-    refused: str = UNKNOWN_KEY,
     **more: Any,
 ) -> Solution:
-    """Solve a scenario of a crowd; raises `NotApplicable` if it needs something that scenarios do not have.
-
-    `refused` has words of the error message of a version that does not have it.
+    """Solve a scenario of a crowd.
 
     >>> sol = solved([rectangle(0, 0, 4, 2)], {"east": [[4, 0], [4, 2]]}, [{"places": [[1, 1]]}], t=5.0)
     >>> sol.status
@@ -73,19 +64,12 @@ def solved(
         "groups": [{"radius": RADIUS, "speed": SPEED, **group} for group in groups],
         **more,
     }
-    return _solved(document({"problem": problem, "run": {"t": t, "h": h, "every": every}}), refused)
+    return _solved(document({"problem": problem, "run": {"t": t, "h": h, "every": every}}))
 
 
 @cache
-def _solved(text: str, refused: str) -> Solution:
-    try:
-        run = parse(text, "the scenario").build()
-    except ScenarioError as error:
-        wrong = [line.strip() for line in str(error).splitlines() if refused in line]
-        if wrong:
-            raise NotApplicable(f"this version does not have it ({wrong[0]})") from None
-        raise
-    sol: Solution = run.solve()
+def _solved(text: str) -> Solution:
+    sol: Solution = parse(text, "the scenario").build().solve()
     return sol
 
 
@@ -415,7 +399,7 @@ def corner() -> Outcome:
     """Twenty people walk around a corner without passing through walls."""
     sol = solved(
         [[[0, 0], [12, 0], [12, 12], [10, 12], [10, 2], [0, 2]]], {"end": [[12, 12], [10, 12]]},
-        [{"n": 20, "region": rectangle(0, 0, 6, 2), "radius": 0.18}], t=90.0,
+        [{"n": 20, "start": rectangle(0, 0, 6, 2), "radius": 0.18}], t=90.0,
     )  # fmt: skip
     found = crowd_summary(sol)
     return Outcome(
@@ -430,11 +414,9 @@ def demographics() -> Outcome:
     """The walking speeds of fifty adults follow a table."""
     sol = solved(
         [rectangle(0, 0, 20, 10)], {"end": [[20, 4], [20, 6]]}, [{"n": 50, "speed": "weidmann"}], t=0.1, every=0.05,
-        refused="weidmann",
     )  # fmt: skip
     speeds = sol.facts.speeds
-    if speeds is None:
-        raise NotApplicable("the speeds are not known after the run")
+    assert speeds is not None  # the scenario has them
     mean, spread = float(speeds.mean()), float(speeds.std())
     return Outcome(
         f"50 speeds from {speeds.min():.2f} to {speeds.max():.2f} m/s, mean {mean:.2f}, standard deviation "
@@ -465,7 +447,6 @@ def family() -> Outcome:
     sol = solved(
         [rectangle(0, 0, 25, 4)], {"end": [[25, 0], [25, 4]]},
         [{"places": [[1, 1], [1, 2], [1, 3], [2, 2]], "speed": [1.4, 1.4, 1.4, 0.7], "family": 4}], t=90.0,
-        refused="groups.0",
     )  # fmt: skip
     left = leaving_times(sol)
     return Outcome(f"the four left within {np.ptp(left):.1f} s of each other", bool(np.ptp(left) < 4.0), sol)
@@ -477,7 +458,7 @@ def lift() -> Outcome:
     way = {"name": "lift", "start": [[4, 0], [4, 2]], "end": [[20, 0], [20, 2]], "length": 2.5, "every": every}
     sol = solved(
         [rectangle(0, 0, 4, 2), rectangle(20, 0, 24, 2)], {"out": [[24, 0], [24, 2]]},
-        [{"n": 6, "region": rectangle(0, 0, 3, 2)}], t=150.0, every=0.05,
+        [{"n": 6, "start": rectangle(0, 0, 3, 2)}], t=150.0, every=0.05,
         stairs=[{**way, "travel": travel, "doors": doors}],
     )  # fmt: skip
     found = crowd_summary(sol)

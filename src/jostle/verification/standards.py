@@ -18,7 +18,7 @@ from typing import NamedTuple
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.verification import situations
-from jostle.verification.situations import NotApplicable, Outcome
+from jostle.verification.situations import Outcome
 
 PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
 """Verdicts of a test."""
@@ -235,20 +235,17 @@ def verify(guideline: str = "") -> list[Line]:
     guidelines = list(dict.fromkeys(test.guideline for test in TESTS))
     if guideline and guideline not in guidelines:
         raise InvalidValue(f"unknown guideline {guideline!r}; the guidelines are {', '.join(guidelines)}")
-    known: dict[Callable[[], Outcome], Outcome | str] = {}
+    known: dict[Callable[[], Outcome], Outcome] = {}
     lines = []
     for name, number, (asks, expected, answer, why) in TESTS:
         if guideline and name != guideline:
             continue
-        if not isinstance(answer, str) and answer not in known:
-            try:
-                known[answer] = answer()
-            except NotApplicable as reason:
-                known[answer] = str(reason)
-        found = answer if isinstance(answer, str) else known[answer]
-        if isinstance(found, str):
-            lines.append(Line(name, number, asks, expected, found, NOT_APPLICABLE))
+        if isinstance(answer, str):
+            lines.append(Line(name, number, asks, expected, answer, NOT_APPLICABLE))
             continue
+        if answer not in known:
+            known[answer] = answer()
+        found = known[answer]
         words = found.found if found.passed or not why else f"{found.found}. Why: {why}"
         lines.append(Line(name, number, asks, expected, words, PASS if found.passed else FAIL, found.sol))
     return lines
