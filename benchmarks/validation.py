@@ -19,7 +19,7 @@ doors          flow a metre through doors of 0.8 to 5 m, with 115 people a metre
                of the steady state (Liao et al. 2015). Experiments: the regression J = a + b width through the flows of
                Mueller 1981, Seyfried et al. 2009 and Daamen & Hoogendoorn 2010, at widths of 0.6 to 1.8 m; the flow
                grows linearly up to 5 m (Liao et al. 2014)
-narrow doors   flow of a hundred people through doors of 0.4 to 1.2 m; Kretz, Gruenebohm & Schreckenberg 2006
+narrow doors   flow of a hundred people through doors of 0.6 to 1.2 m; Kretz, Gruenebohm & Schreckenberg 2006
 single file    speed at 0.64 to 2.36 people a metre (Seyfried et al. 2005)
 corridor       speed at 0.5 to 3 people a square metre in a corridor of 3 m, all at the same density; Weidmann 1993
 ring           the same in a corridor of 1.8 m; Hermes, closed ring
@@ -271,7 +271,7 @@ Result = float | dict[str, float]
 Experiment = tuple[Callable[..., Result], tuple[Any, ...], int, str]
 VALIDATION: dict[str, Experiment] = {
     "doors": (door, DOORS, 1, FLOW_UNIT),
-    "narrow doors": (kretz_door, tuple(KRETZ), 1, "people/s"),
+    "narrow doors": (kretz_door, tuple(width for width in KRETZ if width > 2 * RADIUS), 1, "people/s"),
     "single file": (file_speed, tuple(density for density, _ in SINGLE_FILE), 0, SPEED_UNIT),
     "corridor": (corridor, DENSITIES, 2, SPEED_UNIT),
     "ring": (ring, tuple(density for density, _ in RING), 2, SPEED_UNIT),
