@@ -215,10 +215,10 @@ def single_file(model: Model, spacing: float) -> float:
     return float(np.mean(paths.q[-1, 2:8, 0] - paths.q[5, 2:8, 0]) / (paths.t[-1] - paths.t[5]))
 
 
-def corridor(model: Model, density: float, seed: int = 0) -> float:
-    """The mean speed along a corridor of 3 m at a density of people, in its middle, before its ends have an effect."""
-    plan = Plan(box(0, 0, 22, 3), exits={"east": ((22, 0), (22, 3))})
-    groups = [Group("people", round(density * 20 * 3), radius=RADIUS, speed=SPEED, start=box(0, 0, 20, 3))]
+def corridor(model: Model, density: float, seed: int = 0, width: float = 3.0) -> float:
+    """The mean speed along a corridor at a density of people, in its middle, before its ends have an effect."""
+    plan = Plan(box(0, 0, 22, width), exits={"east": ((22, 0), (22, width))})
+    groups = [Group("people", round(density * 20 * width), radius=RADIUS, speed=SPEED, start=box(0, 0, 20, width))]
     paths = walked(Scene(plan, groups, seed, 4.0), model)
     there = (paths.q[0, :, 0] > 4.0) & (paths.q[0, :, 0] < 10.0)
     return float(np.mean(paths.q[-1, there, 0] - paths.q[5, there, 0]) / (paths.t[-1] - paths.t[5]))

@@ -38,17 +38,18 @@ def test_repulsion_is_its_formula():
         np.testing.assert_allclose(found[k], V * e / np.linalg.norm(e), rtol=1e-10, atol=1e-12)
 
 
-def test_the_speed_is_that_of_the_gap_ahead():
+@pytest.mark.parametrize("strip", [1.0, 0.6])
+def test_the_speed_is_that_of_the_gap_ahead(strip):
     q, radii = people_at_random()
     way = np.where(np.arange(len(q)) % 2 == 0, 1.0, -1.0)
     wish = FreeWish(lambda t, x: np.outer(way, [V, 0.0]), nearer=None)
-    found = TimeGap(wish, radii, T=0.5)(0.0, q)
+    found = TimeGap(wish, radii, T=0.5, strip=strip)(0.0, q)
     for k in range(len(q)):
         least = np.inf
         for other in range(len(q)):
             x, y = q[other] - q[k]
             width = radii[k] + radii[other]
-            if other != k and way[k] * x > 0.0 and abs(y) < width:
+            if other != k and way[k] * x > 0.0 and abs(y) < strip * width:
                 least = min(least, np.hypot(x, y) - width)
         np.testing.assert_allclose(found[k], [way[k] * min(V, max(least, 0.0) / 0.5), 0.0], atol=1e-12)
 

@@ -334,7 +334,7 @@ ARGUMENTS = {
     "descent": descent,
     "headings": headings,
     "turned": lambda random: (*walkers(random), 2.0, 0.3, 0.9, 3),
-    "gaps_ahead": lambda random: (*walkers(random), 0.7, 3),
+    "gaps_ahead": lambda random: (*walkers(random), 0.7, 0.8, 3),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
 LOOSELY = {

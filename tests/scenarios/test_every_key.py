@@ -266,7 +266,8 @@ PROBLEMS = [
         'behaviour = { kind = "plain" }')],
     *[(with_(CLOSE, WALKING), with_(CLOSE, WALKING.replace(" }", f", {one} }}")))
       for one in ("own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")],
-    *replaced(with_(CLOSE, WALKING.replace(" }", ", own = 0.0, T = 0.7 }")), ("T = 0.7", "T = 0.9")),
+    *replaced(with_(CLOSE, WALKING.replace(" }", ", own = 0.0, T = 0.7, strip = 1.0 }")), ("T = 0.7", "T = 0.9"),
+              ("strip = 1.0", "strip = 0.1")),
     (with_(CLOSE, 'behaviour = { kind = "inhibition" }'), with_(CLOSE, 'behaviour = { kind = "inhibition", T = 2.0 }')),
     *replaced(with_(CLOSE, 'behaviour = { kind = "following", sight = 2.0 }').replace(
         "[23.2, 2.1]] }", "[23.2, 2.1]], speed = [1.3, 0.5] }"), ("sight = 2.0", "sight = 0.8")),

@@ -128,7 +128,7 @@ def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
 
 
 def test_parameters_of_pedestrians_in_a_file_are_those_of_python():
-    said = {"T": 0.7, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
+    said = {"T": 0.7, "strip": 0.8, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
     words = ", ".join(f"{name} = {value}" for name, value in said.items())
     theirs = hall(more=f'behaviour = {{ kind = "pedestrians", {words} }}').build().problem
     walk, radii = theirs.wish.wish.wish.wish, theirs.within.bodies.radii_at(0.0)

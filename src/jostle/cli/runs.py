@@ -280,30 +280,30 @@ def _show_result(found: dict[str, Any], told: dict[str, str], target: Path, how:
 # ``jostle verify``: the tests of guidelines for crowds.
 
 
-GUIDELINES = ("RiMEA", "IMO", "NIST")
-"""The guidelines that there are tests of."""
-
-
 def verify(
-    guideline: Annotated[str, typer.Argument(help="RiMEA, IMO or NIST (ISO 20414); by default all.")] = "",
+    guideline: Annotated[str, typer.Argument(help="RiMEA, IMO, ISO or NIST; by default all.")] = "",
     as_json: Json = False,
 ) -> None:
     """Run the verification tests of guidelines for crowds.
 
-    The command prints the requirement, the result and the verdict of each test, and takes a minute or two. The exit
-    code is 0 even if tests fail or do not apply.
+    The guidelines are RiMEA 4.1.1, IMO MSC.1/Circ.1533, ISO 20414 (2020) and NIST Technical Note 1822. The command
+    prints the definition, the expected result, our result and the verdict of each test, and takes a few minutes. The
+    exit code is 0 even if tests fail or do not apply.
     """
+    from jostle.verification import EDITIONS
     from jostle.verification import verify as verified
 
-    named = {name.lower(): name for name in GUIDELINES}
+    named = {name.lower(): name for name in EDITIONS}
     lines = verified(named.get(guideline.lower(), guideline))
     if as_json:
-        say(json.dumps([line._asdict() for line in lines]))
+        say(json.dumps([{k: v for k, v in line._asdict().items() if k != "sol"} for line in lines]))
         return
     console = Console(highlight=False, markup=False, emoji=False)
-    table = Table("test", "asks", "came out", "verdict", box=None, padding=(0, 1))
+    table = Table("test", "definition", "expected", "result", "verdict", box=None, padding=(0, 1))
     for line in lines:
-        table.add_row(*map(plain, (f"{line.guideline} {line.number}", line.asks, line.found, line.verdict)))
+        table.add_row(*map(plain, (f"{line.guideline} {line.number}", *line[2:6])))
     console.print(table)
+    for name in dict.fromkeys(line.guideline for line in lines):
+        say(f"{name}: {EDITIONS[name]}")
     counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in ("pass", "fail", "not applicable")}
     say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

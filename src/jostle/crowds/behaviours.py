@@ -265,6 +265,8 @@ def _positive(radii: ArrayLike) -> Array:
 FOLLOWING_TIME = 0.7
 """Default time gap T (s): a compromise for doors, corners, corridors and single files
 (`python benchmarks/behaviours.py --calibrate`)."""
+STRIP = 1.0
+"""Default width of the strip ahead in which others count, relative to the width of both people."""
 LONGEST_STEP = 0.1
 """Longest time step, as a fraction of T, for which flows through doors are within 5 % of those for short steps
 (`python benchmarks/behaviours.py`)."""
@@ -283,6 +285,8 @@ class TimeGap(Behaviour):
         Radii of people (m), one for all or one for each.
     T : float, default 0.7
         Time gap (s), positive.
+    strip : float, default 1.0
+        Others count as ahead whose centre is less than `strip` times both radii aside from the direction of walking.
 
     Examples
     --------
@@ -296,6 +300,7 @@ class TimeGap(Behaviour):
     radii: ArrayLike
     _: KW_ONLY
     T: Positive = FOLLOWING_TIME
+    strip: Positive = STRIP
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -309,7 +314,7 @@ class TimeGap(Behaviour):
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight = self.T * float(speed.max(initial=0.0))
-        gap = gaps_ahead(q, radii, direction, sight, people_chunks(len(q)))
+        gap = gaps_ahead(q, radii, direction, sight, self.strip, people_chunks(len(q)))
         return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)
 
 
@@ -575,6 +580,8 @@ class Pedestrians:
     ----------
     T : float, default 0.7
         Time gap that people keep to the person ahead (s).
+    strip : float, default 1.0
+        Width of the strip ahead in which others count, relative to the width of both people.
     own : float, default 0.8
         Weight of the density of people with the same goal (m2), 0 or more.
     others : float, default 4.0
@@ -596,6 +603,7 @@ class Pedestrians:
     """
 
     T: Positive = FOLLOWING_TIME
+    strip: Positive = STRIP
     own: NotNegative = OWN_WEIGHT
     others: NotNegative = OTHERS_WEIGHT
     strength: NotNegative = STRENGTH
@@ -603,7 +611,8 @@ class Pedestrians:
 
     def __call__(self, wish: Wish, plan: Plan, radii: ArrayLike) -> Wish:
         quick = Quickest(wish, plan, radii, own=self.own, others=self.others)
-        return TimeGap(Repulsion(quick, radii, strength=self.strength, decay=self.decay), radii, T=self.T)
+        aside = Repulsion(quick, radii, strength=self.strength, decay=self.decay)
+        return TimeGap(aside, radii, T=self.T, strip=self.strip)
 
 
 @dataclass(frozen=True)

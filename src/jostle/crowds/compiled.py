@@ -43,11 +43,11 @@ def turned(
 
 
 @kernels.gaps_ahead.on("numpy")
-def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, chunks: int) -> Floats:
+def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, strip: float, chunks: int) -> Floats:
     """The free distances to the next person ahead: see `kernels.gaps_ahead`."""
     out = np.empty(len(q))
     table = _table(q, radii, direction, sight)
-    together(_look_ahead, [(*table, sight, *part, out) for part in cut(len(q), chunks)])
+    together(_look_ahead, [(*table, sight, strip, *part, out) for part in cut(len(q), chunks)])
     return out
 
 
@@ -155,6 +155,7 @@ def _look_ahead(
     cells: Ints2,
     start: Ints,
     sight: float,
+    strip: float,
     begin: int,
     end: int,
     out: OutFloats,
@@ -172,7 +173,7 @@ def _look_ahead(
                         touching = people[a, 2] + people[b, 2]
                         if (
                             x * one + y * two > 0.0
-                            and abs(x * two - y * one) < touching
+                            and abs(x * two - y * one) < strip * touching
                             and cells[b, 0] == i
                             and cells[b, 1] == j
                         ):

@@ -28,16 +28,17 @@ def turned(q: Array, radii: Array, direction: Array, strength: float, decay: flo
 
 
 @kernel("jostle.crowds.compiled")
-def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, chunks: int) -> Array:
+def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, strip: float, chunks: int) -> Array:
     """(n,) the smallest gap to a person ahead; infinite if nobody is within a gap of `sight`.
 
-    Ahead are those whose disc meets the strip of the own width in the direction of walking. `chunks` says how many
-    threads share the work; it does not change the result.
+    Ahead are those whose centre is less than `strip` times both radii aside from the direction of walking; with
+    strip = 1 their discs meet the strip of the own width. `chunks` says how many threads share the work; it does not
+    change the result.
     """
     apart, gap = _apart(q, radii)
     along = np.einsum("ijd,id->ij", apart, direction)
     across = apart[..., 0] * direction[:, None, 1] - apart[..., 1] * direction[:, None, 0]
-    ahead = (gap <= sight) & (along > 0.0) & (np.abs(across) < radii[:, None] + radii)
+    ahead = (gap <= sight) & (along > 0.0) & (np.abs(across) < strip * (radii[:, None] + radii))
     return np.asarray(np.where(ahead, gap, np.inf).min(axis=1, initial=np.inf))
 
 

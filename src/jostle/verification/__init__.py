@@ -1,9 +1,9 @@
-"""Verification of crowds by the tests of guidelines: RiMEA, IMO, and ISO 20414 / NIST Technical Note 1822.
+"""Verification of crowds by the tests of guidelines: RiMEA 4.1.1, IMO 1533, ISO 20414 and NIST 1822.
 
 ``jostle verify`` prints the table, and the documentation shows it. Every test is a scenario with the default behaviour
 of scenarios. Tests with fewer people or smaller sizes than in the guideline are marked as reduced.
 """
 
-from jostle.verification.standards import Line, verify
+from jostle.verification.standards import EDITIONS, Line, verify
 
-__all__ = ["Line", "verify"]
+__all__ = ["EDITIONS", "Line", "verify"]
