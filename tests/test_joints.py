@@ -82,7 +82,7 @@ def test_a_pendulum_with_steps_that_change_stays_on_its_circle_where_contacts_bo
 
 
 @pytest.mark.parametrize(
-    "scheme", [jo.Maury(), whole(jo.MoreauJean()), jo.Paoli()], ids=lambda scheme: type(scheme).__name__
+    "scheme", [whole(jo.Maury()), whole(jo.MoreauJean()), jo.Paoli()], ids=lambda scheme: type(scheme).__name__
 )
 def test_the_length_error_of_a_rod_is_of_second_order_and_does_not_grow(scheme):
     drifts = []
@@ -320,7 +320,7 @@ def guide(t, q):
     return [q[0, 1]]
 
 
-@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+@pytest.mark.parametrize("scheme", [whole(jo.Maury()), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
 @few_runs
 @given(st.floats(0.05, 0.8), st.floats(0.05, 0.12), st.floats(-3.0, 3.0))
 def test_a_slider_crank_passes_its_dead_centres(scheme, crank, turn, decade):

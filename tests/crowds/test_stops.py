@@ -118,10 +118,9 @@ def test_a_journey_with_stops_is_resumed_to_the_bit(tmp_path, kind):
         return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
 
     expected = go(7.0).q[-1]
-    for t in (2.5, 3.5):
-        go(t, output=jo.io.Output(checkpoint=tmp_path / f"c{t}"))
-        resumed = go(7.0, output=jo.io.Output(checkpoint=tmp_path / f"c{t}", resume=True))
-        np.testing.assert_array_equal(resumed.q[-1], expected)
+    go(3.5, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    resumed = go(7.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
+    np.testing.assert_array_equal(resumed.q[-1], expected)
 
 
 def test_people_take_the_nearest_exit_that_they_know():
@@ -189,7 +188,7 @@ places = [[2.0, 2.0], [2.0, 3.0]]
 {said}
 [run]
 t = 80.0
-h = 0.05
+h = 0.1
 """
 
 

@@ -899,7 +899,7 @@ if "daemon" in sys.argv:
 """
 
 
-@pytest.mark.parametrize("how", [whole("alone"), "fork", "daemon", "atexit"])
+@pytest.mark.parametrize("how", [whole("alone"), "fork", whole("daemon"), "atexit"])
 def test_a_process_ends_while_its_threads_wait(how):
     found = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KERNELS_AT_THE_END, how], capture_output=True, text=True, timeout=60

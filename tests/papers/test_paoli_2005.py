@@ -19,7 +19,7 @@ FLOOR = jo.HalfSpace([1.0])
 UNIT_DISC = jo.Inside([0.0, 0.0], 1.0)
 
 
-def halvings(h, times=5):
+def halvings(h, times=4):
     return [h / 2**k for k in range(times)]
 
 

@@ -14,7 +14,7 @@ import jostle as jo
 from jostle.sets import walls as wall_sets
 from jostle.sets.polygons import Polygons
 from jostle.sets.vessels import Vessel
-from rows import few
+from rows import whole
 
 T = 0.7
 N = 200
@@ -280,7 +280,7 @@ def random_polygon(random, corners=6):
     return turned(ellipse, random.uniform(0.0, 3.0)) + random.normal(size=2)
 
 
-@pytest.mark.parametrize("seed", few(range(5)))
+@pytest.mark.parametrize("seed", [0, *map(whole, range(1, 5))])
 def test_the_gap_of_a_polygon_is_the_distance_to_its_nearest_point(seed):
     random = np.random.default_rng(seed)
     polygons = [random_polygon(random, corners) for corners in (3, 4, 7)]
@@ -486,12 +486,12 @@ def test_threads_may_share_a_moving_wall():
         ball = jo.Motion(q0=[[0.0, 0.1 + 0.01 * k]], force=[0.0, -9.81], within=table)
         return jo.solve(ball, jo.MoreauJean(), t=0.1, h=(1.0 + 0.01 * k) * 1e-3).q[-1].tolist()
 
-    alone = [landed(k) for k in range(16)]
+    alone = [landed(k) for k in range(8)]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(landed, range(16))) == alone
+            assert list(pool.map(landed, range(8))) == alone
     finally:
         sys.setswitchinterval(before)
 
