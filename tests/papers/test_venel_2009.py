@@ -17,7 +17,7 @@ few_schemes = pytest.mark.parametrize(
     "scheme", [SCHEMES[0], whole(SCHEMES[1])], ids=lambda scheme: type(scheme).__name__
 )
 DISC = jo.Outside(centre=[0.0, 0.0], radius=1.0)
-HALVINGS = 0.5 ** np.arange(4)
+HALVINGS = 0.5 ** np.arange(5)
 
 
 def on_circle(angle):
