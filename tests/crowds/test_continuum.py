@@ -228,6 +228,7 @@ def test_a_floor_whose_stairs_lead_nowhere_is_refused():
                 density(5, room=plan, radius=0.25, h=0.25, start=floors[1])
 
 
+@pytest.mark.whole
 def test_people_and_density_come_down_the_same_stairs():
     plan, upper = two_floors()
     same = {"room": plan, "radius": 0.25, "speed": 1.4, "start": upper}

@@ -301,5 +301,6 @@ def test_free_rods_do_not_lengthen_in_long_runs(t):
     assert 0.0 < long <= 1.01 * short
 
 
+@pytest.mark.whole
 def test_errors_of_lengths_are_of_second_order():
     assert jo.analysis.order([0.04, 0.02, 0.01], [lengths_of_free_rods(h, 2.0) for h in (0.04, 0.02, 0.01)]).order > 1.9

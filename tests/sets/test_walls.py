@@ -486,12 +486,12 @@ def test_threads_may_share_a_moving_wall():
         ball = jo.Motion(q0=[[0.0, 0.1 + 0.01 * k]], force=[0.0, -9.81], within=table)
         return jo.solve(ball, jo.MoreauJean(), t=0.1, h=(1.0 + 0.01 * k) * 1e-3).q[-1].tolist()
 
-    alone = [landed(k) for k in range(8)]
+    alone = [landed(k) for k in range(16)]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(landed, range(8))) == alone
+            assert list(pool.map(landed, range(16))) == alone
     finally:
         sys.setswitchinterval(before)
 
