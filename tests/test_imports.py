@@ -46,9 +46,6 @@ class WithoutTypes(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST | None:
         return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node  # types are imported at the top
-
 
 def imports(source: Path) -> dict[str, set[str]]:
     """Which file imports which. ``from package import name`` means the file of that name, or else the package's own."""

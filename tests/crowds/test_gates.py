@@ -217,7 +217,7 @@ start = [[1, 1], [5, 1], [5, 3], [1, 3]]
 enters = {enters}
 [run]
 t = 60.0
-h = 0.1
+h = 0.07
 """
 GATE = '{ at = "door 0", open = [[25.0, inf]] }'
 
