@@ -178,6 +178,7 @@ def test_a_run_on_a_device_writes_the_same_file(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("first", ["cpu", "cuda"])
 @pytest.mark.parametrize("then", ["cpu", "cuda"])
 def test_a_run_is_resumed_on_either_device(first, then, tmp_path, recwarn):

@@ -43,7 +43,7 @@ def test_people_stand_at_a_stop_for_their_dwell_time_and_go_on():
 
 
 @pytest.mark.parametrize(
-    "stop", [WaitingArea([(5, 1), (9, 1), (9, 4), (5, 4)], until=9.0), Stop((6.0, 2.5), dwell=2.0)]
+    "stop", [WaitingArea([(5, 1), (9, 1), (9, 4), (5, 4)], until=9.0), whole(Stop((6.0, 2.5), dwell=2.0))]
 )
 def test_people_who_take_the_quickest_way_go_to_their_own_places_and_on(stop):
     group = Group("all", 4, radius=0.2, speed=1.2, route=["hall"], start=[(0, 1), (3, 1), (3, 4), (0, 4)], goal="east")

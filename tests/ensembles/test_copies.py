@@ -88,6 +88,7 @@ def shake(t, q, u, parameters):
     return parameters[0] * np.sin(parameters[1] * t), -parameters[2]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("within", [jo.Box([0.0, 0.0], [1.5, 1.5]), VALLEY], ids=["box", "valley"])
 @pytest.mark.parametrize("e", [0.0, whole(0.3), 1.0])
 def test_copies_in_a_corner_at_the_origin_move_as_by_solve(within, e):

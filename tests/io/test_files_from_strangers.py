@@ -19,7 +19,7 @@ from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
-from rows import examples
+from rows import examples, whole
 
 RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel", 0.25, 0.5)
 
@@ -257,7 +257,7 @@ def stored(path, arrays, how=np.savez):
         how(file, **arrays)
 
 
-@pytest.fixture(params=["Maury", "Paoli", "Gluey"])
+@pytest.fixture(params=[whole("Maury"), "Paoli", "Gluey"])
 def kept(request, tmp_path):
     """A checkpoint, its scheme, and the arrays in it."""
     path, scheme = tmp_path / "run.checkpoint", getattr(jo, request.param)()

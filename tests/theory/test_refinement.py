@@ -65,7 +65,7 @@ def test_where_the_angle_condition_holds_the_solution_is_continuous(problem, sch
     ("problem", "scheme", "jump"),
     [
         (shot(120.0, 0.0), jo.Maury(), 0.25 * 0.75**0.5),
-        (shot(120.0, 0.0), jo.Paoli(), 0.25 * 0.75**0.5),
+        whole((shot(120.0, 0.0), jo.Paoli(), 0.25 * 0.75**0.5)),
         (shot(60.0, 1.0, aim=0.2), jo.Paoli(), 0.344),
         (jo.models.cradle(3), jo.MoreauJean(), 2.0 / 3.0),
     ],
