@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 from jostle.kernels import parallel
 from rows import WHOLE, each_value, examples
 
+# a test runs it in a process of its own; to look for examples in it would import JAX into each process of the tests
+collect_ignore = ["gradients/with_jax.py"]
+
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

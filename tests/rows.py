@@ -14,9 +14,9 @@ def whole(row):
 
 
 def few(rows):
-    """The first, the middle and the last row for `make test`, and the others for `make test-all`."""
+    """The first and the last row for `make test`, and the others for `make test-all`."""
     rows = list(rows)
-    return [row if k in (0, len(rows) // 2, len(rows) - 1) else whole(row) for k, row in enumerate(rows)]
+    return [row if k in (0, len(rows) - 1) else whole(row) for k, row in enumerate(rows)]
 
 
 def each_value(rows):

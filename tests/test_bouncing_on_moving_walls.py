@@ -57,7 +57,7 @@ def test_a_ball_on_a_sinusoidal_table_converges_with_order_one_to_the_event_driv
     balls = jo.Motion(
         q0=starts[:, None], force=-GRAVITY, within=jo.HalfSpace([1.0], offset=height), law=jo.Restitution(0.8)
     )
-    for h in (4e-3, 2e-3, 1e-3, 5e-4):
+    for h in (4e-3, 5e-4):
         sol = jo.solve(balls, jo.MoreauJean(), t=1.6, h=h, every=10**6)
         errors.append(np.abs(sol.q[-1, :, 0] - exact).mean())
     order = np.log2(errors[0] / errors[-1]) / 3.0
@@ -65,7 +65,7 @@ def test_a_ball_on_a_sinusoidal_table_converges_with_order_one_to_the_event_driv
     assert errors[-1] < 2e-3
 
 
-@pytest.mark.parametrize(("t", "count"), [(1.5, 2), whole((2.6, 5))])
+@pytest.mark.parametrize(("t", "count"), [(0.8, 1), whole((1.5, 2)), whole((2.6, 5))])
 def test_the_impacts_on_a_table_are_those_of_the_event_driven_solution(t, count):
     sol, (_, _, impacts) = jo.solve(on_a_table(1.0, 0.8), jo.MoreauJean(), t=t, h=5e-4), by_events(1.0, 0.8, t)
     found = sol.impacts(speed=0.1)
@@ -164,7 +164,7 @@ def test_a_ball_in_a_drum_that_moves_is_carried_along():
     """Two impacts in a row on a circle that moves sideways: each reverses the relative velocity, e = 1."""
     drum = jo.Inside(lambda t: [0.5 * t, 0.0], 1.0)
     ball = jo.Motion(q0=[0.0, 0.0], v0=[2.0, 0.0], within=drum, law=jo.Restitution(1.0))
-    sol = jo.solve(ball, jo.MoreauJean(), t=3.0, h=4e-3)
+    sol = jo.solve(ball, jo.MoreauJean(), t=3.0, h=1e-2)
     np.testing.assert_allclose(sol.impacts().before, [-1.5, -1.5], atol=1e-6)
     np.testing.assert_allclose(sol.u[-1], [2.0, 0.0], atol=1e-6)
 

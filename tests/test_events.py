@@ -464,7 +464,7 @@ def test_the_table_names_times_contacts_and_limits():
 def test_the_schemes_converge_to_it_with_their_order(scheme):
     ball = bouncing(0.8, q0=[0.3, 1.0], v0=[0.5, 0.0], force=[0.0, -G], within=FLOOR)
     exact = jo.solve_by_events(ball, t=1.5)
-    steps = 1.5 / np.round(1.5 / (0.02 * 2.0 ** -np.arange(0.0, 5.0, 0.25)))
+    steps = 1.5 / np.round(1.5 / (0.02 * 2.0 ** -np.arange(0.0, 5.0, 0.5)))
     errors = []
     for h in steps:
         sol = jo.solve(ball, scheme, t=1.5, h=h)

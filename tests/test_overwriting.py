@@ -10,6 +10,7 @@ import pytest
 
 import jostle as jo
 import rows
+from jostle.cli import main
 from jostle.cli.runs import checkpoint_of
 from jostle.cli.show import summary
 from jostle.errors import FileIsThere, WriteFailed
@@ -19,11 +20,22 @@ from numbers_of_files import contents
 TWO = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[1.0, 0.0], [0.0, 0.0]], within=jo.Balls([0.3, 0.3]))
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The bytes of a trajectory and its checkpoint, which a run wrote."""
+    path = tmp_path_factory.mktemp("old") / "old.vtkhdf"
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "cradle_apart", "-q", "-o", str(path), "--set", "run.t=0.1"])
+    assert not ended.value.code
+    return path.read_bytes(), path.with_suffix(".checkpoint").read_bytes()
+
+
 @pytest.fixture
-def old(here, jostle):
-    """The bytes of old.vtkhdf and old.checkpoint, which a run wrote."""
-    assert jostle("run", "cradle_apart", "-q", "-o", "old.vtkhdf", "--set", "run.t=0.1")[0] == 0
-    return (here / "old.vtkhdf").read_bytes(), (here / "old.checkpoint").read_bytes()
+def old(here, written):
+    """The bytes of old.vtkhdf and old.checkpoint, which are here."""
+    for name, content in zip(("old.vtkhdf", "old.checkpoint"), written, strict=True):
+        (here / name).write_bytes(content)
+    return written
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ exec(RUN, scope)
 go, people = scope["go"], scope["people"]
 
 
+@pytest.mark.whole
 def test_a_journey_that_is_killed_and_resumed_ends_as_if_it_had_not_been(tmp_path):
     """kill -9 while some people have passed their first stop, and others have not."""
     whole = go(8.0)

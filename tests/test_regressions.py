@@ -26,11 +26,11 @@ def test_equal_discs_may_fill_a_box_exactly(n, width, scheme):
     assert sol.gaps().min() >= -1e-9
 
 
-@pytest.mark.parametrize("e", [0.5, whole(0.8), 1.0])
+@pytest.mark.parametrize("e", [0.5, whole(0.8), whole(1.0)])
 def test_long_steps_leave_no_trace_in_the_short_ones_after_them(e):
     """Paoli with variable steps: the penetration is that of the steps at the impact, the velocity -e v."""
     ball = jo.Motion(q0=[1.0], v0=[-4.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(e))
-    h = np.r_[np.full(2, 0.1), np.full(2000, 1e-4)]
+    h = np.r_[np.full(2, 0.1), np.full(700, 1e-4)]
     sol = jo.solve(ball, jo.Paoli(), t=h.sum(), h=h)
     assert sol.q.min() >= -4.0 * 1e-4
     assert sol.u[-1, 0] == pytest.approx(4.0 * e, abs=1e-9)

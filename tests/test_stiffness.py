@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from rows import examples
+from rows import examples, whole
 
 WALL = jo.HalfSpace([1.0])
 EXPLICIT = [jo.Maury(), jo.MoreauJean(), jo.Paoli()]
@@ -46,7 +46,7 @@ def damped(k, c, t):
 def test_orders_of_convergence_to_the_damped_oscillator(scheme, order):
     k, c, t = 9.0, 0.8, 2.0
     errors = []
-    for n in (200, 400, 800):
+    for n in (100, 200, 400):
         sol = jo.solve(spring(k, c, q0=[1.0]), scheme, t=t, h=t / n)
         errors.append(abs(float(sol.q[-1, 0]) - damped(k, c, t)))
     rates = np.log2(np.array(errors[:-1]) / errors[1:])
@@ -130,7 +130,7 @@ def test_a_stiff_spring_pulls_a_body_to_the_wall_and_presses_it_with_k_x(wh):
     assert sol.multipliers[-1][0] / h == pytest.approx(k * x, rel=1e-9)
 
 
-@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("diagonal", [True, whole(False)])
 def test_the_wall_carries_a_stiff_chain_that_fell_on_it(diagonal):
     """Five bodies joined by springs with w h = 200 stand on a floor, compressed by their weights."""
     n, h = 5, 0.01
@@ -398,7 +398,8 @@ def test_penalty_floors_that_are_resolved_and_kicks_of_a_hand_are_no_alarm(schem
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=name)
 def test_a_ball_that_slows_down_without_end_is_no_blow(scheme):
     """Its velocity becomes so small that its square is zero."""
-    ball = jo.Motion(q0=[1.0], force=lambda t, q, u: -10.0 - 0.1 * u, within=WALL, law=jo.Restitution(0.5))
-    sol = jo.solve(ball, scheme, t=3.0, h=1e-3)
+    ball = jo.Motion(q0=[1.0], force=lambda t, q, u: -10.0 - 0.1 * u, within=WALL, law=jo.Restitution(0.1))
+    sol = jo.solve(ball, scheme, t=1.6, h=2e-3)
     assert sol.status == "finished"
+    assert (sol.u[-50:] ** 2 == 0.0).any()
     assert abs(sol.q[-1, 0]) < 1e-2

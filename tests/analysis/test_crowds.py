@@ -23,7 +23,7 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
 from jostle.result.recording import STATISTICS
-from rows import examples
+from rows import examples, whole
 
 SOME = settings(max_examples=examples(40), derandomize=True, deadline=None)
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
@@ -67,7 +67,7 @@ def evacuation():
 # Passages
 
 
-@pytest.mark.parametrize(("speed", "spacing"), [(1.0, 0.5), (1.3, 0.7), (0.4, 0.41)])
+@pytest.mark.parametrize(("speed", "spacing"), [whole((1.0, 0.5)), (1.3, 0.7), (0.4, 0.41)])
 def test_the_flow_of_a_single_file_is_its_speed_over_its_spacing(speed, spacing):
     n = 8
     sol = single_file(n, speed, spacing)
@@ -95,7 +95,7 @@ def test_who_leaves_before_the_first_saved_frame_is_counted():
     np.testing.assert_allclose(crossed.t, [1.0, 1.7], rtol=1e-12)
 
 
-@pytest.mark.parametrize("before", [0.5, 0.2])
+@pytest.mark.parametrize("before", [0.5, whole(0.2)])
 def test_who_leaves_long_before_the_line_is_not_counted(before):
     """Two frames are 0.1 m."""
     assert len(crossings(single_file(3, 1.0, 0.7, outlet=-before), LINE)) == 0
@@ -456,7 +456,7 @@ def flower(push=1.0, gap=0.0, t=0.02):
     return jo.solve(jo.Sweeping(q0=q0, velocity=wish, within=jo.Balls([0.5] * 7)), jo.Venel(), t=t, h=0.01)
 
 
-@pytest.mark.parametrize("push", [1.0, 1e-3, 1e6])
+@pytest.mark.parametrize("push", [1.0, 1e-3, whole(1e6)])
 def test_in_a_flower_spokes_and_rim_carry_anything_between_nothing_and_all(push):
     """P39: p_spoke = a, p_rim = 1 - a with 0 <= a <= 1; so the centre has 6 a, and a petal a + 2 (1 - a)."""
     sol = flower(push)

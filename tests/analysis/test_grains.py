@@ -25,7 +25,7 @@ from jostle.analysis.forces import (
 )
 from jostle.analysis.packings import coordination, coordination_by_gap, packing_fraction
 from jostle.result.recording import STATISTICS
-from rows import examples
+from rows import examples, whole
 
 G = 9.81
 BALANCE = 1e-8
@@ -55,7 +55,7 @@ def settled(n: int, width: float, h: float = 0.02) -> tuple[jo.Solution, np.ndar
     return sol, radii
 
 
-@pytest.fixture(scope="module", params=[2.2, 7.0], ids=["column", "pile"])
+@pytest.fixture(scope="module", params=[2.2, whole(7.0)], ids=["column", "pile"])
 def heap(request):
     """200 discs at rest: in two columns or so, a hundred high; and in a wider container."""
     return *settled(200, request.param), request.param

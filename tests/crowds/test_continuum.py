@@ -77,7 +77,7 @@ def test_the_wish_is_that_of_the_plan():
     assert people.velocity.cells[inner] == pytest.approx(wished, abs=0.05)
 
 
-@pytest.mark.parametrize("radius", [None, 0.05])
+@pytest.mark.parametrize("radius", [None, whole(0.05)])
 def test_people_leave_corners_where_the_wish_knows_no_way(radius):
     """A spike that is narrower at its end than the discs for which the ways are made."""
     spike = [(0, 0), (4, 0), (4, 1.2), (8, 1.5), (4, 1.8), (4, 3), (0, 3)]
@@ -161,7 +161,7 @@ def two_floors(*, width=2.0, turn=0.0, length=3.0, exit_width=2.0):
     return Plan([upper @ T, lower @ T], exits={"east": way_out @ T}, links=[stairs]), upper @ T
 
 
-@pytest.mark.parametrize(("turn", "length"), [(0.0, 3.0), (0.0, 3.1), (np.pi / 2, 3.0), whole((0.4, 3.0))])
+@pytest.mark.parametrize(("turn", "length"), [whole((0.0, 3.0)), (0.0, 3.1), (np.pi / 2, 3.0), whole((0.4, 3.0))])
 def test_everybody_comes_down_the_stairs_and_leaves(turn, length):
     plan, upper = two_floors(turn=turn, length=length)
     people = density(30, room=plan, radius=0.25, speed=1.4, h=0.25, start=upper)
@@ -228,6 +228,7 @@ def test_a_floor_whose_stairs_lead_nowhere_is_refused():
                 density(5, room=plan, radius=0.25, h=0.25, start=floors[1])
 
 
+@pytest.mark.whole
 def test_people_and_density_come_down_the_same_stairs():
     plan, upper = two_floors()
     same = {"room": plan, "radius": 0.25, "speed": 1.4, "start": upper}

@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Inhibition, Plan, Room, crowd, walk
+from rows import whole
 
 
 def behaviour_of(T):
@@ -56,7 +57,7 @@ def test_people_who_are_out_are_taken_out_where_it_was_said():
     assert 10.0 - 1.4 * 0.05 < furthest <= 10.0 + 1e-9
 
 
-@pytest.mark.parametrize("T", [None, 0.6])
+@pytest.mark.parametrize("T", [whole(None), 0.6])
 def test_the_resumed_evacuation_is_the_one_that_was_never_interrupted(T, tmp_path):
     plan = hall()
 

@@ -43,7 +43,7 @@ def test_potentials_that_end_behind_the_last_person_have_the_bits_of_whole_ones(
     assert max(nodes_known(part)) < 1.0 == min(nodes_known(whole))
 
 
-@pytest.mark.parametrize("margin", [1, whole(3), 400])
+@pytest.mark.parametrize("margin", [1, whole(3), whole(400)])
 def test_the_first_window_does_not_change_the_ways(monkeypatch, margin):
     q, wish = people_of(hall())
     found = wish(0.0, q)

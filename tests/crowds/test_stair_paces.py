@@ -7,6 +7,7 @@ import jostle as jo
 from jostle.crowds import Group, Link, Plan, Stop, crowd
 from jostle.plans.links import STAIR_PACES
 from jostle.scenarios import parse
+from rows import whole
 
 GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
 START, END = ((20, 1), (20, 2)), ((4, 1), (4, 2))
@@ -28,7 +29,7 @@ def alone(plan, q0=(22.0, 1.5), t=40.0, speed=1.0, **said):
     ("said", "longer"),
     [
         ({}, 0.0),
-        ({"pace": 0.5}, LENGTH - R),
+        whole(({"pace": 0.5}, LENGTH - R)),
         ({"pace": "down"}, (1.0 / STAIR_PACES["down"] - 1.0) * (LENGTH - R)),
         ({"pace": "up"}, (1.0 / STAIR_PACES["up"] - 1.0) * (LENGTH - R)),
         ({"pace": 0.5, "flights": [(0.0, 2.0), (4.0, 5.0)]}, 3.0),
@@ -134,7 +135,7 @@ def test_an_exit_on_another_floor_may_be_a_goal():
         alone(plan, (2.0, 1.5), goal="roof")
 
 
-@pytest.mark.parametrize("said", [{"both": True, "pace": "down"}, {"every": 4.0}])
+@pytest.mark.parametrize("said", [whole({"both": True, "pace": "down"}), {"every": 4.0}])
 def test_stairs_are_resumed_to_the_bit(tmp_path, said):
     def go(t, **more):
         plan = building(**said)

@@ -318,7 +318,7 @@ def test_a_billiard_ball_with_any_spin(scheme):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "d", "k"), [(MAURY, 2, None), (MAURY, 2, 1.0), (MAURY, 3, 0.4), (MOREAU_JEAN, 2, 0.5)]
+    ("scheme", "d", "k"), [(MAURY, 2, None), whole((MAURY, 2, 1.0)), (MAURY, 3, 0.4), (MOREAU_JEAN, 2, 0.5)]
 )
 def test_a_ball_leaves_a_fixed_one_that_it_rolls_down(scheme, d, k):
     """F18: at cos theta = 2 / (3 + k), 2/3 without friction; it starts at theta = 0.4 with the speed from the top."""

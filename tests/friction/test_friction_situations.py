@@ -10,6 +10,7 @@ import pytest
 import jostle as jo
 from jostle.convex.linear_map import Dense
 from jostle.sets import Contacts
+from rows import whole
 
 G = 10.0
 MAURY, MOREAU_JEAN = jo.Maury(), jo.MoreauJean()
@@ -495,7 +496,7 @@ def test_friction_does_not_chase_gaps_within_a_quarter_of_the_tolerance(gap, lef
     assert sol.q[-1, 0, 1] - 1.0 == pytest.approx(left, abs=1e-12)
 
 
-@pytest.mark.parametrize("h", [0.003, 0.01])
+@pytest.mark.parametrize("h", [whole(0.003), 0.01])
 def test_a_disc_comes_to_rest_in_a_narrow_wedge(h):
     """Friction keeps it from closing what the steps before left of its overlaps, which counts as closed."""
     across, up = np.cos(np.radians(5.0)), np.sin(np.radians(5.0))

@@ -180,7 +180,7 @@ def test_frames_are_not_kept_in_memory(tmp_path, monkeypatch):
     """A run with a file needs as much memory with many frames as with few."""
     monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", 0.0)
 
-    grid = Grid([0, 0], [4, 4], h=1 / 32, closed=True)
+    grid = Grid([0, 0], [4, 4], h=1 / 16, closed=True)
     at_rest = Flow(grid=grid, density=grid.block([1, 1], [2, 2]), velocity=grid.velocity(0.0, 0))
 
     def needed(steps):

@@ -19,15 +19,15 @@ from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
-from rows import examples
+from rows import examples, whole
 
 RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel", 0.25, 0.5)
 
 
-@pytest.fixture
-def good(tmp_path):
+@pytest.fixture(scope="module")
+def good_bytes(tmp_path_factory):
     """A trajectory of some frames, of float64 without zeros, so that each damaged byte of the data matters."""
-    path, chance = tmp_path / "good.vtkhdf", np.random.default_rng(0)
+    path, chance = tmp_path_factory.mktemp("good") / "good.vtkhdf", np.random.default_rng(0)
     with Writer(
         path, shape=(300, 2), contacts=True, dtype=float, facts=Facts(2, 2, walls=1), about={"seed": "7"}
     ) as file:
@@ -36,6 +36,14 @@ def good(tmp_path):
             pairs = np.stack([np.arange(40), np.arange(1, 41)], axis=1)
             file.frame(0.1 * k, q, u, radii, pairs, chance.random(40), chance.random((40, 2)), 0.1)
             file.steps(np.array([RECORD] * 3, dtype=STATISTICS)[: 3 if len(STATISTICS) == len(RECORD) else 0])
+    return path.read_bytes()
+
+
+@pytest.fixture
+def good(good_bytes, tmp_path):
+    """The trajectory, in a file that a test may damage."""
+    path = tmp_path / "good.vtkhdf"
+    path.write_bytes(good_bytes)
     return path
 
 
@@ -249,7 +257,7 @@ def stored(path, arrays, how=np.savez):
         how(file, **arrays)
 
 
-@pytest.fixture(params=["Maury", "Paoli", "Gluey"])
+@pytest.fixture(params=[whole("Maury"), "Paoli", "Gluey"])
 def kept(request, tmp_path):
     """A checkpoint, its scheme, and the arrays in it."""
     path, scheme = tmp_path / "run.checkpoint", getattr(jo, request.param)()

@@ -1,6 +1,8 @@
 """Files of fields on a grid: what was written is read, and what is damaged or strange is refused by name."""
 
 import json
+import shutil
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -11,7 +13,7 @@ from jostle.errors import BrokenFile, FileInUse, FileIsThere
 from jostle.macro import Flow, Grid, Splitting
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def room():
     """A block flies past a wall and out of an exit."""
     grid = Grid([-1, 0], [3, 1], h=1 / 4, closed=((True, False), (True, True)))
@@ -19,11 +21,18 @@ def room():
     return Flow(grid=grid, density=0.5 * block, velocity=grid.velocity(1.0, 0), walls=wall, exits=out)
 
 
-@pytest.fixture
-def run(room, tmp_path):
-    place = tmp_path / "room.vtkhdf"
+@pytest.fixture(scope="module")
+def finished(room, tmp_path_factory):
+    place = tmp_path_factory.mktemp("room") / "room.vtkhdf"
     output = jo.io.Output(place, about={"title": "A room"})
     return place, jo.macro.solve(room, Splitting(), t=3.0, h=0.1, every=4, output=output)
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of the file, which a test may damage, and the solution."""
+    place, sol = finished
+    return Path(shutil.copy(place, tmp_path)), sol
 
 
 def test_a_file_of_fields_is_read_as_it_was_written(run):

@@ -303,7 +303,7 @@ def pile():
 
 def test_a_solution_from_a_file_answers_as_the_one_in_memory(tmp_path):
     problem = pile()
-    sol = jo.solve(problem, jo.Maury(), t=1.0, h=0.01)
+    sol = jo.solve(problem, jo.Maury(), t=1.0, h=0.02)
     path = jo.io.write(sol, tmp_path / "pile.vtkhdf", dtype=np.float64)
     back = read(path, problem, jo.Maury())
     np.testing.assert_array_equal(back(0.505), sol(0.505))

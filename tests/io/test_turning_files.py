@@ -44,7 +44,7 @@ def test_a_written_run_comes_back_as_it_was(runs, files, name):
     same(jo.io.read(files / f"{name}.vtkhdf"), runs[name])
 
 
-@pytest.mark.parametrize("name", ["discs", rows.whole("spheres"), rows.whole("clumps"), "crosses"])
+@pytest.mark.parametrize("name", [*map(rows.whole, ("discs", "spheres", "clumps")), "crosses"])
 def test_so_does_a_run_that_went_into_its_file(runs, tmp_path, name):
     output = jo.io.Output(tmp_path / "run.vtkhdf", contacts=True, dtype="float64")
     sol = solved(name, output=output)
@@ -282,7 +282,7 @@ def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(tmp_path, name, sche
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed")
-@pytest.mark.parametrize("name", ["discs", "crosses"])
+@pytest.mark.parametrize("name", [rows.whole("discs"), "crosses"])
 def test_so_has_a_run_that_was_killed(runs, tmp_path, name):
     command = [sys.executable, str(Path(turning.__file__)), name, str(tmp_path)]
     assert subprocess.run(command, check=False).returncode == -9

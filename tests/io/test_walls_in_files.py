@@ -15,7 +15,7 @@ from jostle.io.trajectory import Writer
 from jostle.result.facts import Facts
 from jostle.sets.shapes import Shape, may_move, same, shapes_of
 from numbers_of_files import contents
-from rows import few
+from rows import few, whole
 
 DATA = Path(__file__).parents[1] / "data"
 SQUARE = np.array([[2.0, 4.0], [3.0, 4.0], [3.0, 5.0], [2.0, 5.0]])
@@ -125,7 +125,7 @@ def test_a_run_with_moving_walls_that_is_resumed_equals_one_that_was_not_interru
     assert whole == parts
 
 
-@pytest.mark.parametrize("keep", [0, 1, 3, 5])
+@pytest.mark.parametrize("keep", [whole(0), 1, whole(3), 5])
 def test_walls_that_come_and_go_are_cut_with_their_frames(tmp_path, keep):
     states = [
         (), (Shape("line", np.zeros((2, 2))),), (Shape("line", np.zeros((2, 2))),), (), (Shape("solid", SQUARE),) * 2,

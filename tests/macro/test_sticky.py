@@ -13,7 +13,7 @@ from scipy.optimize import isotonic_regression
 import jostle as jo
 from jostle import macro
 from jostle.macro.motion import sticky
-from rows import examples
+from rows import examples, few
 
 NO_WALLS = (-np.inf, np.inf)
 
@@ -528,7 +528,7 @@ def test_a_motion_that_depends_on_round_off_is_a_warning_with_its_time_and_block
     assert max(np.abs(end - X).max() for end in ends) > 1e-6
 
 
-@pytest.mark.parametrize(("e", "n", "most"), [(0.1, 8, 0), (0.2, 8, 0), (0.5, 8, 0), (0.1, 30, 0), (0.8, 30, 4)])
+@pytest.mark.parametrize(("e", "n", "most"), few([(0.1, 8, 0), (0.2, 8, 0), (0.5, 8, 0), (0.1, 30, 0), (0.8, 30, 4)]))
 def test_few_random_motions_depend_on_round_off(e, n, most):
     count = 0
     for seed in range(24):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.models.packings import random_close_packing, separate
 from jostle.models.starts import ball_volume, cell, random_sequential, square_lattice, triangular_lattice
-from rows import examples
+from rows import examples, whole
 
 ROUND_OFF = 1e-12
 
@@ -364,7 +364,7 @@ def test_the_same_seed_gives_the_same_packing():
     assert one == two != three
 
 
-@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("d", [whole(2), 3])
 def test_packings_between_walls_and_along_a_period(d):
     box = [-np.inf] + [0.0] * (d - 1), [np.inf] + [1.0] * (d - 1)
     period = [1.0] + [np.inf] * (d - 1)

@@ -19,7 +19,7 @@ G = 9.81
 FLOOR = jo.HalfSpace([1.0])
 
 
-def halvings(h, times=5):
+def halvings(h, times=4):
     return [h / 2**k for k in range(times)]
 
 
@@ -53,7 +53,7 @@ def test_the_impulses_of_a_ball_at_rest_balance_its_weight():
 
 def test_free_fall_on_a_plane_converges_with_order_one():
     """P02: sup error g h t_i / 2 = 2.2147 h, at most 2.3 h; order 1 over six halvings."""
-    steps = halvings(0.02, 6)
+    steps = halvings(0.02, 5)
     errors = []
     for h in steps:
         sol = jo.solve(jo.Motion(q0=[1.0], force=[-G], within=FLOOR), jo.Maury(), t=1.0, h=h)
@@ -240,7 +240,7 @@ def test_a_particle_slides_off_a_disc_with_order_two():
     assert speed == pytest.approx(2.55994791614, abs=1e-10)
     assert later(0.2) == pytest.approx([1.08616035, 0.09083487], abs=1e-8)
     particle = jo.Motion(q0=[0.0, 1.0], v0=[0.2, 0.0], force=[0.0, -G], within=jo.Outside([0.0, 0.0], 1.0))
-    steps, errors = [(time + 0.2) / N for N in (50, 100, 200, 400, 800, 1600)], []
+    steps, errors = [(time + 0.2) / N for N in (50, 100, 200, 400, 800)], []
     for h in steps:
         sol = jo.solve(particle, jo.Maury(), t=time + 0.2, h=h)
         errors.append(np.linalg.norm(sol.q[-1] - later(0.2)))
@@ -383,9 +383,10 @@ def from_rest_at(octave, end):
     return jo.solve(ball, jo.Maury(samples=16), t=(times[0], times[-1]), h=np.diff(times))
 
 
-def test_started_at_an_odd_power_of_two_the_ball_flies_over_the_pulse():
+@pytest.mark.parametrize("octave", [-1, whole(-3)])
+def test_started_at_an_odd_power_of_two_the_ball_flies_over_the_pulse(octave):
     """P61: one force, the solution q_B; q_B(1) within 5e-5 with 1600 geometric steps to an octave and f averaged."""
-    sol = from_rest_at(-3, 0)
+    sol = from_rest_at(octave, 0)
     assert abs(sol.q[-1, 0] - 0.0171875) <= 5e-5
     assert abs(sol.u[-1, 0] + 0.175) <= 5e-5
 

@@ -142,7 +142,9 @@ def test_a_necklace_of_balls_falls_on_a_floor_without_overlaps():
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 
 
-@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean(), jo.Paoli()], ids=lambda scheme: type(scheme).__name__)
+@pytest.mark.parametrize(
+    "scheme", [jo.Maury(), jo.MoreauJean(), whole(jo.Paoli())], ids=lambda scheme: type(scheme).__name__
+)
 def test_a_frame_with_more_rods_than_it_needs_moves_as_a_whole(scheme):
     """28 rods between 8 bodies depend on each other; their errors of second order do not contradict each other."""
     i, j = np.triu_indices(8, k=1)
@@ -299,5 +301,6 @@ def test_free_rods_do_not_lengthen_in_long_runs(t):
     assert 0.0 < long <= 1.01 * short
 
 
+@pytest.mark.whole
 def test_errors_of_lengths_are_of_second_order():
     assert jo.analysis.order([0.04, 0.02, 0.01], [lengths_of_free_rods(h, 2.0) for h in (0.04, 0.02, 0.01)]).order > 1.9

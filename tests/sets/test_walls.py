@@ -14,7 +14,7 @@ import jostle as jo
 from jostle.sets import walls as wall_sets
 from jostle.sets.polygons import Polygons
 from jostle.sets.vessels import Vessel
-from rows import few
+from rows import whole
 
 T = 0.7
 N = 200
@@ -280,7 +280,7 @@ def random_polygon(random, corners=6):
     return turned(ellipse, random.uniform(0.0, 3.0)) + random.normal(size=2)
 
 
-@pytest.mark.parametrize("seed", few(range(5)))
+@pytest.mark.parametrize("seed", [0, *map(whole, range(1, 5))])
 def test_the_gap_of_a_polygon_is_the_distance_to_its_nearest_point(seed):
     random = np.random.default_rng(seed)
     polygons = [random_polygon(random, corners) for corners in (3, 4, 7)]

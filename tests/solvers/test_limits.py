@@ -114,8 +114,8 @@ def test_max_iterations_bounds_the_sum_of_all_solvers_that_try_and_iterations_is
 def test_one_iteration_is_one_iteration(make):
     """General rows: the interior point method may be asked several times, more precisely each time."""
     random = np.random.default_rng(0)
-    G, w = random.normal(size=(300, 200)), random.normal(size=200)
-    P = make(max_iterations=1).project(w, jo.convex.Polyhedron(G, random.exponential(0.3, 300) - 1.0, length=1.0))
+    G, w = random.normal(size=(150, 100)), random.normal(size=100)
+    P = make(max_iterations=1).project(w, jo.convex.Polyhedron(G, random.exponential(0.3, 150) - 1.0, length=1.0))
     assert P.iterations <= 1
     assert not P.converged
 

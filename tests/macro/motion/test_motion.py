@@ -104,7 +104,7 @@ def test_two_blocks_that_touch_part_with_their_restitution(e, structure):
     assert sol.cells[-1, x, 0] == pytest.approx([-e, 0.0], abs=0.01)
 
 
-@pytest.mark.parametrize("e", [0.5, 1.0])
+@pytest.mark.parametrize("e", [0.5, whole(1.0)])
 def test_two_blocks_bounce_as_a_whole_after_a_flight(e):
     """Edges are smeared in flight; without care they meet their own block again, and half of its speed is lost."""
     for n, allowed in ((16, 0.1), (32, 0.06)):
@@ -281,9 +281,9 @@ def test_refusals():
 
 def test_the_energy_that_mass_carries_does_not_grow():
     """With slopes alone it does, in a few of these steps."""
-    random, grid = np.random.default_rng(1), Grid([0, 0], [8, 8], h=1.0, closed=True)
+    random, grid = np.random.default_rng(2), Grid([0, 0], [8, 8], h=1.0, closed=True)
     domain, x = Domain(grid), (grid.places(0.0, 0.5)[0] - 4.0, grid.places(0.5, 0.0)[0] - 4.0)
-    for _ in range(1000):
+    for _ in range(examples(1000)):
         density = random.uniform(size=grid.shape) ** random.uniform(0.0, 8.0)
         profiles = (np.tanh(random.normal() * place + random.normal()) * random.normal() for place in x)
         u = tuple(

@@ -54,7 +54,7 @@ def test_a_run_ends_when_its_problem_is_empty():
     assert sol.mass[-1] <= 1e-3 < sol.mass[-2]
 
 
-@pytest.mark.parametrize("every", [1, whole(4), 0.35])
+@pytest.mark.parametrize("every", [whole(1), whole(4), 0.35])
 def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, every):
     whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every)
 

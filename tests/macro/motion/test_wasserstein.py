@@ -44,7 +44,7 @@ def moments(grid, density):
 # --- exact answers ---
 
 
-@pytest.mark.parametrize("a", [1.5, whole(2.0), 4.0])
+@pytest.mark.parametrize("a", [1.5, whole(2.0), whole(4.0)])
 def test_a_disc_becomes_the_disc_of_sqrt_a_times_its_radius(a):
     """P60: W2^2 = a (sqrt a - 1)^2 pi r0^4 / 2."""
     r0, errors = 0.2, {}
