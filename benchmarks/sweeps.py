@@ -1,10 +1,10 @@
 """How well a sweep uses the cores: ``python benchmarks/sweeps.py [--quick] [--workers N] [--save FILE]``.
 
-A hundred evacuations of 200 people by one command, ``jostle sweep``: a room of 12 m x 10 m with two doors. The parallel
-efficiency is the CPU time of all runs over (workers x duration of the command); the duration includes the start of the
-processes, the journal and the tables. "busy" is the duration of all runs over the same: on a machine with other work it
-stays near 1, where the efficiency does not. --quick makes 10 runs. --save keeps the picture of how many people are
-inside, with the band that holds 90 % of the runs.
+A hundred evacuations of 200 people by one command, ``jostle sweep evacuations.toml``: a room of 12 m x 10 m with two
+doors. The parallel efficiency is the CPU time of all runs over (workers x duration of the command); the duration
+includes the start of the processes, the journal and the tables. "busy" is the duration of all runs over the same: on a
+machine with other work it stays near 1, where the efficiency does not. --quick makes 10 runs. --save keeps the picture
+of how many people are inside, with the band that holds 90 % of the runs.
 """
 
 from __future__ import annotations
@@ -21,31 +21,14 @@ import numpy as np
 
 import jostle as jo
 
-STUDY = """
-title = "{runs} evacuations of 200 people"
-scenario = "evacuation"
-seed = 1
-repeat = {runs}
-measures = ["evacuation_time", "flow"]
-curves = ["leaving_times"]
-
-[set]
-problem.groups.0.n = 200
-problem.behaviour = { kind = "inhibition" }
-problem.rooms = [{{ corners = [[0.0, 0.0], [12.0, 0.0], [12.0, 10.0], [0.0, 10.0]] }}]
-problem.exits = [
-    {{ name = "east", ends = [[12.0, 4.4], [12.0, 5.6]] }}, {{ name = "south", ends = [[1.5, 0.0], [2.7, 0.0]] }},
-]
-run.t = 120.0
-run.h = 0.1
-"""
+STUDY = Path(__file__).with_name("evacuations.toml").read_text(encoding="utf-8")
 
 
 def measured(runs: int, workers: int, save: Path | None) -> dict[str, float]:
     """Efficiency and results of one command."""
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder) / "study.toml"
-        study.write_text(STUDY.format(runs=runs))
+        study.write_text(STUDY.replace("repeat = 100", f"repeat = {runs}"))
         command = [sys.executable, "-m", "jostle", "sweep", study.name, "--workers", str(workers), "--quiet"]
         begin = time.perf_counter()
         subprocess.run(command, cwd=folder, check=True)

@@ -18,7 +18,7 @@ CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL
 LONG = {
     "answers.md", "architecture.md", "buildings.md", "crowds.md", "ensembles.md", "evacuation.md", "friction.md",
     "grains.md",
-    "impacts.md", "joints.md", "macro.md", "models.md", "orders.md", "own_constraint.md", "pictures.md", "runs.md",
+    "impacts.md", "joints.md", "macro.md", "models.md", "own_constraint.md", "pictures.md", "runs.md",
     "schemes.md", "silo.md", "solvers.md", "sweeping.md", "theorems.md", "verification.md", "vibrated_bed.md",
     "vibro_impact.md",
 }  # fmt: skip
