@@ -1,6 +1,6 @@
 """How well a sweep uses the cores: ``python benchmarks/sweeps.py [--quick] [--workers N] [--save FILE]``.
 
-A hundred runs of the scenario ``evacuation`` by one command, ``jostle sweep``: 80 people, two doors. The parallel
+A hundred runs of the scenario ``evacuation`` by one command, ``jostle sweep evacuations.toml``: 80 people, two doors. The parallel
 efficiency is the CPU time of all runs over (workers x duration of the command); the duration includes the start of the
 processes, the journal and the tables. "busy" is the duration of all runs over the same: on a machine with other work it
 stays near 1, where the efficiency does not. --quick makes 10 runs. --save keeps the picture of how many people are
@@ -21,21 +21,14 @@ import numpy as np
 
 import jostle as jo
 
-STUDY = """
-title = "{runs} evacuations of 80 people"
-scenario = "evacuation"
-seed = 1
-repeat = {runs}
-measures = ["evacuation_time", "flow"]
-curves = ["leaving_times"]
-"""
+STUDY = Path(__file__).with_name("evacuations.toml").read_text(encoding="utf-8")
 
 
 def measured(runs: int, workers: int, save: Path | None) -> dict[str, float]:
     """Efficiency and results of one command."""
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder) / "study.toml"
-        study.write_text(STUDY.format(runs=runs))
+        study.write_text(STUDY.replace("repeat = 100", f"repeat = {runs}"))
         command = [sys.executable, "-m", "jostle", "sweep", study.name, "--workers", str(workers), "--quiet"]
         begin = time.perf_counter()
         subprocess.run(command, cwd=folder, check=True)

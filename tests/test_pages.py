@@ -16,11 +16,10 @@ matplotlib.use("Agg")
 DOCS = Path(__file__).parent.parent / "docs"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL | re.MULTILINE)
 LONG = {
-    "answers.md", "architecture.md", "buildings.md", "crowds.md", "ensembles.md", "evacuation.md", "friction.md",
-    "grains.md", "impacts.md", "joints.md", "macro.md", "models.md", "orders.md", "own_constraint.md", "pictures.md",
-    "platform.md", "runs.md",
-    "schemes.md", "silo.md", "solvers.md", "sweeping.md", "theorems.md", "verification.md", "vibrated_bed.md",
-    "vibro_impact.md",
+    "answers.md", "architecture.md", "buildings.md", "concert.md", "crowds.md", "derivatives.md", "ensembles.md",
+    "evacuation.md", "friction.md", "grains.md", "impacts.md", "joints.md", "macro.md", "mathematics.md", "models.md",
+    "own_constraint.md", "pictures.md", "platform.md", "runs.md", "schemes.md", "silo.md", "solvers.md", "sweeping.md",
+    "theorems.md", "verification.md", "vibrated_bed.md", "vibro_impact.md",
 }  # fmt: skip
 """Pages that take more than two seconds; `make docs` and `make test-all` run them."""
 ELSEWHERE = {"coming_from.md", "jamming.md"}

@@ -40,6 +40,7 @@ __all__ = [
     "UnresolvedEvent",
     "UnstableStep",
     "WeakContacts",
+    "Wedged",
     "WriteFailed",
 ]
 """All but those that `jostle` itself has: the ones that programs catch most often."""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,12 @@ def test_a_study_file_says_what_is_run(tmp_path):
     assert (study.runs, study.seed, study.title, until) == (4, 5, "Two cradles", None)
     assert study.cases == ({"problem.n": 2}, {"problem.n": 3})
     assert study.subject.scenario({}, None).run.t == 0.1
+
+
+def test_the_study_of_the_guide_and_of_the_benchmark_is_read():
+    study, _ = load_study(Path(__file__).parents[2] / "benchmarks" / "evacuations.toml")
+    (group,) = study.subject.scenario({}, None).problem.groups
+    assert (study.runs, group.n) == (100, 80)
 
 
 def test_the_other_designs_and_the_rules(tmp_path):
