@@ -1,10 +1,10 @@
 """How well a sweep uses the cores: ``python benchmarks/sweeps.py [--quick] [--workers N] [--save FILE]``.
 
-A hundred runs of the scenario ``evacuation`` by one command, ``jostle sweep evacuations.toml``: 80 people, two doors. The parallel
-efficiency is the CPU time of all runs over (workers x duration of the command); the duration includes the start of the
-processes, the journal and the tables. "busy" is the duration of all runs over the same: on a machine with other work it
-stays near 1, where the efficiency does not. --quick makes 10 runs. --save keeps the picture of how many people are
-inside, with the band that holds 90 % of the runs.
+A hundred runs of the scenario ``evacuation`` by one command, ``jostle sweep evacuations.toml``: 80 people, two doors.
+The parallel efficiency is the CPU time of all runs over (workers x duration of the command); the duration includes the
+start of the processes, the journal and the tables. "busy" is the duration of all runs over the same: on a machine with
+other work it stays near 1, where the efficiency does not. --quick makes 10 runs. --save keeps the picture of how many
+people are inside, with the band that holds 90 % of the runs.
 """
 
 from __future__ import annotations
