@@ -83,7 +83,7 @@ def test_a_cell_is_read_by_a_click_and_by_keys(served, density_run):
     assert picked(tab) == number
     assert tab.locator("#picked-name").inner_text() == "Cell 6, 4"
     told = facts(tab)
-    assert list(told) == ["centre", "density", "pressure (m²/s²)", "velocity (m/s)"]
+    assert list(told) == ["centre (m)", "density", "pressure (m²/s²)", "velocity (m/s)"]
     assert told["centre"] == "1.625, 1.125"
     assert float(told["density"]) == pytest.approx(sol.density[5, 6, 4], rel=1e-3)
     assert float(told["pressure (m²/s²)"]) == pytest.approx(sol.pressure[5, 6, 4], rel=1e-3)

@@ -31,7 +31,7 @@ APART = """([first, second, pixels]) => {
     const [[a, b], [x, y]] = [viewer.place(first), viewer.place(second)];
     return Math.hypot(x - a, y - b) > pixels;
 }"""
-CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", "theme", ""]
+CONTROLS = ["view", "play", "frame", "speed", "loop", "smooth", "colour", "forces", "light", "body", "whole", "theme", ""]
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip
@@ -371,6 +371,6 @@ def test_a_vessel_is_glass_where_webgl_is_and_wires_elsewhere(opened, before):
 def test_the_list_of_keys_names_each_switch_by_its_label():
     text = document.part("viewer.html")
     switches = re.findall(r'type="checkbox".*?aria-keyshortcuts="(.)"> (.*?)</label>', text)
-    assert len(switches) == 3
+    assert len(switches) == 5
     for key, label in switches:
         assert label in re.search(rf"<dt[^>]*>{key}</dt>\s*<dd[^>]*>(.*?)</dd>", text)[1]

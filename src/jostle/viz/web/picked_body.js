@@ -34,7 +34,7 @@ function bodyPicker($, stage, source, tellAloud) {
     const name = contact ? `Contact of ${owner(contact[0])} and ${other}` : ofBody[0].toUpperCase() + ofBody.slice(1);
     $("picked-name").textContent = name;
     let facts = [["", contact ? "no force at this time" : "absent at this time"]];
-    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);
+    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.saved, source.about, i);
     tellFacts($, facts);
   }
 

@@ -12,7 +12,7 @@ class Stage {
   constructor(view, source, wish) {
     [this.view, this.source, this.wish] = [view, source, wish]; // wish: {colour, forces, body, contact}
     this.camera = new Camera(source.about.d === 2, source.about.home);
-    this.frame = null;
+    this.frame = this.saved = null; // what is drawn, which may lie between two frames, and the saved frame
     this.due = false;
     this.painted = () => {}; // called after each picture
   }
@@ -162,8 +162,8 @@ class Stage {
 
   // Write the vector from the first body of a contact to the second body, or to the wall, into `out`.
   // Return 1 if the vector crosses a periodic boundary, and 0 otherwise.
-  apart(c, out) {
-    const { q, radius, contacts: { first, second, away } } = this.frame, { period } = this.source.about;
+  apart(c, out, frame = this.frame) {
+    const { q, radius, contacts: { first, second, away } } = frame, { period } = this.source.about;
     const i = first[c], j = second[c];
     let across = 0;
     for (let a = 0; a < 3; a++) {

@@ -18,6 +18,8 @@ function mount(root, source) {
   });
   const subject = picker($, stage, source, tellAloud);
   let shown = -1, wanted = 0, loading = false, played = null;
+  let part = 0, wantedPart = 0, pair = {}; // between two frames: the elapsed part of the time, and the frames
+  const recent = new Map(); // the two frames that were used last
 
   const time = (t) => `t = ${short(t)}${source.about.units.time && ` ${source.about.units.time}`}`;
 
@@ -33,12 +35,12 @@ function mount(root, source) {
 
   // ---- which frame
 
-  async function show(k) {
-    wanted = Math.min(Math.max(k, 0), source.count - 1);
+  async function show(k, elapsed = 0) {
+    [wanted, wantedPart] = [Math.min(Math.max(k, 0), source.count - 1), elapsed];
     if (loading) return;
     loading = true;
     try {
-      while (shown !== wanted) await go(wanted);
+      while (shown !== wanted || part !== wantedPart) await go(wanted, wantedPart);
     } catch (error) {
       say(`Frame ${wanted + 1} cannot be shown: ${error.message}`);
       play(false);
@@ -47,18 +49,34 @@ function mount(root, source) {
     }
   }
 
-  async function go(next) {
-    const frame = await source.frame(next), by = next - shown;
-    stage.frame = subject.loaded(frame);
-    shown = next;
-    const stride = played && by > 0 && by < source.count / 4 ? by : 1; // the same number of frames will be skipped
-    source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
-    tell();
+  async function go(next, elapsed) {
+    const inside = elapsed > 0 && next + 1 < source.count;
+    const [frame, after] = await Promise.all([decoded(next), inside ? decoded(next + 1) : null]), by = next - shown;
+    if (inside && (pair.frame !== frame || pair.after !== after)) {
+      pair = { frame, after, at: between(frame, after, source.about) };
+    }
+    stage.saved = frame;
+    stage.frame = inside ? pair.at(elapsed) : frame;
+    [shown, part] = [next, elapsed];
+    if (by) {
+      const stride = played && by > 0 && by < source.count / 4 ? by : 1; // the same number of frames will be skipped
+      source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
+      tell();
+    }
     stage.load();
   }
 
+  function decoded(k) {
+    const found = recent.get(k) ?? source.frame(k).then(subject.loaded);
+    recent.delete(k);
+    recent.set(k, found);
+    if (recent.size > 2) recent.delete(recent.keys().next().value);
+    found.catch(() => recent.delete(k));
+    return found;
+  }
+
   function tell() {
-    const when = time(stage.frame.t), of = `frame ${shown + 1} of ${source.count}`;
+    const when = time(stage.saved.t), of = `frame ${shown + 1} of ${source.count}`;
     $("frame").value = shown;
     $("frame").setAttribute("aria-valuetext", `${when}, ${of}`);
     $("time").textContent = `${when} · ${of}`;
@@ -87,24 +105,32 @@ function mount(root, source) {
     if (on) follow(false);
     if (on && last) show(0);
     if (on || played) tellAloud(on ? "playing" : `paused at ${time(source.times[wanted])}`);
-    played = on ? { since: performance.now(), from: source.times[last ? 0 : Math.max(shown, 0)] } : null;
+    const now = performance.now(), from = played && !last ? clock(now) : source.times[last ? 0 : Math.max(shown, 0)];
+    played = on ? { since: now, from, speed: Number($("speed").value) } : null;
     $("play").textContent = on ? "Pause" : "Play";
     $("picked").setAttribute("aria-live", on ? "off" : "polite");
     if (on) requestAnimationFrame(tick);
+    else if (wantedPart) show(wanted); // a saved frame
   }
+
+  // The time of the run while it is played.
+  const clock = (now) => played.from + (Math.max(now - played.since, 0) / 1000) * played.speed;
 
   function tick(now) {
     if (!played) return;
-    const t = played.from + (Math.max(now - played.since, 0) / 1000) * Number($("speed").value);
+    const t = clock(now), { times } = source, last = source.count - 1;
     let k = wanted;
-    while (k > 0 && source.times[k] > t) k--;
-    while (k < source.count - 1 && source.times[k + 1] <= t) k++;
-    show(k);
-    if (k < source.count - 1) requestAnimationFrame(tick);
-    else {
+    while (k > 0 && times[k] > t) k--;
+    while (k < last && times[k + 1] <= t) k++;
+    const smooth = $("smooth").checked && k < last && Math.abs(k - wanted) < 2; // not if frames are skipped
+    show(k, smooth ? Math.max(t - times[k], 0) / (times[k + 1] - times[k]) : 0);
+    if (k === last && $("loop").checked && !source.about.live) [played.since, played.from] = [now, times[0]];
+    else if (k === last) {
       play(false);
       if (source.about.live) follow(true);
+      return;
     }
+    requestAnimationFrame(tick);
   }
 
   function step(by) {
@@ -129,11 +155,12 @@ function mount(root, source) {
   function renewed() {
     const follows = $("follow").checked, ended = !source.about.live && !$("live").hidden;
     stage.camera.home = source.about.home;
+    recent.clear();
     measure();
     if (!played) offerSpeeds();
     if (ended) tellAloud(source.about.note || "the run has ended");
     if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
-    else if (stage.frame && stage.frame.t !== source.times[shown]) shown = -1; // another frame replaced it
+    else if (stage.saved && stage.saved.t !== source.times[shown]) shown = -1; // another frame replaced it
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
     if (stage.frame && shown >= 0) {
@@ -214,7 +241,7 @@ function mount(root, source) {
     "shift ArrowUp": () => move(0, -40), "shift ArrowDown": () => move(0, 40),
     w: () => pan(0, -40), a: () => pan(-40, 0), s: () => pan(0, 40), d: () => pan(40, 0),
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
-    f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
+    i: () => $("smooth").click(), o: () => $("loop").click(), f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
     c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
     n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
@@ -227,10 +254,13 @@ function mount(root, source) {
   $("follow").addEventListener("change", (event) => follow(event.target.checked));
   $("speed").addEventListener("change", () => played && play(true));
   $("colour").addEventListener("change", () => { tellScale(); stage.load(); });
-  $("forces").addEventListener("change", () => {
-    tellAloud($("forces").checked ? "forces shown" : "forces hidden");
-    stage.repaint();
+  const switched = (id, words, act = () => {}) => $(id).addEventListener("change", ({ target: { checked } }) => {
+    tellAloud(words[checked ? 0 : 1]);
+    act();
   });
+  switched("smooth", ["interpolating between frames", "saved frames only"]);
+  switched("loop", ["repeating the run", "stopping at the end"]);
+  switched("forces", ["forces shown", "forces hidden"], () => stage.repaint());
   $("light").addEventListener("change", () => choosePainter($("light").checked));
   $("theme").addEventListener("click", changeTheme);
   $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
@@ -278,7 +308,7 @@ function mount(root, source) {
   show(0);
 
   return {
-    source, stage, say, renewed,
+    source, stage, say, show, renewed,
     get shown() { return shown; },
     get picked() { return subject.picked; },
     get contact() { return subject.contact; },
