@@ -1,10 +1,14 @@
 """Playback: pictures between saved frames, loops, curves under the picture, saved pictures."""
 
+import io
+
 import numpy as np
 import pytest
-from browsing import facts, picked, place, play_faster, scrub, wait_until
+from browsing import facts, image, play_faster, scrub, wait_until
+from PIL import Image
 
 import jostle as jo
+from jostle.viz.scene import Scene
 
 AT = "part => viewer.show(0, part).then(() => [...viewer.stage.frame.q])"
 
@@ -41,3 +45,49 @@ def test_a_loop_starts_again_until_it_is_switched_off(opened, pile):
     tab.keyboard.press("o")
     wait_until(tab, "() => viewer.shown === 20 && !viewer.playing")
     assert tab.evaluate("viewer.stage.frame === viewer.stage.saved")
+
+
+def test_the_curve_has_the_numbers_of_the_run_and_leads_to_any_time(opened, pile):
+    tab = opened(pile, size=(900, 820))
+    assert tab.locator("#plot").is_visible()
+    masses = Scene(pile).facts.masses
+    energies = [0.5 * float(masses @ (u**2).sum(axis=1)) for u in pile.u]
+    strongest = [float(np.abs(p).max(initial=0.0)) / 0.01 for p in pile.multipliers]
+    for k, name, values in ((20, "kinetic energy", energies), (12, "largest contact force", strongest)):
+        scrub(tab, k)
+        wait_until(tab, "most => document.getElementById('plot').ariaLabel.includes(` to ${most},`)", said(max(values)))
+        label = tab.locator("#plot").get_attribute("aria-label")
+        assert label == f"{name} from 0 to {said(max(values))}, now {said(values[k])}"
+        tab.locator("#view").focus()
+        tab.keyboard.press("g")
+    box = tab.locator("#plot").bounding_box()
+    tab.mouse.click(box["x"] + 64 + 0.25 * (box["width"] - 80), box["y"] + 40)
+    wait_until(tab, "() => viewer.shown === 5")
+    assert tab.locator("#plot").get_attribute("aria-label") == "bodies from 0 to 24, now 24"
+    tab.keyboard.press("g")
+    assert tab.locator("#plot").is_hidden()
+
+
+def said(x):
+    """A number as the page writes it."""
+    return f"{float(f'{x:.4g}'):g}"
+
+
+def test_a_saved_picture_shows_what_the_page_shows(opened, density_run):
+    file, _ = density_run
+    tab = opened(file, size=(900, 700))
+    assert tab.locator("#plot").get_attribute("aria-label").startswith("largest density")
+    seen = image(tab)
+    tab.keyboard.press("x")
+    ticks = (image(tab) != seen).any(axis=2)
+    assert ticks[-30:].any()
+    assert ticks[:, :30].any()
+    with tab.expect_download() as download:
+        tab.keyboard.press("Shift+S")
+    assert download.value.suggested_filename == "jostle t=0.png"
+    photo = np.asarray(Image.open(io.BytesIO(download.value.path().read_bytes())).convert("RGB")).astype(int)
+    height, width, _ = seen.shape
+    assert photo.shape == (height + 80 + 84, width, 3)
+    assert (photo[40 : 40 + height] == image(tab)).all(axis=2).mean() > 0.99
+    for band in (photo[:40], photo[40 + height : 80 + height], photo[-84:]):
+        assert (band != 255).any()

@@ -31,7 +31,10 @@ APART = """([first, second, pixels]) => {
     const [[a, b], [x, y]] = [viewer.place(first), viewer.place(second)];
     return Math.hypot(x - a, y - b) > pixels;
 }"""
-CONTROLS = ["view", "play", "frame", "speed", "loop", "smooth", "colour", "forces", "light", "body", "whole", "theme", ""]
+CONTROLS = [
+    "view", "play", "frame", "speed", "loop", "smooth", "colour", "curve", "forces", "grid", "light", "body",
+    "whole", "photo", "theme", "",
+]  # fmt: skip
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip
@@ -198,7 +201,8 @@ def test_every_control_has_a_name(opened, pile):
     for part in [
         'application "24 bodies in 2 dimensions', 'heading "A pile"', 'img "Colours: speed', 'button "Play"',
         'slider "Frame"', 'combobox "speed"', 'combobox "colour"', 'checkbox "forces"', 'spinbutton "body"',
-        'button "Whole view"',
+        'button "Whole view"', 'checkbox "loop"', 'checkbox "interpolate"', 'combobox "curve"', 'checkbox "axes"',
+        'button "Save picture"',
     ]:  # fmt: skip
         assert part in tree
 
@@ -371,6 +375,6 @@ def test_a_vessel_is_glass_where_webgl_is_and_wires_elsewhere(opened, before):
 def test_the_list_of_keys_names_each_switch_by_its_label():
     text = document.part("viewer.html")
     switches = re.findall(r'type="checkbox".*?aria-keyshortcuts="(.)"> (.*?)</label>', text)
-    assert len(switches) == 5
+    assert len(switches) == 6
     for key, label in switches:
         assert label in re.search(rf"<dt[^>]*>{key}</dt>\s*<dd[^>]*>(.*?)</dd>", text)[1]

@@ -4,6 +4,7 @@ const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // seconds in which a run is played at first
 const RULER = 120; // pixels: largest length of the scale bar
 const AHEAD = 6; // number of frames that are requested in advance
+const TALL = 640; // pixels: a page at least this tall shows a curve at first
 
 const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
 
@@ -17,6 +18,7 @@ function mount(root, source) {
     cell: () => subject.cell(),
   });
   const subject = picker($, stage, source, tellAloud);
+  const curve = curveUnder($, stage, source, () => $("curve").selectedIndex - 1, (k) => { play(false); follow(false); show(k); });
   let shown = -1, wanted = 0, loading = false, played = null;
   let part = 0, wantedPart = 0, pair = {}; // between two frames: the elapsed part of the time, and the frames
   const recent = new Map(); // the two frames that were used last
@@ -63,6 +65,7 @@ function mount(root, source) {
       source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
       tell();
     }
+    curve.show(next, frame, frame.t + (inside ? elapsed * (after.t - frame.t) : 0));
     stage.load();
   }
 
@@ -163,6 +166,7 @@ function mount(root, source) {
     else if (stage.saved && stage.saved.t !== source.times[shown]) shown = -1; // another frame replaced it
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
+    curve.read();
     if (stage.frame && shown >= 0) {
       tell();
       stage.load();
@@ -210,6 +214,7 @@ function mount(root, source) {
   // A round length of at most RULER pixels at the current zoom.
   stage.painted = () => {
     placeLabels();
+    if ($("grid").checked) drawAxes($("axes"), stage, source.about);
     const { scale } = stage.camera, length = nice(RULER / scale), unit = source.about.units.length;
     const label = `${short(length)}${unit && ` ${unit}`}`, [mark] = $("ruler").children;
     if ($("ruler").dataset.label !== label) $("ruler").replaceChildren($("ruler").dataset.label = label, mark);
@@ -242,7 +247,8 @@ function mount(root, source) {
     w: () => pan(0, -40), a: () => pan(-40, 0), s: () => pan(0, 40), d: () => pan(40, 0),
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
     i: () => $("smooth").click(), o: () => $("loop").click(), f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
-    c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
+    x: () => $("grid").click(), g: () => select($("curve"), 1, true), G: () => select($("curve"), -1, true),
+    S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
     n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
     t: changeTheme,
@@ -261,9 +267,23 @@ function mount(root, source) {
   switched("smooth", ["interpolating between frames", "saved frames only"]);
   switched("loop", ["repeating the run", "stopping at the end"]);
   switched("forces", ["forces shown", "forces hidden"], () => stage.repaint());
+  switched("grid", ["axes shown", "axes hidden"], () => { $("axes").hidden = !$("grid").checked; stage.repaint(); });
+  $("curve").addEventListener("change", chooseCurve);
+  $("photo").addEventListener("click", photo);
   $("light").addEventListener("change", () => choosePainter($("light").checked));
   $("theme").addEventListener("click", changeTheme);
   $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
+
+  function photo() {
+    savePicture($, stage, source);
+    tellAloud("picture saved");
+  }
+
+  function chooseCurve() {
+    $("plot").hidden = $("curve").selectedIndex < 1;
+    if (stage.saved) curve.show(shown, stage.saved, stage.saved.t);
+    curve.read();
+  }
 
   function choosePainter(light) {
     const found = stage.choosePainter(light);
@@ -289,15 +309,18 @@ function mount(root, source) {
     $("scale").style.background = stage.gradient;
     tellScale();
     stage.load();
+    curve.draw();
   }
 
   const fail = (event) => say(`Something went wrong: ${event.message ?? event.reason?.message ?? event.reason}`);
-  const resized = new ResizeObserver(() => stage.fit());
+  const resized = new ResizeObserver(() => { stage.fit(); curve.draw(); });
   const listened = [[night, "change", chooseColours]];
   if (root === document) listened.push([window, "error", fail], [window, "unhandledrejection", fail]);
   for (const [on, kind, act] of listened) on.addEventListener(kind, act);
 
   for (const { name, label } of source.about.quantities) $("colour").add(new Option(label, name));
+  for (const label of ["none", ...curve.curves.map((one) => one.label)]) $("curve").add(new Option(label));
+  $("curve").selectedIndex = $("viewer").clientHeight < TALL ? 0 : 1;
   $("forces").closest("label").hidden = !source.about.contacts;
   $("viewer").classList.toggle("fields", Boolean(source.about.grid));
   measure();
@@ -305,6 +328,7 @@ function mount(root, source) {
   chooseColours();
   choosePainter(null); // before the first frame is drawn
   resized.observe($("view"));
+  chooseCurve();
   show(0);
 
   return {
@@ -320,6 +344,7 @@ function mount(root, source) {
     },
     end() {
       play(false);
+      curve.end();
       resized.disconnect();
       for (const { label } of labels) label.remove();
       forget();
