@@ -200,7 +200,9 @@ def link_names(app, doctree, docname):
             continue
         linked_already.add((place, section))
         uri = app.builder.get_relative_uri(docname, objects[place].docname)
-        code.replace_self(nodes.reference("", "", code.deepcopy(), internal=True, refuri=f"{uri}#{objects[place].node_id}"))
+        code.replace_self(
+            nodes.reference("", "", code.deepcopy(), internal=True, refuri=f"{uri}#{objects[place].node_id}")
+        )
 
 
 def walk_up(node):

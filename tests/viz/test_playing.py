@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from browsing import facts, image, play_faster, scrub, wait_until
+from browsing import facts, image, picked, place, play_faster, scrub, wait_until
 from PIL import Image
 
 import jostle as jo
@@ -63,7 +63,7 @@ def test_the_curve_has_the_numbers_of_the_run_and_leads_to_any_time(opened, pile
     box = tab.locator("#plot").bounding_box()
     tab.mouse.click(box["x"] + 64 + 0.25 * (box["width"] - 80), box["y"] + 40)
     wait_until(tab, "() => viewer.shown === 5")
-    assert tab.locator("#plot").get_attribute("aria-label") == "bodies from 0 to 24, now 24"
+    assert tab.locator("#plot").get_attribute("aria-label") == "bodies present from 0 to 24, now 24"
     tab.keyboard.press("g")
     assert tab.locator("#plot").is_hidden()
 
@@ -91,3 +91,35 @@ def test_a_saved_picture_shows_what_the_page_shows(opened, density_run):
     assert (photo[40 : 40 + height] == image(tab)).all(axis=2).mean() > 0.99
     for band in (photo[:40], photo[40 + height : 80 + height], photo[-84:]):
         assert (band != 255).any()
+
+
+@pytest.mark.parametrize("key", ["", "l"], ids=["webgl", "simple graphics"])
+def test_a_plane_hides_the_bodies_on_one_side_and_trails_show_the_way(opened, two_balls, key):
+    """Ball 0 is at y = -2 and at rest, ball 1 is at y = 2 and moves."""
+    tab = opened(two_balls, size=(1000, 620))
+    if key:
+        tab.keyboard.press(key)
+    tab.keyboard.press("m")
+    tab.locator("#cut").select_option("y <")
+    tab.mouse.click(*place(tab, 0))
+    assert picked(tab) == 0
+    one = (image(tab)[:, 320:, 2] < 250).sum()  # beside the panel of controls
+    tab.locator("#cut").select_option("y >")
+    assert tab.locator("#place").get_attribute("aria-valuetext").strip() == "y > 0"
+    tab.mouse.click(*place(tab, 1))
+    assert picked(tab) == 1
+    tab.locator("#view").focus()
+    tab.keyboard.press("v")
+    assert all(np.isfinite(tab.evaluate("viewer.stage.camera.target")))
+    tab.keyboard.press("0")
+    for _ in range(10):
+        tab.keyboard.press("z")
+    assert tab.locator("#place").input_value() == "100"
+    assert (image(tab)[:, 320:, 2] < 250).sum() < 0.5 * one, "nothing but the outline of the plane"
+    tab.locator("#cut").select_option("none")
+    scrub(tab, 10)
+    tab.locator("#view").focus()
+    tab.keyboard.press("r")
+    wait_until(tab, "() => viewer.stage.trail.length === 10")
+    ends = np.add(tab.evaluate("[...viewer.stage.trail.at(-1)]"), 2 * tab.evaluate("viewer.source.about.origin"))
+    assert ends == pytest.approx([0.59, 2.0, 0.0, 0.6, 2.0, 0.0], abs=1e-5)

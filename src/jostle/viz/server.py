@@ -192,7 +192,9 @@ class Server:
             self._http = Listener((LOOPBACK, port), Handler)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise InvalidValue(f"port {port} cannot be used: {reason}; choose another one, or 0 for a free port") from None
+            raise InvalidValue(
+                f"port {port} cannot be used: {reason}; choose another one, or 0 for a free port"
+            ) from None
         self._http.stream, self._http.word = stream, word
         self.port = int(self._http.server_address[1])
         self.address = f"http://{LOOPBACK}:{self.port}/{word}/"

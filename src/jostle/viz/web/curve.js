@@ -10,7 +10,7 @@ function curvesOf({ about, owner }) {
     label: `largest ${label}`, of: (frame) => largest(cellValues(name, frame, about.grid)),
   }));
   const { titles, contacts, exits, quantities } = about, mass = quantities.find(({ name }) => name === "mass")?.recipe;
-  const there = { label: exits.length ? "people inside" : "bodies", of: (frame) => (owner ? new Set(frame.body).size : frame.number.length) };
+  const there = { label: exits.length ? "people present" : "bodies present", of: (frame) => (owner ? new Set(frame.body).size : frame.number.length) };
   const energy = mass && titles.energy && { label: titles.energy, of: (frame) => kineticEnergy(frame, valuesOf(mass, frame, about)) };
   const force = contacts && { label: `largest contact ${titles.force}`, of: (frame) => largest(frame.contacts.force) };
   return (exits.length ? [there, force, energy] : [energy, force, there]).filter(Boolean);

@@ -4,6 +4,7 @@ const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // seconds in which a run is played at first
 const RULER = 120; // pixels: largest length of the scale bar
 const AHEAD = 6; // number of frames that are requested in advance
+const NO_TRAIL = [];
 const TALL = 640; // pixels: a page at least this tall shows a curve at first
 
 const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
@@ -21,7 +22,8 @@ function mount(root, source) {
   const curve = curveUnder($, stage, source, () => $("curve").selectedIndex - 1, (k) => { play(false); follow(false); show(k); });
   let shown = -1, wanted = 0, loading = false, played = null;
   let part = 0, wantedPart = 0, pair = {}; // between two frames: the elapsed part of the time, and the frames
-  const recent = new Map(); // the two frames that were used last
+  let drawn = null; // the frame to draw, before it is cut
+  const trail = trailsOf(source), recent = new Map(); // recent: the two frames that were used last
 
   const time = (t) => `t = ${short(t)}${source.about.units.time && ` ${source.about.units.time}`}`;
 
@@ -57,15 +59,25 @@ function mount(root, source) {
     if (inside && (pair.frame !== frame || pair.after !== after)) {
       pair = { frame, after, at: between(frame, after, source.about) };
     }
+    stage.trail = $("trails").checked ? await trail(next) : NO_TRAIL;
     stage.saved = frame;
-    stage.frame = inside ? pair.at(elapsed) : frame;
+    drawn = inside ? pair.at(elapsed) : frame;
     [shown, part] = [next, elapsed];
+    cut();
     if (by) {
       const stride = played && by > 0 && by < source.count / 4 ? by : 1; // the same number of frames will be skipped
       source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
       tell();
     }
     curve.show(next, frame, frame.t + (inside ? elapsed * (after.t - frame.t) : 0));
+  }
+
+  function cut() {
+    if (!drawn) return;
+    const { home, origin, units } = source.about, choice = $("cut").selectedIndex;
+    stage.cut = cutAt(choice, Number($("place").value) / 100, home);
+    stage.frame = cutFrame(drawn, stage.cut);
+    if (stage.cut) $("place").setAttribute("aria-valuetext", `${CUTS[choice]} ${short(stage.cut.at + origin[stage.cut.axis])} ${units.length}`);
     stage.load();
   }
 
@@ -238,6 +250,11 @@ function mount(root, source) {
     $("help").open = on;
     if (on) $("help").querySelector("summary").focus();
   };
+  const more = (on) => {
+    $("more").open = on;
+    if (on) $("more").querySelector("summary").focus();
+  };
+  const close = () => ($("help").open ? help(false) : $("more").open ? more(false) : subject.forget());
   const forget = keys(root, {
     " ": () => play(!played), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     PageUp: () => step(-tenth()), PageDown: () => step(tenth()),
@@ -248,11 +265,11 @@ function mount(root, source) {
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
     i: () => $("smooth").click(), o: () => $("loop").click(), f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
     x: () => $("grid").click(), g: () => select($("curve"), 1, true), G: () => select($("curve"), -1, true),
-    S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
+    r: () => $("trails").click(), z: () => moveCut(5), Z: () => moveCut(-5), S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
     n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
     t: changeTheme,
-    "?": () => help(!$("help").open), Escape: () => ($("help").open ? help(false) : subject.forget()),
+    "?": () => help(!$("help").open), m: () => more(!$("more").open), Escape: close,
   }, () => stage.repaint());
 
   $("play").addEventListener("click", () => play(!played));
@@ -268,11 +285,21 @@ function mount(root, source) {
   switched("loop", ["repeating the run", "stopping at the end"]);
   switched("forces", ["forces shown", "forces hidden"], () => stage.repaint());
   switched("grid", ["axes shown", "axes hidden"], () => { $("axes").hidden = !$("grid").checked; stage.repaint(); });
+  switched("trails", ["trails shown", "trails hidden"], () => { part = NaN; show(wanted, wantedPart); });
   $("curve").addEventListener("change", chooseCurve);
+  $("cut").addEventListener("change", () => { $("place").hidden = $("cut").selectedIndex < 1; cut(); });
+  $("place").addEventListener("input", cut);
   $("photo").addEventListener("click", photo);
   $("light").addEventListener("change", () => choosePainter($("light").checked));
   $("theme").addEventListener("click", changeTheme);
   $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
+
+  function moveCut(by) {
+    if ($("cut").selectedIndex < 1) return tellAloud("no cut is chosen");
+    $("place").value = Number($("place").value) + by;
+    cut();
+    tellAloud($("place").getAttribute("aria-valuetext"));
+  }
 
   function photo() {
     savePicture($, stage, source);
@@ -321,6 +348,9 @@ function mount(root, source) {
   for (const { name, label } of source.about.quantities) $("colour").add(new Option(label, name));
   for (const label of ["none", ...curve.curves.map((one) => one.label)]) $("curve").add(new Option(label));
   $("curve").selectedIndex = $("viewer").clientHeight < TALL ? 0 : 1;
+  for (const choice of CUTS) $("cut").add(new Option(choice));
+  $("cut").closest("label").hidden = camera.flat;
+  $("trails").closest("label").hidden = Boolean(source.about.grid) || 2 * source.about.n > MOST_LINES;
   $("forces").closest("label").hidden = !source.about.contacts;
   $("viewer").classList.toggle("fields", Boolean(source.about.grid));
   measure();
