@@ -15,7 +15,9 @@ function savePicture($, stage, source) {
   [pen.fillStyle, pen.strokeStyle, pen.lineWidth, pen.textBaseline] = [css(theme.wall), css(theme.wall), 2, "middle"];
   const write = (text, x, y, align = "left") => { pen.textAlign = align; pen.fillText(text, x, y); };
   for (const label of $("view").parentElement.querySelectorAll(".exit:not([hidden])")) {
-    write(label.textContent, parseFloat(label.style.left), BAND + parseFloat(label.style.top) + 14, "center");
+    const [x, y] = [parseFloat(label.style.left), BAND + parseFloat(label.style.top)];
+    if (label.classList.contains("beside")) write(label.textContent, x + 8, y);
+    else write(label.textContent, x, y + 14, "center");
   }
   write(source.about.title, 16, BAND / 2);
   write($("time").textContent, width - 16, BAND / 2, "right");
