@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import sys
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
@@ -83,6 +84,7 @@ BELOW = {
     ("lessons", "overwrite"),  # in cli/test_lessons.py
     ("view", "save"),
     ("view", "browser"),
+    ("view", "port"),
     ("plot", "save"),
     ("plot", "moments"),
     ("plot", "colour"),
@@ -183,6 +185,20 @@ def test_the_browser_is_opened_unless_one_says_no(pair, jostle, monkeypatch, opt
     code, out, _ = jostle("view", pair, *option)
     assert code == 0
     assert asked == ([out.splitlines()[0]] if opened else [])
+
+
+def test_view_uses_the_port_that_is_given_if_it_is_free(pair, jostle, monkeypatch):
+    monkeypatch.setattr(jo.viz.Server, "wait", lambda server: None)
+    with socket.socket() as mine:
+        mine.bind(("127.0.0.1", 0))
+        mine.listen()
+        port = mine.getsockname()[1]
+        code, _, said = jostle("view", pair, "--no-browser", "--port", str(port))
+        assert code != 0
+        assert f"port {port} cannot be used" in said
+    code, out, _ = jostle("view", pair, "--no-browser", "--port", str(port))
+    assert code == 0
+    assert out.startswith(f"http://127.0.0.1:{port}/")
 
 
 def test_names_of_pages_and_pictures_are_those_that_are_asked_for(pair, jostle):

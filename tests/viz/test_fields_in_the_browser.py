@@ -83,8 +83,8 @@ def test_a_cell_is_read_by_a_click_and_by_keys(served, density_run):
     assert picked(tab) == number
     assert tab.locator("#picked-name").inner_text() == "Cell 6, 4"
     told = facts(tab)
-    assert list(told) == ["centre", "density", "pressure (m²/s²)", "velocity (m/s)"]
-    assert told["centre"] == "1.625, 1.125"
+    assert list(told) == ["centre (m)", "density", "pressure (m²/s²)", "velocity (m/s)"]
+    assert told["centre (m)"] == "1.625, 1.125"
     assert float(told["density"]) == pytest.approx(sol.density[5, 6, 4], rel=1e-3)
     assert float(told["pressure (m²/s²)"]) == pytest.approx(sol.pressure[5, 6, 4], rel=1e-3)
     assert [float(v) for v in told["velocity (m/s)"].split(",")] == pytest.approx(sol.cells[5, 6, 4], abs=1e-3)
@@ -92,7 +92,7 @@ def test_a_cell_is_read_by_a_click_and_by_keys(served, density_run):
         tab.keyboard.press(key)
         assert tab.locator("#picked-name").inner_text() == f"Cell {there}"
     tab.mouse.click(*place(tab, cell(sol, 1.6, 1.9)))
-    assert facts(tab) == {"centre": "1.625, 1.875", "": "wall"}
+    assert facts(tab) == {"centre (m)": "1.625, 1.875", "": "wall"}
     assert (image(tab) == MARK).all(axis=2).sum() > 20, "the picked cell has a frame"
     tab.set_viewport_size({"width": 390, "height": 700})
     tops = [tab.locator(name).bounding_box() for name in ("#title", "#legend", "#view", "#picked", "footer")]

@@ -147,7 +147,7 @@ def test_the_list_of_keys_opens_with_a_key_and_says_every_key(tab):
     assert tab.locator("#keys").is_visible()
     assert tab.evaluate("() => document.activeElement.tagName") == "SUMMARY"
     listed = " ".join(tab.locator("#keys dt").all_inner_texts()).split()
-    keys = {"space", "←", "→", "Home", "End", "Page", "shift", "Esc", *"[]+−0wasdnpNPvfcCle?"}
+    keys = {"space", "←", "→", "Home", "End", "Page", "shift", "Esc", *"[]+−0wasdnpNPvfcClegGiorxzZSm?"}
     assert keys <= set(listed)
     press(tab, "?")
     assert tab.locator("#keys").is_hidden()

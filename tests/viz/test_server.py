@@ -44,6 +44,19 @@ def word(server):
     return urlsplit(server.address).path
 
 
+def test_a_port_can_be_chosen_and_one_that_is_taken_is_an_error(server, pile):
+    with pytest.raises(jo.InvalidValue, match=f"port {server.port} cannot be used: .*choose another"):
+        viz.serve(pile, port=server.port)
+    with pytest.raises(jo.InvalidValue, match="port 70000 cannot be used"):
+        viz.serve(pile, port=70_000)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with viz.serve(pile, port=port) as chosen:
+        assert chosen.address.startswith(f"http://127.0.0.1:{port}/")
+        assert ask(chosen, word(chosen))[0] == 200
+
+
 def test_the_page_the_header_and_the_frames_are_there(server, pile):
     status, headers, body = ask(server, word(server))
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")

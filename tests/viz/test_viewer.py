@@ -31,7 +31,8 @@ APART = """([first, second, pixels]) => {
     const [[a, b], [x, y]] = [viewer.place(first), viewer.place(second)];
     return Math.hypot(x - a, y - b) > pixels;
 }"""
-CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", "theme", ""]
+CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", "theme", "", ""]
+MORE = ["loop", "smooth", "curve", "trails", "grid", "photo"]
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip
@@ -171,7 +172,12 @@ def test_every_control_is_reached_with_the_tab_key_and_shows_its_focus(opened, p
         tab.keyboard.press("Tab")
         reached.append(tab.evaluate("() => document.activeElement.id"))
         outlined.append(tab.evaluate("() => getComputedStyle(document.activeElement).outlineStyle"))
-    assert reached == CONTROLS
+    tab.keyboard.press("m")
+    for _ in MORE:
+        tab.keyboard.press("Tab")
+        reached.append(tab.evaluate("() => document.activeElement.id"))
+        outlined.append(tab.evaluate("() => getComputedStyle(document.activeElement).outlineStyle"))
+    assert reached == CONTROLS + MORE
     assert set(outlined) == {"solid"}
 
 
@@ -194,11 +200,13 @@ def test_controls_keep_their_own_keys(opened, pile):
 
 def test_every_control_has_a_name(opened, pile):
     tab = opened(pile, page={"title": "A pile"})
+    tab.keyboard.press("m")
     tree = tab.locator("body").aria_snapshot()
     for part in [
         'application "24 bodies in 2 dimensions', 'heading "A pile"', 'img "Colours: speed', 'button "Play"',
         'slider "Frame"', 'combobox "speed"', 'combobox "colour"', 'checkbox "forces"', 'spinbutton "body"',
-        'button "Fit"',
+        'button "Fit"', 'checkbox "loop"', 'checkbox "interpolate"', 'combobox "curve"', 'checkbox "axes"',
+        'button "Save picture"',
     ]:  # fmt: skip
         assert part in tree
 
@@ -371,6 +379,6 @@ def test_a_vessel_is_glass_where_webgl_is_and_wires_elsewhere(opened, before):
 def test_the_list_of_keys_names_each_switch_by_its_label():
     text = document.part("viewer.html")
     switches = re.findall(r'type="checkbox".*?aria-keyshortcuts="(.)"> (.*?)</label>', text)
-    assert len(switches) == 3
+    assert len(switches) == 7
     for key, label in switches:
         assert label in re.search(rf"<dt[^>]*>{key}</dt>\s*<dd[^>]*>(.*?)</dd>", text)[1]

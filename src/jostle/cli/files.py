@@ -167,6 +167,7 @@ def view(
     trajectory: Trajectory,
     save: Annotated[Path | None, typer.Option(help="Save a self-contained HTML page and exit.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the address; 0: a free port.")] = 0,
     overwrite: Overwrite = False,
 ) -> None:
     """Show a trajectory or a moving density in the browser. Ctrl-C ends the command.
@@ -186,7 +187,7 @@ def view(
         with progress_bar() as bar:
             say(page(shown(trajectory), save, title=title, progress=bar))
         return
-    with serve(shown(trajectory), title=title) as server, suppress(KeyboardInterrupt):
+    with serve(shown(trajectory), title=title, port=port) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
         hint = "" if opened else "Open this address in a browser on this machine. "

@@ -38,9 +38,9 @@ from jostle.sets.shapes import WIRE, View, line_segments, surfaces
 from jostle.viz.field_values import VACUUM, ShownDensity, colours, density_in, unit_of
 from jostle.viz.field_values import values as field_values
 from jostle.viz.films import Drawn
-from jostle.viz.quantities import FORCE_PERCENTILE, Part, Quantity, offered
+from jostle.viz.quantities import FORCE, FORCE_PERCENTILE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.sources import Shown, file_of, solution, with_unit
+from jostle.viz.sources import ENERGY, LENGTH, VELOCITY, Shown, file_of, solution, with_unit
 
 # Numbers given by the user to colour bodies: ``page(sol, path, quantities={"age": ages})``.
 
@@ -266,7 +266,13 @@ class Encoder:
                 for each in (surfaces(scene.shapes(float(scene.sol.t[0]))) if self.wires else ())
             ],
             "period": [float(L) if np.isfinite(L) else None for L in scene.period] + [None] * (3 - scene.dimension),
-            "force_name": scene.force_name,
+            "titles": {
+                "position": with_unit("position", scene.facts.units, LENGTH),
+                "velocity": with_unit("velocity", scene.facts.units, VELOCITY),
+                "at": with_unit("at", scene.facts.units, LENGTH),
+                "force": FORCE.title(scene),
+                "energy": _energy_title(scene),
+            },
             "contacts": scene.contacts_known,
             "points": not scene.sized,
             "sent": len(self.sent),
@@ -285,6 +291,15 @@ class Encoder:
             {"name": name, "ends": [*(ends[0] - self.origin).tolist(), 0.0, *(ends[1] - self.origin).tolist(), 0.0]}
             for name, ends in plan.exits.items()
         ]
+
+
+def _energy_title(scene: Scene) -> str:
+    """The title of the kinetic energy; empty if the page cannot compute it from masses and velocities."""
+    facts = scene.facts
+    if facts.masses is None or facts.clumped is not None or scene.force_name != "force":
+        return ""
+    name = "kinetic energy" if scene.sol.turn is None else "kinetic energy without rotation"
+    return with_unit(name, facts.units, ENERGY)
 
 
 def text(data: bytes) -> str:
@@ -421,6 +436,7 @@ class FieldEncoder:
             "small": self.small,
             "contacts": False,
             "units": asdict(images.units),
+            "titles": {"centre": with_unit("centre", images.units, LENGTH)},
             "home": {"lower": [*(-0.5 * size).tolist(), 0.0], "upper": [*(0.5 * size).tolist(), 0.0]},
             "reach": float(np.hypot(*size)),
             "grid": {

@@ -24,8 +24,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from jostle._tools.arguments import check_arguments
-from jostle.errors import JostleError
+from jostle._tools.arguments import Natural, check_arguments
+from jostle.errors import InvalidValue, JostleError
 from jostle.viz.encoding import Given
 from jostle.viz.field_values import ShownDensity
 from jostle.viz.sources import Shown
@@ -167,6 +167,8 @@ class Server:
     ----------
     stream : Stream or FieldStream
         The frames to send.
+    port : int, default 0
+        Port of the server; 0: a free port.
 
     Attributes
     ----------
@@ -184,9 +186,15 @@ class Server:
     21
     """
 
-    def __init__(self, stream: Stream | FieldStream) -> None:
+    def __init__(self, stream: Stream | FieldStream, port: int = 0) -> None:
         word = secrets.token_urlsafe(SECRET_BYTES)
-        self._http = Listener((LOOPBACK, 0), Handler)
+        try:
+            self._http = Listener((LOOPBACK, port), Handler)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InvalidValue(
+                f"port {port} cannot be used: {reason}; choose another one, or 0 for a free port"
+            ) from None
         self._http.stream, self._http.word = stream, word
         self.port = int(self._http.server_address[1])
         self.address = f"http://{LOOPBACK}:{self.port}/{word}/"
@@ -216,7 +224,13 @@ class Server:
 
 
 @check_arguments
-def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | None = None) -> Server:
+def serve(
+    sol: Shown | ShownDensity,
+    *,
+    title: str = "",
+    quantities: Given | None = None,
+    port: Natural = 0,
+) -> Server:
     """Show a run in browsers of this machine, at `server.address`, until `server.close()`.
 
     Frames are sent when they are viewed, so runs may be larger than memory. For a file that is being written, the page
@@ -230,6 +244,8 @@ def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | Non
         Title of the page.
     quantities : mapping of str to array_like or callable, optional
         Further numbers by which bodies are coloured, as in `page`. None: no further numbers.
+    port : int, default 0
+        Port of the server, at most 65535; 0: a free port.
 
     Returns
     -------
@@ -244,4 +260,4 @@ def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | Non
     True
     >>> server.close()
     """
-    return Server(stream_of(sol, title, quantities))
+    return Server(stream_of(sol, title, quantities), port)

@@ -32,8 +32,8 @@ from jostle.viz.sources import Shown, target_for
 
 SCRIPTS = (
     "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "glass.js", "raster.js",
-    "quantities.js", "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js",
-    "viewer.js",
+    "quantities.js", "stage.js", "field_stage.js", "between.js", "picking.js", "picked_body.js", "picked_cell.js",
+    "curve.js", "axes.js", "trails.js", "cut.js", "photo.js", "hands.js", "viewer.js",
 )  # fmt: skip
 """JavaScript files of every page, in the order in which they run."""
 EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"

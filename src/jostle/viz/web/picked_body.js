@@ -34,7 +34,7 @@ function bodyPicker($, stage, source, tellAloud) {
     const name = contact ? `Contact of ${owner(contact[0])} and ${other}` : ofBody[0].toUpperCase() + ofBody.slice(1);
     $("picked-name").textContent = name;
     let facts = [["", contact ? "no force at this time" : "absent at this time"]];
-    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);
+    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.saved, source.about, i);
     tellFacts($, facts);
   }
 
@@ -62,7 +62,7 @@ function bodyPicker($, stage, source, tellAloud) {
   function goTo() {
     const c = contactRow(), i = c >= 0 ? stage.frame.contacts.first[c] : row();
     if (i < 0) return;
-    stage.camera.target = [...stage.frame.q.subarray(3 * i, 3 * i + 3)];
+    stage.camera.target = [...stage.saved.q.subarray(3 * i, 3 * i + 3)];
     const pixels = stage.frame.radius[i] * stage.camera.scale;
     if (pixels < 20) stage.camera.nearness *= 20 / pixels;
   }

@@ -24,8 +24,8 @@ function cellPicker($, stage, source, tellAloud) {
   }
 
   function facts(cell) {
-    const { fields, u } = stage.frame, { quantities } = source.about, [i, j] = [cell % nx, Math.floor(cell / nx)];
-    const where = ["centre", [lower[0] + (i + 0.5) * h, lower[1] + (j + 0.5) * h].map(short).join(", ")];
+    const { fields, u } = stage.saved, { quantities } = source.about, [i, j] = [cell % nx, Math.floor(cell / nx)];
+    const where = [source.about.titles.centre, [lower[0] + (i + 0.5) * h, lower[1] + (j + 0.5) * h].map(short).join(", ")];
     if (stage.walls[cell]) return [where, ["", "wall"]];
     const label = (name) => quantities.find((one) => one.name === name).label;
     const order = quantities.map(({ name }) => name).filter((name) => scalars.includes(name));

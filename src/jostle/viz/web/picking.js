@@ -68,20 +68,20 @@ function bodyFacts(frame, about, i) {
   };
   const scalars = about.quantities.filter(({ recipe: { part, axis } }) => part !== "body" && !Number.isInteger(axis));
   return [
-    ["position", point(frame.q, about.origin)], ["velocity", point(frame.u)],
+    [about.titles.position, point(frame.q, about.origin)], [about.titles.velocity, point(frame.u)],
     ...scalars.map((quantity) => [quantity.label, told(quantity)]),
     ...(about.contacts ? [] : [["contacts", "not saved"]]),
   ];
 }
 
 function contactFacts(stage, about, c) {
-  const { frame } = stage, { force, first } = frame.contacts, way = new Float32Array(3), i = first[c];
-  stage.apart(c, way);
+  const { saved: frame } = stage, { force, first } = frame.contacts, way = new Float32Array(3), i = first[c];
+  stage.apart(c, way, frame);
   const length = Math.hypot(...way) || 1, axes = [0, 1, 2].slice(0, about.dimension);
   const at = axes.map((a) => short(frame.q[3 * i + a] + about.origin[a] + (frame.radius[i] * way[a]) / length));
   const wall = about.wall_names[-1 - frame.contacts.second[c]];
   return [
-    [about.force_name, short(force[c])], ["at", at.join(", ")],
+    [about.titles.force, short(force[c])], [about.titles.at, at.join(", ")],
     ["direction", axes.map((a) => short(way[a] / length)).join(", ")],
     ...(wall ? [["wall", wall]] : []),
   ];

@@ -1,7 +1,7 @@
 // The scene: turns a frame into balls, bars and walls for a painter, and holds the camera.
 
 const WIDEST = { 2: 0.34, 3: 0.15 }; // width of a strong force's bar in 2-D and 3-D, over the median diameter
-const EXIT_WIDTH = 5; // pixels
+const EXIT_WIDTH = 5, TRAIL_WIDTH = 1.5; // pixels
 const SPOT = { 2: [0.2, 0.62], 3: [0.24, 0.8] }; // radius and place of the spots of balls that turn, over the radius
 const DARK = 110; // mean of red, green and blue up to which a ball has light spots
 const NO_RIM = 0xfeffffff; // the last byte of a colour is 254 for a disc without a rim
@@ -12,7 +12,8 @@ class Stage {
   constructor(view, source, wish) {
     [this.view, this.source, this.wish] = [view, source, wish]; // wish: {colour, forces, body, contact}
     this.camera = new Camera(source.about.d === 2, source.about.home);
-    this.frame = null;
+    this.frame = this.saved = null; // what is drawn, which may lie between two frames, and the saved frame
+    [this.trail, this.cut] = [[], null]; // lines of trails, oldest first, and the cutting plane
     this.due = false;
     this.painted = () => {}; // called after each picture
   }
@@ -162,8 +163,8 @@ class Stage {
 
   // Write the vector from the first body of a contact to the second body, or to the wall, into `out`.
   // Return 1 if the vector crosses a periodic boundary, and 0 otherwise.
-  apart(c, out) {
-    const { q, radius, contacts: { first, second, away } } = this.frame, { period } = this.source.about;
+  apart(c, out, frame = this.frame) {
+    const { q, radius, contacts: { first, second, away } } = frame, { period } = this.source.about;
     const i = first[c], j = second[c];
     let across = 0;
     for (let a = 0; a < 3; a++) {
@@ -177,7 +178,7 @@ class Stage {
   }
 
   loadWalls() {
-    const { walls: all } = this.frame, known = [all, this.painter, this.palette];
+    const { walls: all } = this.frame, known = [all, this.painter, this.palette, this.trail, this.cut];
     if (known.every((one, k) => one === this.wallsOf?.[k])) return; // the walls have not moved and are already loaded
     this.wallsOf = known;
     const flat = this.camera.flat, { about } = this.source, { theme } = this.palette;
@@ -190,15 +191,21 @@ class Stage {
       ends.set(walls.subarray(6 * k + 3, 6 * k + 6), 8 * k + 4);
       ends[8 * k + 3] = flat ? 2 : 1.2;
     }
-    const exits = about.exits ?? [], all_ = new Float32Array(8 * (w + exits.length));
-    all_.set(ends);
-    exits.forEach((exit, k) => {
-      all_.set(exit.ends.slice(0, 3), 8 * (w + k));
-      all_.set(exit.ends.slice(3), 8 * (w + k) + 4);
-      all_[8 * (w + k) + 3] = EXIT_WIDTH;
-    });
-    const colours = new Uint32Array(w + exits.length).fill(colour).fill(packed(theme.exit), w);
-    this.painter.load("walls", all_, colours);
+    const parts = [ends], paints = [new Uint32Array(w).fill(colour)];
+    const add = (lines, width, paint) => { // six numbers per line
+      const part = new Float32Array((8 * lines.length) / 6);
+      for (let k = 0; k < part.length / 8; k++) {
+        part.set(lines.slice(6 * k, 6 * k + 3), 8 * k);
+        part.set(lines.slice(6 * k + 3, 6 * k + 6), 8 * k + 4);
+        part[8 * k + 3] = width;
+      }
+      parts.push(part);
+      paints.push(new Uint32Array(part.length / 8).fill(packed(paint)));
+    };
+    this.trail.forEach((lines, k) => add(cutLines(lines, this.cut), TRAIL_WIDTH, mixed([theme.back, theme.mark], 0.1 + (0.6 * (k + 1)) / this.trail.length)));
+    add((about.exits ?? []).flatMap((exit) => exit.ends), EXIT_WIDTH, theme.exit);
+    if (this.cut) add(outlineOf(this.cut, about.home), EXIT_WIDTH / 2, theme.mark);
+    this.painter.load("walls", parts.reduce(joinedArrays), paints.reduce(joinedArrays));
     if (!this.painter.glass) return;
     const quads = Float32Array.from(glass.flatMap(patches));
     this.painter.load("glass", quads, new Uint32Array(quads.length / 32).fill(packed(theme.glass)));

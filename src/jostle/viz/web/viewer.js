@@ -4,6 +4,8 @@ const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // seconds in which a run is played at first
 const RULER = 120; // pixels: largest length of the scale bar
 const AHEAD = 6; // number of frames that are requested in advance
+const NO_TRAIL = [];
+const TALL = 640; // pixels: a page at least this tall shows a curve at first
 
 const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
 
@@ -17,7 +19,11 @@ function mount(root, source) {
     cell: () => subject.cell(),
   });
   const subject = picker($, stage, source, tellAloud);
+  const curve = curveUnder($, stage, source, () => $("curve").selectedIndex - 1, (k) => { play(false); follow(false); show(k); });
   let shown = -1, wanted = 0, loading = false, played = null;
+  let part = 0, wantedPart = 0, pair = {}; // between two frames: the elapsed part of the time, and the frames
+  let drawn = null; // the frame to draw, before it is cut
+  const trail = trailsOf(source), recent = new Map(); // recent: the two frames that were used last
 
   const time = (t) => `t = ${short(t)}${source.about.units.time && ` ${source.about.units.time}`}`;
 
@@ -33,12 +39,12 @@ function mount(root, source) {
 
   // ---- which frame
 
-  async function show(k) {
-    wanted = Math.min(Math.max(k, 0), source.count - 1);
+  async function show(k, elapsed = 0) {
+    [wanted, wantedPart] = [Math.min(Math.max(k, 0), source.count - 1), elapsed];
     if (loading) return;
     loading = true;
     try {
-      while (shown !== wanted) await go(wanted);
+      while (shown !== wanted || part !== wantedPart) await go(wanted, wantedPart);
     } catch (error) {
       say(`Frame ${wanted + 1} cannot be shown: ${error.message}`);
       play(false);
@@ -47,18 +53,45 @@ function mount(root, source) {
     }
   }
 
-  async function go(next) {
-    const frame = await source.frame(next), by = next - shown;
-    stage.frame = subject.loaded(frame);
-    shown = next;
-    const stride = played && by > 0 && by < source.count / 4 ? by : 1; // the same number of frames will be skipped
-    source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
-    tell();
+  async function go(next, elapsed) {
+    const inside = elapsed > 0 && next + 1 < source.count;
+    const [frame, after] = await Promise.all([decoded(next), inside ? decoded(next + 1) : null]), by = next - shown;
+    if (inside && (pair.frame !== frame || pair.after !== after)) {
+      pair = { frame, after, at: between(frame, after, source.about) };
+    }
+    stage.trail = $("trails").checked ? await trail(next) : NO_TRAIL;
+    stage.saved = frame;
+    drawn = inside ? pair.at(elapsed) : frame;
+    [shown, part] = [next, elapsed];
+    cut();
+    if (by) {
+      const stride = played && by > 0 && by < source.count / 4 ? by : 1; // the same number of frames will be skipped
+      source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
+      tell();
+    }
+    curve.show(next, frame, frame.t + (inside ? elapsed * (after.t - frame.t) : 0));
+  }
+
+  function cut() {
+    if (!drawn) return;
+    const { home, origin, units } = source.about, choice = $("cut").selectedIndex;
+    stage.cut = cutAt(choice, Number($("place").value) / 100, home);
+    stage.frame = cutFrame(drawn, stage.cut);
+    if (stage.cut) $("place").setAttribute("aria-valuetext", `${CUTS[choice]} ${short(stage.cut.at + origin[stage.cut.axis])} ${units.length}`);
     stage.load();
   }
 
+  function decoded(k) {
+    const found = recent.get(k) ?? source.frame(k).then(subject.loaded);
+    recent.delete(k);
+    recent.set(k, found);
+    if (recent.size > 2) recent.delete(recent.keys().next().value);
+    found.catch(() => recent.delete(k));
+    return found;
+  }
+
   function tell() {
-    const when = time(stage.frame.t), of = `frame ${shown + 1} of ${source.count}`;
+    const when = time(stage.saved.t), of = `frame ${shown + 1} of ${source.count}`;
     $("frame").value = shown;
     $("frame").setAttribute("aria-valuetext", `${when}, ${of}`);
     $("time").textContent = `${when} · ${of}`;
@@ -87,24 +120,32 @@ function mount(root, source) {
     if (on) follow(false);
     if (on && last) show(0);
     if (on || played) tellAloud(on ? "playing" : `paused at ${time(source.times[wanted])}`);
-    played = on ? { since: performance.now(), from: source.times[last ? 0 : Math.max(shown, 0)] } : null;
+    const now = performance.now(), from = played && !last ? clock(now) : source.times[last ? 0 : Math.max(shown, 0)];
+    played = on ? { since: now, from, speed: Number($("speed").value) } : null;
     $("play").textContent = on ? "Pause" : "Play";
     $("picked").setAttribute("aria-live", on ? "off" : "polite");
     if (on) requestAnimationFrame(tick);
+    else if (wantedPart) show(wanted); // a saved frame
   }
+
+  // The time of the run while it is played.
+  const clock = (now) => played.from + (Math.max(now - played.since, 0) / 1000) * played.speed;
 
   function tick(now) {
     if (!played) return;
-    const t = played.from + (Math.max(now - played.since, 0) / 1000) * Number($("speed").value);
+    const t = clock(now), { times } = source, last = source.count - 1;
     let k = wanted;
-    while (k > 0 && source.times[k] > t) k--;
-    while (k < source.count - 1 && source.times[k + 1] <= t) k++;
-    show(k);
-    if (k < source.count - 1) requestAnimationFrame(tick);
-    else {
+    while (k > 0 && times[k] > t) k--;
+    while (k < last && times[k + 1] <= t) k++;
+    const smooth = $("smooth").checked && k < last && Math.abs(k - wanted) < 2; // not if frames are skipped
+    show(k, smooth ? Math.max(t - times[k], 0) / (times[k + 1] - times[k]) : 0);
+    if (k === last && $("loop").checked && !source.about.live) [played.since, played.from] = [now, times[0]];
+    else if (k === last) {
       play(false);
       if (source.about.live) follow(true);
+      return;
     }
+    requestAnimationFrame(tick);
   }
 
   function step(by) {
@@ -129,13 +170,15 @@ function mount(root, source) {
   function renewed() {
     const follows = $("follow").checked, ended = !source.about.live && !$("live").hidden;
     stage.camera.home = source.about.home;
+    recent.clear();
     measure();
     if (!played) offerSpeeds();
     if (ended) tellAloud(source.about.note || "the run has ended");
     if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
-    else if (stage.frame && stage.frame.t !== source.times[shown]) shown = -1; // another frame replaced it
+    else if (stage.saved && stage.saved.t !== source.times[shown]) shown = -1; // another frame replaced it
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
+    curve.read();
     if (stage.frame && shown >= 0) {
       tell();
       stage.load();
@@ -183,6 +226,7 @@ function mount(root, source) {
   // A round length of at most RULER pixels at the current zoom.
   stage.painted = () => {
     placeLabels();
+    if ($("grid").checked) drawAxes($("axes"), stage, source.about);
     const { scale } = stage.camera, length = nice(RULER / scale), unit = source.about.units.length;
     const label = `${short(length)}${unit && ` ${unit}`}`, [mark] = $("ruler").children;
     if ($("ruler").dataset.label !== label) $("ruler").replaceChildren($("ruler").dataset.label = label, mark);
@@ -206,6 +250,11 @@ function mount(root, source) {
     $("help").open = on;
     if (on) $("help").querySelector("summary").focus();
   };
+  const more = (on) => {
+    $("more").open = on;
+    if (on) $("more").querySelector("summary").focus();
+  };
+  const close = () => ($("help").open ? help(false) : $("more").open ? more(false) : subject.forget());
   const forget = keys(root, {
     " ": () => play(!played), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     PageUp: () => step(-tenth()), PageDown: () => step(tenth()),
@@ -214,12 +263,13 @@ function mount(root, source) {
     "shift ArrowUp": () => move(0, -40), "shift ArrowDown": () => move(0, 40),
     w: () => pan(0, -40), a: () => pan(-40, 0), s: () => pan(0, 40), d: () => pan(40, 0),
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
-    f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
-    c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
+    i: () => $("smooth").click(), o: () => $("loop").click(), f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
+    x: () => $("grid").click(), g: () => select($("curve"), 1, true), G: () => select($("curve"), -1, true),
+    r: () => $("trails").click(), z: () => moveCut(5), Z: () => moveCut(-5), S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
     n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
     t: changeTheme,
-    "?": () => help(!$("help").open), Escape: () => ($("help").open ? help(false) : subject.forget()),
+    "?": () => help(!$("help").open), m: () => more(!$("more").open), Escape: close,
   }, () => stage.repaint());
 
   $("play").addEventListener("click", () => play(!played));
@@ -227,13 +277,40 @@ function mount(root, source) {
   $("follow").addEventListener("change", (event) => follow(event.target.checked));
   $("speed").addEventListener("change", () => played && play(true));
   $("colour").addEventListener("change", () => { tellScale(); stage.load(); });
-  $("forces").addEventListener("change", () => {
-    tellAloud($("forces").checked ? "forces shown" : "forces hidden");
-    stage.repaint();
+  const switched = (id, words, act = () => {}) => $(id).addEventListener("change", ({ target: { checked } }) => {
+    tellAloud(words[checked ? 0 : 1]);
+    act();
   });
+  switched("smooth", ["interpolating between frames", "saved frames only"]);
+  switched("loop", ["repeating the run", "stopping at the end"]);
+  switched("forces", ["forces shown", "forces hidden"], () => stage.repaint());
+  switched("grid", ["axes shown", "axes hidden"], () => { $("axes").hidden = !$("grid").checked; stage.repaint(); });
+  switched("trails", ["trails shown", "trails hidden"], () => { part = NaN; show(wanted, wantedPart); });
+  $("curve").addEventListener("change", chooseCurve);
+  $("cut").addEventListener("change", () => { $("place").hidden = $("cut").selectedIndex < 1; cut(); });
+  $("place").addEventListener("input", cut);
+  $("photo").addEventListener("click", photo);
   $("light").addEventListener("change", () => choosePainter($("light").checked));
   $("theme").addEventListener("click", changeTheme);
   $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
+
+  function moveCut(by) {
+    if ($("cut").selectedIndex < 1) return tellAloud("no cut is chosen");
+    $("place").value = Number($("place").value) + by;
+    cut();
+    tellAloud($("place").getAttribute("aria-valuetext"));
+  }
+
+  function photo() {
+    savePicture($, stage, source);
+    tellAloud("picture saved");
+  }
+
+  function chooseCurve() {
+    $("plot").hidden = $("curve").selectedIndex < 1;
+    if (stage.saved) curve.show(shown, stage.saved, stage.saved.t);
+    curve.read();
+  }
 
   function choosePainter(light) {
     const found = stage.choosePainter(light);
@@ -259,15 +336,21 @@ function mount(root, source) {
     $("scale").style.background = stage.gradient;
     tellScale();
     stage.load();
+    curve.draw();
   }
 
   const fail = (event) => say(`Something went wrong: ${event.message ?? event.reason?.message ?? event.reason}`);
-  const resized = new ResizeObserver(() => stage.fit());
+  const resized = new ResizeObserver(() => { stage.fit(); curve.draw(); });
   const listened = [[night, "change", chooseColours]];
   if (root === document) listened.push([window, "error", fail], [window, "unhandledrejection", fail]);
   for (const [on, kind, act] of listened) on.addEventListener(kind, act);
 
   for (const { name, label } of source.about.quantities) $("colour").add(new Option(label, name));
+  for (const label of ["none", ...curve.curves.map((one) => one.label)]) $("curve").add(new Option(label));
+  $("curve").selectedIndex = $("viewer").clientHeight < TALL ? 0 : 1;
+  for (const choice of CUTS) $("cut").add(new Option(choice));
+  $("cut").closest("label").hidden = camera.flat;
+  $("trails").closest("label").hidden = Boolean(source.about.grid) || 2 * source.about.n > MOST_LINES;
   $("forces").closest("label").hidden = !source.about.contacts;
   $("viewer").classList.toggle("fields", Boolean(source.about.grid));
   measure();
@@ -275,10 +358,11 @@ function mount(root, source) {
   chooseColours();
   choosePainter(null); // before the first frame is drawn
   resized.observe($("view"));
+  chooseCurve();
   show(0);
 
   return {
-    source, stage, say, renewed,
+    source, stage, say, show, renewed,
     get shown() { return shown; },
     get picked() { return subject.picked; },
     get contact() { return subject.contact; },
@@ -290,6 +374,7 @@ function mount(root, source) {
     },
     end() {
       play(false);
+      curve.end();
       resized.disconnect();
       for (const { label } of labels) label.remove();
       forget();
