@@ -199,7 +199,7 @@ def test_the_colour_is_the_kinetic_energy_with_its_unit(extension, pair, tmp_pat
     extension("kinetic_energy")
     ax = jo.viz.draw(pair, 0, colour="energy")
     assert ax.collections[0].get_array().tolist() == [1.0, 0.0]
-    assert ax.figure.axes[1].get_ylabel() == "kinetic energy (m² kg/s²)"
+    assert ax.figure.axes[1].get_ylabel() == "kinetic energy (J)"
     assert "kinetic energy" in jo.viz.page(pair, tmp_path / "pair.html").read_text()
     plt.close("all")
     walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0])

@@ -93,12 +93,12 @@ def test_a_package_adds_a_format_and_a_colour_to_the_command_line(extras, two, t
     assert target.read_text().splitlines()[:4] == ["2", "t = 0.0", "A 0.0 0.0 0.0", "A 2.0 1.0 0.0"]
     assert len(target.read_text().splitlines()) == 12
     assert (again[0], "exists already: replace it with --overwrite" in again[2]) == (1, True)
-    assert (misspelt[0], "did you mean .xyz?" in misspelt[2]) == (1, True)
+    assert (misspelt[0], "did you mean .xyz?" in misspelt[2]) == (2, True)
     assert plotted[0] == 0
     assert picture.stat().st_size > 1000
     assert shown[0] == 0
     assert '"label": "kinetic energy"' in page.read_text()
-    assert (unknown[0], "unknown colour 'energi'; did you mean 'energy'?" in unknown[2]) == (1, True)
+    assert (unknown[0], "unknown colour 'energi'; did you mean 'energy'?" in unknown[2]) == (2, True)
 
 
 def test_a_set_of_a_package_has_its_outline_in_pictures_and_files(extras, tmp_path):

@@ -179,7 +179,7 @@ def test_an_export_does_not_replace_trajectories(here, jostle, old):
     jostle("export", "old.vtkhdf", "copy.vtkhdf")
     before = (here / "copy.vtkhdf").read_bytes()
     for target in ("copy.vtkhdf", "old.vtkhdf"):
-        assert jostle("export", "old.vtkhdf", target, "--overwrite")[0] == 1
+        assert jostle("export", "old.vtkhdf", target, "--overwrite")[0] in (1, 2)
     assert (here / "copy.vtkhdf").read_bytes() == before
     assert (here / "old.vtkhdf").read_bytes() == old[0]
 

@@ -53,7 +53,7 @@ def test_each_function_runs_once_and_its_verdict_is_shown_wherever_it_belongs(mo
     assert "0 pass, 1 fail, 1 not applicable" in out
     assert [line["number"] for line in json.loads(jostle("verify", "RiMEA", "--json")[1])] == ["1"]
     code, _, err = jostle("verify", "DIN")
-    assert code == 1
+    assert code == 2
     assert "the guidelines are RiMEA, IMO" in err
 
 

@@ -136,6 +136,9 @@ class Spy(Wish):
     def waits(self, t, n):
         return self._answer("waits", t, n)
 
+    def cut_off(self, q, goal):
+        return self._answer("cut_off", q, goal)
+
     def remember(self, t, q):
         return self._answer("remember", t, q)
 
@@ -146,6 +149,7 @@ class Spy(Wish):
 ASKED = {
     "own": (3,), "speeds": (3,), "widest": (3,), "chosen": ("q",), "towards": (0.5, "q", "goal"),
     "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "waits": (0.5, 3),
+    "cut_off": ("q", "goal"),
     "remember": (0.5, "q"), "remind": ("memory",),
 }  # fmt: skip
 READ = {"goals", "eligible", "remembers", "memory", "longest_step", "closed"}

@@ -78,7 +78,7 @@ def test_seeds_derive_from_the_study_and_the_number_of_the_run():
 
 def test_the_seed_of_a_run_is_that_of_its_scenario():
     study = Study("evacuation", measures={"x": "study_functions:first_place"}, seed=4, repeat=2)
-    quick = jo.scenarios.load("evacuation", settings=["problem.groups.0.n=2", "run.t=0.04"])
+    quick = jo.scenarios.load("evacuation", settings=["problem.groups.0.n=2", "run.t=0.1"])
     found = sweep(Study(quick, measures=study.measures, seed=4, repeat=2), executor=SERIAL)
     alone = jo.scenarios.parse(quick.text, seed=int(found["seed"][1])).build().problem.q0[0, 0]
     assert found["x"].tolist()[1] == alone

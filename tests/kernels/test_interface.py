@@ -221,7 +221,7 @@ def interior_point(random):
     unit = reference.norms(contacts, 1.0 / mass, 1)
     contacts = contacts._replace(normal=contacts.normal / unit[:, None])
     places = np.stack([np.arange(8.0), np.zeros(8)], axis=1)
-    return contacts, mass, s0, places, np.full(7, 1e-11), 1e-11, 100, 10**6, 2
+    return contacts, mass, s0, random.uniform(0.0, 1.0, 7), places, np.full(7, 1e-11), 1e-11, 100, 10**6, 2
 
 
 def listed(random):

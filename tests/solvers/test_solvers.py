@@ -10,7 +10,6 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
 import jostle as jo
-from jostle.solvers import automatic
 from rows import examples
 
 DATA = Path(__file__).parents[1] / "data"
@@ -323,10 +322,10 @@ def test_the_default_picks_by_size_and_says_what_it_picked():
 @pytest.mark.parametrize(
     ("residuals", "iterations"),
     [
-        ([1e3], [40]),
-        ([20.0, 15.0], [40, 80]),
-        ([20.0, 9.0, 4.0, 1.5], [40, 80, 160, 320]),
-        ([20.0, 9.0, np.nan], [40, 80, 160]),
+        ([1e3], [100]),
+        ([20.0, 15.0], [100, 200]),
+        ([20.0, 9.0, 4.0], [100, 200, 400]),
+        ([20.0, np.nan], [100, 200]),
     ],
 )
 def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(residuals, iterations):
@@ -348,20 +347,6 @@ def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(residu
     assert tried == iterations
 
 
-def test_a_guess_that_is_far_off_in_a_jam_gets_no_trial_of_first_order(monkeypatch):
-    w, K, mass, _ = pile("pile_2d_100_2")
-    start = jo.project(w, K, mass=mass).multipliers
-    assert (start > 0.0).mean() > 0.5
-    tried = []
-    first_order = automatic._Trial._solve
-    monkeypatch.setattr(automatic._Trial, "_solve", lambda *given: tried.append(1) or first_order(*given))
-    solver = jo.Automatic(tol=1e-6)
-    assert jo.project(w, K, mass=mass, solver=solver, guess=3.0 * start).solver == "InteriorPoint"
-    assert tried == []
-    jo.project(w, K, mass=mass, solver=solver)
-    assert tried
-
-
 def test_the_default_takes_spheres_by_first_order():
     """130 spheres on a floor, in three dimensions."""
     n = 130
@@ -374,9 +359,9 @@ def test_the_default_takes_spheres_by_first_order():
 
 def test_the_default_tries_the_other_solver_when_the_first_gives_up():
     w, K, mass, u = pile("pile_2d_100_2")
-    P = jo.project(w, K, mass=mass, solver=jo.Automatic(tol=1e-5, max_iterations=80))
+    P = jo.project(w, K, mass=mass, solver=jo.Automatic(tol=1e-5, max_iterations=140))
     assert P.solver == "InteriorPoint"
-    assert 40 < P.iterations <= 80
+    assert 100 < P.iterations <= 140
     assert m_norm(P.point - u, mass) <= 1e-2 * m_norm(P.point - w, mass)
 
 

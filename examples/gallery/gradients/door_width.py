@@ -7,11 +7,9 @@ much time does a wider door save? If it moves the last person ahead by dx, the t
 changes by -dx / speed, and ``jo.sensitivity`` has the gradients of x. At wide doors they
 follow the curve, at most widths. Where another person becomes the last, the derivative
 jumps. At narrow doors it is exact and useless: the time goes up and down within
-millimetres. Arches block some of these doors for good (gaps in the curve). If contacts
-depend on each other, jostle warns that a derivative may not be unique. The program prints
-how many steps have such contacts, and tiny differences that confirm the derivative of the
-run. Contacts that are lost while they press make it differ from that of the motion
-(``run.rounded``).
+millimetres. Arches block some of these doors for good (gaps in the curve). The program
+prints how many steps have contacts that depend on each other, and tiny differences that
+confirm the derivative of the run. ``run.rounded`` says where that of the motion differs.
 """
 
 import warnings

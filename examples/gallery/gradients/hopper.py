@@ -8,11 +8,9 @@ does not exist. So each disc counts with a smooth weight of its height. At 0.7 s
 gradients of ``jo.sensitivity`` are tangents of this flow, and Newton's method works.
 
 At 1.2 s they are those of the run, too, but useless: contacts multiply the distances
-between neighbouring runs, so that a derivative describes only tiny changes. Late
-weak contacts, which touch and do not push, count as open. This can be wrong for one
-direction; differences of 1e-7 confirm the derivatives at the opening 0.6 (right). Discs
-that collide glide off each other at once: ``run.rounded`` lists where the derivative of
-the run misses a part of that of the motion.
+between neighbouring runs, so that a derivative describes only tiny changes. Late weak
+contacts, which touch and do not push, count as open; differences of 1e-7 confirm the
+derivatives (right). ``run.rounded`` says where those of the motion differ.
 """
 
 import warnings
