@@ -410,7 +410,7 @@ def test_a_run_whose_scenario_cannot_be_built_is_shown_with_its_walls(here, jost
 def test_people_at_a_door_are_filmed(here, jostle):
     """Walls have higher numbers than the few who are left."""
     pytest.importorskip("shapely")
-    few = ["--set", "problem.groups.0.n=5", "--set", "run.t=10", "--set", "run.h=0.1"]
+    few = ["--set", "problem.groups.0.n=5", "--set", "run.t=10", "--set", "run.h=0.05"]
     assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
     assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "50") == (0, "a.gif\n", "")
 

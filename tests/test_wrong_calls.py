@@ -529,7 +529,7 @@ def calls(path):
         "quantile_band": {"t": [0.0], "curves": [[1.0], [2.0]], "level": 0.9, "names": ("a", "b"), "ax": None},
         "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
                  "progress": None},
-        "serve": {"sol": run, "title": "", "quantities": None},
+        "serve": {"sol": run, "title": "", "quantities": None, "port": 0},
         "widget": {"sol": run, "title": "", "quantities": None, "height": 560, "most_bytes": 10**6},
         "strip": {"sol": run, "moments": 2, "colour": "speed", "contacts": True, "view": view},
     }  # fmt: skip

@@ -147,7 +147,7 @@ def test_the_command_line_runs_resumes_and_refuses(here, jostle):
         "info mine.vtkhdf --scenario",
     )
     answers = [jostle(*command.split()) for command in commands]
-    assert [code for code, _, _ in answers] == [0, 0, 0, 1, 0, 1, 0, 1, 0]
+    assert [code for code, _, _ in answers] == [0, 0, 0, 1, 0, 2, 0, 2, 0]
     first, resumed, whole = (json.loads(answers[k][1]) for k in (0, 1, 2))
     assert (first["t"], resumed["t"], resumed["status"]) == (0.5, 1.0, "finished")
     assert resumed["mass_at_end"] == whole["mass_at_end"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -46,9 +47,9 @@ Layer = Annotated[
 
 def list_(as_json: Json = False) -> None:
     """List the scenarios that come with jostle and with plug-ins."""
-    from jostle.scenarios import load, names
+    from jostle.scenarios import names, shipped
 
-    titles = {name: load(name).title for name in names()}
+    titles = {name: tomllib.loads(shipped(name)).get("title", "") for name in names()}
     if as_json:
         say(json.dumps(titles))
         return
