@@ -4,10 +4,11 @@ The angle of repose
 
 Friction holds a heap together. A hundred discs lie on a plate between two walls. The
 walls move away, and the discs that fall over the edges of the plate are lost. Without
-friction the plate empties. With friction a heap remains, and its slope grows with the
-friction coefficient :math:`\\mu`. A little rolling resistance (a fifth of the radius)
-stands for grains that are not quite round: on a smooth plate, round discs roll away.
-The slope exceeds the angle of friction, :math:`\\arctan\\mu`, because grains interlock.
+friction no heap remains: the last discs slide off in one layer. With friction the slope
+of the heap grows with the friction coefficient :math:`\\mu`. A little rolling resistance
+(a fifth of the radius) stands for grains that are not quite round: on a smooth plate,
+round discs roll away. The slope exceeds the angle of friction, :math:`\\arctan\\mu`,
+because grains interlock.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +32,7 @@ def wall(t):
 plate = jo.Segments([[[-half, 0.0], [half, 0.0]]])
 walls = jo.HalfSpace([1, 0], offset=wall) & jo.HalfSpace([-1, 0], offset=wall)
 mass = np.pi * radii**2
-sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=300, budget=True)
-scheme = jo.Maury(solver=sweeps)
+scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
 runs = {}
 for mu in (0.0, 0.1, 0.2, 0.3, 0.5):
     heap = jo.Motion(

@@ -34,8 +34,7 @@ grains = jo.Motion(
     within=jo.Balls(radii) & silo,
     law=jo.Coulomb(mu, drag=up),
 )
-sweeps = jo.GaussSeidel(tol=1e-3, max_iterations=400, budget=True)
-scheme = jo.Maury(solver=sweeps)
+scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
 sol = jo.solve(grains, scheme, t=8.0, h=0.02, every=0.1)
 
 last = range(len(sol.t) - 30, len(sol.t))
