@@ -550,3 +550,19 @@ def test_a_disc_that_rolls_slowly_into_a_corner(mu):
     with pytest.warns(jo.errors.Wedged, match="1 of the contacts that closed had e = 0"):
         sol = solved(disc, MOREAU_JEAN, 0.2, 0.005)
     close(sol.u[-1], [[0.0, 0.0]], 1e-9)
+
+
+@pytest.mark.whole
+@pytest.mark.filterwarnings("ignore::jostle.errors.Wedged")
+def test_a_pile_of_discs_that_bounce_finishes_at_the_default_tolerance():
+    """Step 90 needs a start of Newton's method from scattered multipliers."""
+    rng, n = np.random.default_rng(3), 60
+    radii = rng.uniform(0.08, 0.12, n)
+    row, column = np.divmod(np.arange(n), 6)
+    q0 = np.stack([0.15 + 0.28 * column + 0.03 * (row % 2), 0.15 + 0.26 * row], axis=1)
+    mass = np.pi * radii**2
+    pile = jo.Motion(
+        q0=q0, v0=rng.normal(scale=0.2, size=q0.shape), mass=mass, force=np.outer(mass, [0.0, -9.81]),
+        within=jo.Balls(radii) & jo.Box([0.0, 0.0], [1.8, np.inf]), law=jo.Coulomb(0.5, e=0.3),
+    )  # fmt: skip
+    assert solved(pile, MOREAU_JEAN, 0.95, 0.01).status == "finished"

@@ -37,6 +37,9 @@ LEAST_SWEEPS = 1000
 together they take about as long as the attempt."""
 OTHER_RHOS = (3.0, 30.0, 0.5)
 """The first rho of Newton's method each time that it begins afresh."""
+SCATTERED = 8
+"""Starts of Newton's method from scattered multipliers, before sweeps use up what is left of the iterations. Of piles
+on which everything before has failed, about every second start finds an answer."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
 PROOF_ITERATIONS = 10_000
@@ -96,6 +99,8 @@ class Automatic(Solver):
                 yield self._trial(sweeps)
                 yield AugmentedNewton(tol=self.tol)
                 yield _Afresh(tol=self.tol, rho=rho, max_iterations=1000)
+            for seed in range(SCATTERED):
+                yield _Afresh(tol=self.tol, max_iterations=600, seed=seed)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
@@ -180,14 +185,23 @@ class _Guess(Solver):
         return w + M.solve(K.G.adjoint(p)), p, 0
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Afresh(AugmentedNewton):
-    """Newton's method from the multipliers of the step before: sweeps may lead away from an answer."""
+    """Newton's method from the multipliers of the step before, or near them: sweeps may lead away from an answer."""
 
     afresh: ClassVar[bool] = True
+
+    seed: int | None = None
+    """With a seed, each multiplier is multiplied by a random number up to 3."""
 
     @property
     def name(self) -> str:
         return AugmentedNewton.__name__
+
+    def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+        if self.seed is not None and guess is not None:
+            guess = guess * np.random.default_rng(self.seed).uniform(0.0, 3.0, len(guess))
+        return super()._solve(w, K, M, slack, guess)
 
 
 class _Trial(GaussSeidel):
