@@ -244,13 +244,6 @@ def _required(function: Callable[..., Any], unknown: int) -> int:
 class Remembers(Protocol):
     """A condition `until`, a change, a force or a velocity that depends on the past of the run.
 
-    Attributes
-    ----------
-    remembers : type or None
-        The NamedTuple class of `memory`, which consists of numbers and arrays; None if there is nothing to remember.
-    memory : NamedTuple or None
-        What is remembered now; None stands for nothing. Checkpoints contain copies of it.
-
     Examples
     --------
     >>> from typing import NamedTuple
@@ -276,11 +269,11 @@ class Remembers(Protocol):
 
     @property
     def remembers(self) -> type[Any] | None:
-        """The NamedTuple class of `memory`; None if there is nothing to remember."""
+        """The NamedTuple class of `memory`, of numbers and arrays; None if there is nothing to remember."""
 
     @property
     def memory(self) -> Any:
-        """What is remembered now; None stands for nothing."""
+        """What is remembered now, and copied into checkpoints; None stands for nothing."""
 
     def remind(self, memory: Any) -> None:
         """Continue with a memory.

@@ -98,11 +98,6 @@ class Cone(Polyhedron):
     equal : array_like of bool, shape (m,), optional
         Which rows are equalities, G_i u = 0. None: all are inequalities.
 
-    Attributes
-    ----------
-    polar : Polar
-        The polar cone N, to project on.
-
     Examples
     --------
     >>> Cone([[1.0, 0.0], [0.0, 1.0]]).slack([2.0, -1.0]).tolist()

@@ -132,8 +132,6 @@ class Crowd(Sweeping):
     ----------
     velocity : Wish
         The wish, at the pace of the stairs where people are on stairs.
-    longest_step : float
-        Longest time step (s) of which `solve` does not warn.
 
     Examples
     --------

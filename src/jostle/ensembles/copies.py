@@ -118,15 +118,6 @@ class Copies:
     t0 : float or array_like, shape (n,), default 0.0
         Time at the start.
 
-    Attributes
-    ----------
-    constraints : int
-        Number m of constraints.
-    flat : bool
-        Whether all gaps are affine in q.
-    moving : bool
-        Whether the gaps depend on time.
-
     Raises
     ------
     InfeasibleStart

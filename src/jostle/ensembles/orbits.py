@@ -41,12 +41,6 @@ class Orbits:
         Derivative dF of the map at the orbit.
     converged : array of bool, shape (n,)
         Whether the orbit was found.
-    multipliers : array of complex, shape (n, 2 d)
-        Eigenvalues of dF; NaN where no orbit was found.
-    stable : array of bool, shape (n,)
-        Whether the orbit was found and all multipliers lie inside the unit circle.
-    doubling : array, shape (n,)
-        det(dF + I), zero where the period doubles; NaN where no orbit was found.
 
     Examples
     --------

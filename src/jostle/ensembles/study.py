@@ -323,8 +323,6 @@ class Study:
     ----------
     cases : tuple of dict
         The cases.
-    runs : int
-        Number of runs, if no stopping rule ends the study early.
     measured : dict of str to callable
         Functions of the measures by name.
     traced : dict of str to callable

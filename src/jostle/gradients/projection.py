@@ -306,9 +306,6 @@ class ProjectionDerivative:
     weak : array of int
         Rows without slack that do not push, for any choice of the multipliers: the projection is not differentiable
         there. `forward` and `reverse` take them as open; `one_sided` is exact.
-    dependent : bool
-        True if active rows depend on each other. Then u is differentiable with respect to w and the mass, but a change
-        of c or G that opens some of these rows has a one-sided derivative only.
 
     Examples
     --------
@@ -332,7 +329,11 @@ class ProjectionDerivative:
 
     @property
     def dependent(self) -> bool:
-        """True if active rows depend on each other."""
+        """True if active rows depend on each other.
+
+        Then u is differentiable with respect to w and the mass, but a change of c or G that opens some of these rows
+        has a one-sided derivative only.
+        """
         return self._saddle.dependent
 
     def __repr__(self) -> str:

@@ -103,13 +103,6 @@ class Images:
     path : path, optional
         File from which the fields are read. None: they are in memory.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Number of cells (nx, ny) along x and y.
-    upper : array, shape (2,)
-        Upper right corner of the grid.
-
     Examples
     --------
     >>> density = np.zeros((2, 4, 3))

@@ -127,8 +127,6 @@ class ErrorTable:
         Spacing of each lattice.
     error : array, shape (k,)
         Error on each lattice.
-    order : array, shape (k - 1,)
-        Observed order of convergence between consecutive lattices.
 
     Examples
     --------

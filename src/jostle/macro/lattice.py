@@ -134,14 +134,6 @@ class Lattice:
         Position of the point [0, 0].
     number : array of int
         Number of the disc at [i, j]; -1 where there is none, -2 in a wall. The outermost rows and columns hold no disc.
-    place : array of int, shape (n, 2)
-        Indices [i, j] of each disc.
-    points : array, shape (n, 2)
-        Centres of the discs.
-    area : float
-        Area of a Voronoi cell.
-    cone : Cone
-        The admissible velocities: one row per contact, walls included.
 
     Examples
     --------

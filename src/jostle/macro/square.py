@@ -42,15 +42,6 @@ class Square:
     tol : float, default 1e-8
         Relative tolerance of the projection, positive.
 
-    Attributes
-    ----------
-    lattice : Lattice
-        The saturated cells as discs of diameter h.
-    cone : Cone
-        The admissible velocities: one row per contact.
-    mass : array, shape (n,)
-        Masses of the saturated cells.
-
     Examples
     --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 10)
@@ -76,12 +67,12 @@ class Square:
 
     @property
     def cone(self) -> Cone:
-        """One row per face between two saturated cells, or between one and a wall."""
+        """The admissible velocities: one row per face between two saturated cells, or between one and a wall."""
         return self.lattice.cone
 
     @property
     def mass(self) -> Array:
-        """(n,): h^2 for each saturated cell."""
+        """(n,): the mass h^2 of each saturated cell."""
         return np.full(len(self.lattice), self.grid.h**2)
 
     def sample(self, velocity: Velocity) -> Array:

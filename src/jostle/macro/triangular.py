@@ -57,14 +57,8 @@ class Triangular:
 
     Attributes
     ----------
-    lattice : Lattice
-        The lattice points in the saturated zone.
     zone : array of bool, shape (nx, ny)
         The saturated cells, including those behind an outlined wall.
-    cone : Cone
-        The admissible velocities: one row per contact.
-    mass : array, shape (n,)
-        Masses of the lattice points.
 
     Examples
     --------
@@ -136,12 +130,12 @@ class Triangular:
 
     @property
     def cone(self) -> Cone:
-        """One row per pair of neighbours, and per neighbour in a wall."""
+        """The admissible velocities: one row per pair of neighbours, and per neighbour in a wall."""
         return self.lattice.cone
 
     @property
     def mass(self) -> Array:
-        """(n,): the area of a hexagon for each lattice point."""
+        """(n,): the mass of each lattice point, the area of a hexagon."""
         return np.full(len(self.lattice), self.lattice.area)
 
     def sample(self, velocity: Velocity) -> Array:

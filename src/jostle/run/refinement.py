@@ -73,8 +73,6 @@ class Refinement:
         True if the two solutions stayed together. None: no start beside q0 has a solution to compare with.
     other : Solution or None
         The solution of the other start, if the two did not stay together.
-    reached : bool
-        True if the estimated error is at most `accuracy`.
 
     Examples
     --------

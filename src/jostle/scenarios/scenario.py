@@ -281,10 +281,6 @@ class Scenario(Table):
         The table [run]: duration, time step, and what is saved.
     output : table
         The table [output]: contents of the trajectory file.
-    text : str
-        The TOML text with all settings and the seed; ``parse(scenario.text)`` builds the same run.
-    name : str
-        Name of the file, or of the shipped scenario.
 
     Examples
     --------

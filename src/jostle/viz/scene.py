@@ -86,10 +86,6 @@ class Frame:
         How the balls are turned: the k-th column is the k-th axis of the ball. None if bodies do not turn.
     spin : array, shape (n,) or (n, 3), or None
         Angular velocities; None if bodies do not turn.
-    speed : array, shape (n,)
-        Speeds.
-    contacts : array, shape (n,)
-        Number of contacts of each body that carry a force.
 
     Examples
     --------

@@ -47,11 +47,6 @@ class Passage:
     outward : array_like, shape (2,)
         Direction in which people leave the cells of the start; any length except zero.
 
-    Attributes
-    ----------
-    shares : array, shape (m, k)
-        Fraction of each cell of the start that leads to each cell of the end.
-
     Examples
     --------
     >>> import jostle as jo

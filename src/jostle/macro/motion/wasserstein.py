@@ -222,8 +222,6 @@ class WassersteinProjection:
         2 J(p), a lower bound of W2^2 up to the accuracy of the grid, h^2 times the mass that changes cells.
     iterations : int
         Number of iterations on the finest grid.
-    gap : float
-        |squared_distance - dual|, zero for the exact projection up to the accuracy of the grid.
 
     Examples
     --------
