@@ -357,11 +357,6 @@ class Motion:
     turning : Turning or None
         How the bodies are turned and turn at the start; None if they do not turn.
 
-    Raises
-    ------
-    NotFinite
-        During a run, if the force is NaN or infinite.
-
     Examples
     --------
     >>> import jostle as jo
@@ -586,11 +581,6 @@ class Sweeping:
         Who is present at the start; None: everyone, always.
     past : Remembers or None
         The velocity that was given, if it depends on the past of the run.
-
-    Raises
-    ------
-    NotFinite
-        During a run, if the velocity is NaN or infinite.
 
     Examples
     --------

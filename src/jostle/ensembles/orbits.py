@@ -116,11 +116,6 @@ def periodic_orbits(
     Orbits
         The orbits, with `converged` telling which were found.
 
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme is `Paoli` or `MoreauJean`.
-
     Examples
     --------
     >>> import jostle as jo
@@ -278,11 +273,6 @@ def basins(
     Basins
         The attractor of each copy.
 
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme does not support the constraints.
-
     Examples
     --------
     >>> import jostle as jo
@@ -362,11 +352,6 @@ def lyapunov_exponents(
     array, shape (n,)
         The exponents, in one over the unit of time; -inf where separations end.
 
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme is `Paoli` or `MoreauJean`.
-
     Examples
     --------
     >>> import jostle as jo
@@ -417,11 +402,6 @@ def lyapunov_spectra(
     array, shape (n, 2 d)
         The exponents, in one over the unit of time; -inf where separations end, as in contacts that come to rest and in
         impacts with e = 0.
-
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme is `Paoli` or `MoreauJean`.
 
     Examples
     --------

@@ -247,11 +247,6 @@ def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
     Path
         The path of the file.
 
-    Raises
-    ------
-    MissingPackage
-        If pyarrow is not installed.
-
     Examples
     --------
     >>> import tempfile

@@ -135,13 +135,6 @@ def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[
     Path
         The file that was written.
 
-    Raises
-    ------
-    MissingPackage
-        If the format needs a package that is not installed.
-    WriteFailed
-        If the file cannot be written.
-
     Examples
     --------
     >>> import jostle as jo, tempfile
@@ -203,8 +196,6 @@ def write(
     ------
     FileIsThere
         If the file exists already.
-    WriteFailed
-        If the file cannot be written.
 
     Examples
     --------

@@ -399,8 +399,6 @@ def are_images(path: str | os.PathLike[str]) -> bool:
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     BrokenFile
         If the file is neither.
 
@@ -434,8 +432,6 @@ def read_images(path: str | os.PathLike[str]) -> Images:
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     BrokenFile
         If the file is damaged, contains a trajectory of bodies, or was written by a newer version.
 

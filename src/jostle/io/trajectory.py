@@ -251,10 +251,6 @@ class Writer(GrowingFile):
     ------
     FileIsThere
         If the file exists already.
-    NoSuchFile
-        If its folder does not exist.
-    WriteFailed
-        If the file cannot be created.
 
     Examples
     --------
@@ -350,11 +346,6 @@ class Writer(GrowingFile):
             Impulses of friction in the contacts. Default: 0.
         rolling : array_like, shape (m, 1) or (m, 3), optional
             Angular impulses of rolling resistance in the contacts. Default: 0.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written.
         """
         self._check_open()
         turned = None

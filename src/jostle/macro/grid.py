@@ -644,11 +644,6 @@ class Grid(Cells):
         Velocity
             The velocity field on this grid.
 
-        Raises
-        ------
-        NotFinite
-            If an array contains nan or infinity.
-
         Examples
         --------
         >>> grid = Grid([0, 0], [2, 1], h=1.0)

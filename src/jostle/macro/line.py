@@ -140,11 +140,6 @@ class Interval:
         -------
         array, shape (n,)
             The velocities of the cells.
-
-        Raises
-        ------
-        NotFinite
-            If a velocity is nan or infinite.
         """
         if not callable(velocity):
             given = finite(velocity, "a velocity")

@@ -42,11 +42,6 @@ class Balls(ConstraintSet):
         Period of space along each axis; infinite along an open one. Positions are not wrapped. None: space is not
         periodic.
 
-    Raises
-    ------
-    UndefinedGradient
-        When the set is used, if two balls have the same centre.
-
     Examples
     --------
     >>> Balls([1.0, 2.0]).gap(0.0, [[0.0, 0.0], [3.0, 4.0]])

@@ -214,13 +214,6 @@ def constraints(
     ConstraintSet
         The set; or a decorator, if g is left out.
 
-    Raises
-    ------
-    NotFinite
-        When the set is used, if g is NaN or infinite.
-    UndefinedGradient
-        When the set is used, if the gradient of an active constraint is zero or not finite.
-
     Examples
     --------
     >>> import jostle as jo

@@ -144,11 +144,6 @@ def report(
     Path
         The page.
 
-    Raises
-    ------
-    WriteFailed
-        If the page cannot be written.
-
     Examples
     --------
     >>> import jostle as jo, tempfile

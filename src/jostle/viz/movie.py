@@ -165,13 +165,6 @@ def animate(
     Path
         The film.
 
-    Raises
-    ------
-    MissingPackage
-        If the packages for films are not installed.
-    WriteFailed
-        If the film cannot be written.
-
     Examples
     --------
     >>> import jostle as jo, tempfile

@@ -165,11 +165,6 @@ def page(
     Path
         The page.
 
-    Raises
-    ------
-    WriteFailed
-        If the page cannot be written.
-
     Examples
     --------
     >>> import jostle as jo, tempfile

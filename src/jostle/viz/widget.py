@@ -57,11 +57,6 @@ def widget(
     anywidget.AnyWidget
         The widget.
 
-    Raises
-    ------
-    MissingPackage
-        If anywidget is not installed.
-
     Examples
     --------
     >>> import jostle as jo

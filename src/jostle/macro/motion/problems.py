@@ -168,11 +168,6 @@ class Crowd:
         -------
         x, y : array, shapes (nx + 1, ny) and (nx, ny + 1)
             Desired velocity on the faces across x and across y; zero on closed faces.
-
-        Raises
-        ------
-        NotFinite
-            If the function returns nan or infinity.
         """
         if isinstance(self.velocity, Velocity):
             return _through(self.domain, (self.velocity.faces(0), self.velocity.faces(1)))

@@ -80,8 +80,6 @@ def solve(
         file meanwhile.
     FileInUse
         If another run writes the output file.
-    WriteFailed
-        If the output file or the checkpoint cannot be written, for example because the disk is full.
 
     Examples
     --------
