@@ -286,11 +286,7 @@ class Remembers(Protocol):
 
 
 def remembering(thing: Any) -> Remembers | None:
-    """The object itself, if it has something to remember; otherwise None.
-
-    >>> remembering(lambda state: False) is None
-    True
-    """
+    """The object itself, if it has something to remember; otherwise None."""
     return thing if isinstance(thing, Remembers) and thing.remembers is not None else None
 
 

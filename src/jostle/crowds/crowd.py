@@ -58,13 +58,6 @@ class EmptyOrBlocked:
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
     The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
-
-    >>> import jostle as jo
-    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
-    >>> sol = jo.solve(people, jo.Venel(), t=60.0, h=0.5, until=people.empty_or_blocked())
-    >>> sol.status, sol.message, float(sol.t[-1])
-    ('blocked', 'blocked: nobody has moved for a while', 10.5)
     """
 
     remembers: ClassVar[type[Any]] = Standing

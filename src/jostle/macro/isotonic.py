@@ -31,14 +31,7 @@ INNER_TOLERANCE = 0.5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Isotonic(Solver):
-    """Isotonic regressions along the lines of a lattice; `InteriorPoint` takes over if they do not converge.
-
-    >>> from jostle.macro.lattice import triangular_lattice
-    >>> pair = triangular_lattice(1.0, box=([-1, -1], [1, 1]), zone=lambda x, y: (x >= 0) & (abs(y) < 0.1))
-    >>> P = Isotonic(lattice=pair).project([[1.0, 0.0], [0.0, 0.0]], pair.cone)
-    >>> P.point.round(6).tolist(), P.multipliers.round(6).tolist()
-    ([[0.5, 0.0], [0.5, 0.0]], [0.5])
-    """
+    """Isotonic regressions along the lines of a lattice; `InteriorPoint` takes over if they do not converge."""
 
     lattice: Lattice
     tol: float = 1e-8

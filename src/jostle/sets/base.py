@@ -474,12 +474,7 @@ def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:
 
 
 def parts(within: ConstraintSet | None) -> tuple[ConstraintSet, ...]:
-    """The sets of an intersection; none for a problem that is not known.
-
-    >>> import jostle as jo
-    >>> parts(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))
-    (Balls, Box)
-    """
+    """The sets of an intersection; none for a problem that is not known."""
     if within is None:
         return ()
     return within.sets if isinstance(within, Intersection) else (within,)

@@ -478,11 +478,7 @@ def deepest(gap: Array, length: Array) -> float:
 
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:
-    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`.
-
-    >>> by_pair(np.array([[0, 1], [1, -1]]), np.array([5.0, 7.0]), np.array([[1, -1], [0, 2]])).tolist()
-    [7.0, 0.0]
-    """
+    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`."""
     if len(pairs) == 0 or len(wanted) == 0:
         return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:

@@ -134,14 +134,7 @@ CELL_MARGIN = 0.02
 
 
 class Scene:
-    """A solution, ready to be shown.
-
-    >>> import jostle as jo
-    >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
-    >>> frame = scene.frame(-1)
-    >>> frame.x.round(9).tolist(), frame.radii.tolist(), frame.force.round(9).tolist(), scene.force_name
-    ([[0.5, 0.0], [1.5, 0.0], [2.5, 0.0]], [0.5, 0.5, 0.5], [5.0, 3.0, 1.0], 'force')
-    """
+    """A solution, ready to be shown."""
 
     def __init__(self, sol: Solution) -> None:
         self.sol = sol

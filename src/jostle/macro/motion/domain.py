@@ -145,10 +145,6 @@ class Domain:
 
     `barriers` are walls without thickness: one boolean per face, across x and across y, true where nothing passes.
     `passages` lead from some cells to others.
-
-    >>> room = Domain(Grid([0, 0], [3, 1], h=1.0, closed=True), exits=[[0], [0], [1]])
-    >>> room.zone.ravel().tolist(), room.open[0].ravel().tolist()
-    ([True, True, False], [False, True, True, False])
     """
 
     grid: Grid
