@@ -384,18 +384,8 @@ def lyapunov_spectra(
 
     Parameters
     ----------
-    copies : Copies
-        The copies.
-    scheme : ByEvents, optional
-        The scheme. None: `ByEvents`. Others are refused, because their motions do not depend smoothly on the start.
-    period : float or array_like, shape (n,)
-        Unit of `periods`, for all copies or for each copy.
-    steps : int
-        Number of time steps per period.
-    periods : int
-        Number of periods to compute.
-    skip : int, default 0
-        Number of first periods that are left out of the mean, less than `periods`.
+    copies, scheme, period, steps, periods, skip : Copies, ByEvents, float, int, int, int
+        The same as for `lyapunov_exponents`.
 
     Returns
     -------

@@ -341,12 +341,7 @@ class ProjectionDerivative:
         return f"ProjectionDerivative(active rows: {len(self.active)}, weak: {words})"
 
     def forward(
-        self,
-        *,
-        w: ArrayLike | None = None,
-        c: ArrayLike | None = None,
-        G: Any = None,
-        mass: ArrayLike | None = None,
+        self, *, w: ArrayLike | None = None, c: ArrayLike | None = None, G: Any = None, mass: ArrayLike | None = None
     ) -> Array:
         """The change of the nearest point for small changes of the data, J v.
 
@@ -378,25 +373,14 @@ class ProjectionDerivative:
         return du.reshape(self.point.shape)
 
     def one_sided(
-        self,
-        *,
-        w: ArrayLike | None = None,
-        c: ArrayLike | None = None,
-        G: Any = None,
-        mass: ArrayLike | None = None,
+        self, *, w: ArrayLike | None = None, c: ArrayLike | None = None, G: Any = None, mass: ArrayLike | None = None
     ) -> Array:
         """The derivative of the nearest point in one direction, lim (u(a) - u(0)) / a for a > 0, also with weak rows.
 
         Parameters
         ----------
-        w : array_like, optional
-            Change of the projected point. None: none, as for the others.
-        c : array_like, shape (m,), optional
-            Change of the offsets.
-        G : array_like or sparse matrix, shape (m, N), optional
-            Change of the gradients.
-        mass : float or array_like, optional
-            Change of the mass.
+        w, c, G, mass : array_like, optional
+            The changes, as in `forward`.
 
         Returns
         -------
