@@ -388,7 +388,7 @@ def crowd(
         within &= ClosedGates(shutting, radii)
     if wish is None:
         to = partial(
-            walk, room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals),
+            walk, room, radius=_one(radii), speed=_one(speeds), goal=goals[0] if len(set(goals)) == 1 else goals,
             stops={name: stop.target for name, stop in itinerary.stops.items()},
         )  # fmt: skip
         if shutting is not None:
@@ -436,10 +436,6 @@ def _passing(to: Callable[..., Wish], knowing: Callable[[Wish], Wish], closed: A
 def _one(values: Array) -> Array:
     """A single value if all are the same."""
     return values[0] if (values == values[0]).all() else values
-
-
-def _goal(goals: list[str | None]) -> str | list[str | None] | None:
-    return goals[0] if len(set(goals)) == 1 else goals
 
 
 def check_ways(plan: Plan, q: Array, radii: Array, wish: Wish) -> None:

@@ -140,9 +140,10 @@ class FieldStream:
         with self._lock:
             self._look()
             images = self._reel.images
-            live, note = self._live(), self._trouble
-            if images.status == RUNNING and images.path is not None and not live and not note:
-                note = STOPPED.format(name=images.path.name)
+            live, note = False, self._trouble
+            if images.status == RUNNING and images.path is not None and not note:
+                live = being_written(images.path)
+                note = "" if live else STOPPED.format(name=images.path.name)
             now = {"times": images.t.tolist(), "live": live, "status": images.status, "note": note}
             about = self._about | now | {"title": self.title, "session": self._number}
             told = zlib.crc32(note.encode(), zlib.crc32(images.t.tobytes()))
@@ -159,10 +160,6 @@ class FieldStream:
         for frame in reel.frames(evenly(len(images.t), SAMPLED_FRAMES)):
             scales.take(frame, encoder)
         self._reel, self._about = reel, encoder.about() | scales.about(encoder)
-
-    def _live(self) -> bool:
-        images = self._reel.images
-        return images.status == RUNNING and images.path is not None and not self._trouble and being_written(images.path)
 
     def _look(self) -> None:
         """Read the file again if it has changed."""
