@@ -105,11 +105,7 @@ class Cone(Polyhedron):
     """
 
     def __init__(
-        self,
-        G: ArrayLike | LinearMap,
-        *,
-        describe: Callable[[int], str] = "row {}".format,
-        equal: Truths | None = None,
+        self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format, equal: Truths | None = None
     ):
         if not isinstance(G, LinearMap):
             _check(G, 0.0, None, describe, 0.0, equal)

@@ -18,15 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
-from jostle.errors import (
-    CannotCompile,
-    EmptySet,
-    InfeasibleStart,
-    InvalidValue,
-    NotConverged,
-    NotFinite,
-    SchemeRefuses,
-)
+from jostle.errors import CannotCompile, EmptySet, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
 from jostle.kernels.parallel import cut, threads, together
 from jostle.kernels.reference import copies as loops
 from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS

@@ -330,11 +330,7 @@ def _limit(events: tuple[Event, ...], changes: Array) -> float:
 
 @check_arguments
 def sensitivity_by_events(
-    problem: Motion | Callable[[Array], Motion],
-    *,
-    t: Span,
-    theta: ArrayLike | None = None,
-    max_events: Count = 100_000,
+    problem: Motion | Callable[[Array], Motion], *, t: Span, theta: ArrayLike | None = None, max_events: Count = 100_000
 ) -> EventSensitivity:
     """Differentiate the final state of `solve_by_events`, with all its impacts.
 

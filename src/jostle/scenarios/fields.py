@@ -235,10 +235,7 @@ class OneOf:
     """
 
     def __init__(
-        self,
-        registry: Choices,
-        table: Callable[[str, Any], type[Table]] = _itself,
-        default: str | None = None,
+        self, registry: Choices, table: Callable[[str, Any], type[Table]] = _itself, default: str | None = None
     ):
         self.registry, self._table, self.default = registry, table, default
 

@@ -89,9 +89,7 @@ def door_flow() -> Outcome:
     sol = solved([rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]}, [{"n": 100}], t=200.0)
     found, use = crowd_summary(sol), exit_use(sol)["door"]
     return Outcome(
-        f"{use.specific:.2f} people/s ({found.inside} left inside)",
-        found.inside == 0 and use.specific <= IMO_FLOW,
-        sol,
+        f"{use.specific:.2f} people/s ({found.inside} left inside)", found.inside == 0 and use.specific <= IMO_FLOW, sol
     )
 
 
