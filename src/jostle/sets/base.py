@@ -298,12 +298,7 @@ class ConstraintSet:
         return Intersection((self, other))
 
     def nearest(
-        self,
-        q: ArrayLike,
-        *,
-        mass: ArrayLike | Metric = 1.0,
-        t: float = 0.0,
-        solver: Solver | None = None,
+        self, q: ArrayLike, *, mass: ArrayLike | Metric = 1.0, t: float = 0.0, solver: Solver | None = None
     ) -> Projection:
         """The nearest admissible configuration P_Q(q) in the norm of a mass; a local one if Q is not convex.
 
