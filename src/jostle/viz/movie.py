@@ -26,10 +26,10 @@ from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution
+from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import FPS, Drawn, Film, film
-from jostle.viz.moving_densities import DensityPicture
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import Shown, file_of, solution
 
