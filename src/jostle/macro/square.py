@@ -18,8 +18,7 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Outline, Velocity
-from jostle.macro.isotonic import Isotonic
-from jostle.macro.lattice import SQUARE, Lattice, numbered
+from jostle.macro.lattice import SQUARE, Isotonic, Lattice, numbered
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 
 

@@ -19,8 +19,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
-from jostle.macro.isotonic import Isotonic
-from jostle.macro.lattice import Lattice, triangular_lattice
+from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
 from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
 
 MAX_NEAREST = 6
@@ -121,11 +120,7 @@ class Triangular:
             return touches(grid.walls(), x, y) | (touches(domain, x, y) & within(barrier, x, y))
 
         return triangular_lattice(
-            self.spacing,
-            box=(self.grid.lower, self.grid.upper),
-            zone=zone,
-            walls=walls,
-            angle=self.angle,
+            self.spacing, box=(self.grid.lower, self.grid.upper), zone=zone, walls=walls, angle=self.angle
         )
 
     @property
