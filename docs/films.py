@@ -17,10 +17,10 @@ from PIL import Image
 
 import jostle as jo
 from jostle._tools.colours import GREEN, LIGHT
+from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture
 from jostle.viz.field_values import images_of
 from jostle.viz.movie import between
-from jostle.viz.moving_densities import DensityPicture
 from jostle.viz.style import BODY_COLOURS
 
 SECONDS, PAUSE = 5.0, 1.0

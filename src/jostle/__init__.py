@@ -13,14 +13,7 @@ import typing as _typing
 from jostle import convex, errors, gradients, laws, schemes, sets, solvers
 from jostle._tools import displays as _displays
 from jostle._tools.citations import cite
-from jostle.errors import (
-    InfeasibleStart,
-    InvalidValue,
-    JostleError,
-    JostleWarning,
-    LeftTheSet,
-    NotConverged,
-)
+from jostle.errors import InfeasibleStart, InvalidValue, JostleError, JostleWarning, LeftTheSet, NotConverged
 from jostle.events.solve import solve_by_events
 from jostle.gradients.events import sensitivity_by_events
 from jostle.gradients.runs import sensitivity

@@ -138,37 +138,13 @@ class Bodies:
         return float(self.radii_at(0.0).max(initial=0.0))
 
     def radii_at(self, t: float) -> Array:
-        """The radii at one time, as they were given: one for each body, or one for all; 0 if they are points.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-
-        Returns
-        -------
-        array, shape (n,) or ()
-            The radii.
-        """
+        """The radii at one time, as they were given: (n,) one for each body, or () one for all; 0 of points."""
         return at(0.0 if self.radii is None else self.radii, t)
 
     def sizes(self, t: float, x: Any) -> Sizes:
-        """The radii of the bodies x at one time, checked, and the smallest of them.
+        """(n,) the radii at one time of the bodies x, checked, of the type of x; and what overlaps are compared with.
 
-        Parameters
-        ----------
-        t : float
-            Time.
-        x : array, shape (n, ...)
-            One row for each body.
-
-        Returns
-        -------
-        radii : array, shape (n,), or None
-            The radii, an array of the same type as x; None if the bodies are points.
-        smallest : float
-            The smallest radius, which overlaps are compared with; 0 if the bodies are points, infinite if there are
-            none; `Clumped.length` of clumps.
+        That is the smallest radius, or `Clumped.length` of clumps; None and 0 if the bodies are points.
         """
         these = len(x), type(x)
         known = self._kept.get(these)
@@ -186,18 +162,7 @@ class Bodies:
         return found
 
     def metric(self, q: Array) -> Metric:
-        """The kinetic metric M(q).
-
-        Parameters
-        ----------
-        q : array
-            Configuration.
-
-        Returns
-        -------
-        Metric
-            The metric; a function `mass` is evaluated at q.
-        """
+        """The kinetic metric M(q); a function `mass` is evaluated at q."""
         if isinstance(self.mass, Metric):
             return self.mass
         assert self.mass is not None
@@ -205,54 +170,17 @@ class Bodies:
         return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
 
     def same_radii(self, other: Bodies) -> bool:
-        """Whether others have the same radii: the same function of time, or the same numbers.
-
-        Parameters
-        ----------
-        other : Bodies
-            Other bodies.
-
-        Returns
-        -------
-        bool
-            True if the radii are the same.
-        """
+        """Whether others have the same radii: the same function of time, or the same numbers."""
         if self is other or self.radii is other.radii:
             return True
         return not (self.swell or other.swell) and np.array_equal(self.radii_at(0.0), other.radii_at(0.0))
 
     def places(self, q: Array, turning: Turning | None) -> Array:
-        """The centres of the balls.
-
-        Parameters
-        ----------
-        q : array
-            Positions of the bodies.
-        turning : Turning or None
-            How they are turned; None if they do not turn.
-
-        Returns
-        -------
-        array
-            q itself if each body is one ball; shape (b, d) for clumps of b balls together.
-        """
+        """The centres of the balls: q itself if each body is one ball, (b, d) for clumps of b balls together."""
         return q if turning is None else self._balls(q, turning.turn)
 
     def balls(self, q: Array, turn: Array) -> Array:
-        """The centres of the balls, by the turns of the axes in which the bodies were given.
-
-        Parameters
-        ----------
-        q : array
-            Positions of the bodies.
-        turn : array, shape (n,) or (n, 4)
-            Their turns, as a `Solution` has them.
-
-        Returns
-        -------
-        array
-            q itself if each body is one ball; shape (b, d) for clumps of b balls together.
-        """
+        """The centres of the balls, by the turns of the axes in which bodies were given, as a `Solution` has them."""
         return q if self.clumped is None else self._balls(q, product(turn, self.clumped.axes))
 
     def _balls(self, q: Array, turn: Array) -> Array:
@@ -263,20 +191,7 @@ class Bodies:
         return centres
 
     def velocities(self, u: Array, turning: Turning | None) -> Array:
-        """The velocities of the centres of the balls.
-
-        Parameters
-        ----------
-        u : array
-            Velocities of the bodies.
-        turning : Turning or None
-            How they are turned, and their spins; None if they do not turn.
-
-        Returns
-        -------
-        array
-            u itself if each body is one ball; shape (b, d) for clumps of b balls together.
-        """
+        """The velocities of the centres of the balls: u itself if each body is one ball, (b, d) for b balls."""
         if self.clumped is None or turning is None:
             return u
         owner, levers = self.clumped.owner, self.levers(turning.turn)
@@ -298,22 +213,7 @@ class Bodies:
         return self.inertia is not None and not bool((self.inertia == self.inertia[:, :1]).all())
 
     def joined(self, u: Array, turn: Array, spin: Array) -> Array:
-        """(n, d + s) velocities and spins; the spins are about the axes of each body if its moments differ.
-
-        Parameters
-        ----------
-        u : array
-            Velocities.
-        turn : array, shape (n,) or (n, 4)
-            How the bodies are turned.
-        spin : array, shape (n,) or (n, 3)
-            Spins.
-
-        Returns
-        -------
-        array, shape (n, d + s)
-            What the metric with inertia belongs to.
-        """
+        """(n, d + s) velocities and spins; the spins are about the axes of each body if its moments differ."""
         return np.concatenate([u.reshape(len(turn), u.shape[-1]), self._own_spin(turn, spin)], axis=1)
 
     def _own_spin(self, turn: Array, spin: Array) -> Array:
@@ -323,22 +223,7 @@ class Bodies:
         return spin if spin.ndim == 2 else spin[:, None]
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-        """Velocities in a shape, and spins: the opposite of `joined`.
-
-        Parameters
-        ----------
-        w : array, shape (n, d + s)
-            Velocities and spins.
-        turn : array, shape (n,) or (n, 4)
-            How the bodies are turned.
-        shape : tuple of int
-            Shape of the velocities.
-
-        Returns
-        -------
-        u, spin : array
-            Velocities and spins.
-        """
+        """Velocities in a shape, and spins: the opposite of `joined`."""
         d = shape[-1]
         spin = w[:, d:]
         if self.own_axes:
@@ -346,75 +231,23 @@ class Bodies:
         return contiguous(w[:, :d]).reshape(shape), contiguous(spin if d == 3 else spin[:, 0])
 
     def rotated(self, turn: Array, spin: Array, h: float) -> tuple[Array, Array]:
-        """Turns and spins after a time without torques.
-
-        Parameters
-        ----------
-        turn : array, shape (n,) or (n, 4)
-            How the bodies are turned.
-        spin : array, shape (n,) or (n, 3)
-            Spins.
-        h : float
-            The time.
-
-        Returns
-        -------
-        turn, spin : array
-            Turns and spins after it.
-        """
+        """Turns and spins after a time h without torques."""
         assert self.inertia is not None
         return free_rotation(turn, spin, self.inertia, h)
 
     def energy_of_spins(self, turn: Array, spin: Array) -> float:
-        """The kinetic energy of spins.
-
-        Parameters
-        ----------
-        turn : array, shape (n,) or (n, 4)
-            How the principal axes of the bodies are turned.
-        spin : array, shape (n,) or (n, 3)
-            Spins.
-
-        Returns
-        -------
-        float
-            The energy.
-        """
+        """The kinetic energy of spins, by the turns of principal axes."""
         assert self.inertia is not None
         return 0.5 * float((moved_to(self.inertia, spin) * self._own_spin(turn, spin) ** 2).sum())
 
     def given_turn(self, turn: Array) -> Array:
-        """The turns of the axes in which the bodies were given, by those of their principal axes.
-
-        Parameters
-        ----------
-        turn : array, shape (n,) or (n, 4)
-            Turns of the principal axes.
-
-        Returns
-        -------
-        array, shape (n,) or (n, 4)
-            Turns of the axes of the arms.
-        """
+        """The turns of the axes in which the bodies were given, by those of their principal axes."""
         if self.clumped is None or turn.ndim == 1:
             return turn
         return product(turn, self.clumped.axes * np.array([1.0, -1.0, -1.0, -1.0]))
 
     def with_inertia(self, M: Metric, shape: tuple[int, ...]) -> Metric:
-        """The metric on velocities and spins together, as `joined` arranges them.
-
-        Parameters
-        ----------
-        M : Metric
-            The metric on velocities.
-        shape : tuple of int
-            Shape of the velocities.
-
-        Returns
-        -------
-        Metric
-            The metric with the moments of inertia.
-        """
+        """The metric on velocities and spins together, as `joined` arranges them, for velocities in a shape."""
         J, d = self.inertia, shape[-1]
         assert J is not None
         if M.diagonal:

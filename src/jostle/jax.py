@@ -33,18 +33,8 @@ def run(
 
     Parameters
     ----------
-    problem : callable
-        Makes the `Motion` or `Sweeping` of the arrays that are given below, which it takes by name.
-    scheme : Scheme, optional
-        A scheme of `jo.sensitivity`, with h. None: `jo.sensitivity_by_events`.
-    t : float or pair of float
-        End time, or start and end time.
-    h : float or array_like, optional
-        Time step of the scheme.
-    q0 : array
-        Positions at the start.
-    v0, mass, radii, e, theta : array, optional
-        Other data. Those that are given are arguments of `problem`, as arrays of NumPy.
+    problem, scheme, t, h, q0, v0, mass, radii, e, theta : callable, Scheme, float, float, array ...
+        The same as for `jostle.torch.run`, with arrays of JAX.
 
     Returns
     -------

@@ -42,13 +42,6 @@ class ImpactLaw:
     A law of your own inherits from this class and defines `coefficients`, or `uniform` if it has one number e.
     `MoreauJean` takes every law, `Paoli` those with one number e.
 
-    Attributes
-    ----------
-    uniform : float or None
-        The number e, if it is the same for all contacts and speeds; None if it is not.
-    number : float
-        The number e of a law that has only one; an `InvalidValue` otherwise.
-
     Examples
     --------
     >>> import jostle as jo
@@ -101,7 +94,7 @@ class ImpactLaw:
 
     @property
     def number(self) -> float:
-        """The number e of a law that has only one."""
+        """The number e of a law that has only one; an `InvalidValue` otherwise."""
         if self.uniform is None:
             raise InvalidValue(f"{self!r} has no restitution coefficient that all contacts share")
         return self.uniform

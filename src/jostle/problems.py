@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -244,13 +244,6 @@ def _required(function: Callable[..., Any], unknown: int) -> int:
 class Remembers(Protocol):
     """A condition `until`, a change, a force or a velocity that depends on the past of the run.
 
-    Attributes
-    ----------
-    remembers : type or None
-        The NamedTuple class of `memory`, which consists of numbers and arrays; None if there is nothing to remember.
-    memory : NamedTuple or None
-        What is remembered now; None stands for nothing. Checkpoints contain copies of it.
-
     Examples
     --------
     >>> from typing import NamedTuple
@@ -276,11 +269,11 @@ class Remembers(Protocol):
 
     @property
     def remembers(self) -> type[Any] | None:
-        """The NamedTuple class of `memory`; None if there is nothing to remember."""
+        """The NamedTuple class of `memory`, of numbers and arrays; None if there is nothing to remember."""
 
     @property
     def memory(self) -> Any:
-        """What is remembered now; None stands for nothing."""
+        """What is remembered now, and copied into checkpoints; None stands for nothing."""
 
     def remind(self, memory: Any) -> None:
         """Continue with a memory.
@@ -293,22 +286,77 @@ class Remembers(Protocol):
 
 
 def remembering(thing: Any) -> Remembers | None:
-    """The object itself, if it has something to remember; otherwise None.
-
-    >>> remembering(lambda state: False) is None
-    True
-    """
+    """The object itself, if it has something to remember; otherwise None."""
     return thing if isinstance(thing, Remembers) and thing.remembers is not None else None
 
 
-P = TypeVar("P")
 Admissible = ConstraintSet
 """Type of `within`, which `_within` checks with a better message."""
 
 
+class Problem:
+    """What both problems have: a start, an admissible set, and bodies, all of which may be present or not."""
+
+    q0: Array
+    within: ConstraintSet
+    bodies: Bodies
+    presence: Presence | None
+    past: Remembers | None
+
+    def metric(self, q: Array) -> Metric:
+        """The metric M(q) of the projections.
+
+        Parameters
+        ----------
+        q : array
+            Positions, in the shape of q0.
+
+        Returns
+        -------
+        Metric
+            The metric; a function `mass` is evaluated at q.
+        """
+        return self.bodies.metric(q)
+
+    def of_those_present(self, presence: Presence) -> Self:
+        """The same problem for the bodies that are present: the others have no contacts and no force or velocity.
+
+        Parameters
+        ----------
+        presence : Presence
+            Who is present.
+
+        Returns
+        -------
+        Motion or Sweeping
+            The problem that a step solves.
+        """
+        raise NotImplementedError
+
+    def on(self, place: Any) -> Self:
+        """The same problem for arrays of another module; the functions of the problem still get arrays of NumPy.
+
+        Parameters
+        ----------
+        place : module
+            The module of the arrays, such as cupy.
+
+        Returns
+        -------
+        Motion or Sweeping
+            The problem for states with such arrays.
+        """
+        raise NotImplementedError
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        _set(twin, **vars(self))
+        return twin
+
+
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Motion:
+class Motion(Problem):
     """A second-order problem: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
     All arrays have the shape of q0, or broadcast to it. Values are repeated over bodies and never over coordinates: one
@@ -363,11 +411,6 @@ class Motion:
         The force that was given, if it depends on the past of the run.
     turning : Turning or None
         How the bodies are turned and turn at the start; None if they do not turn.
-
-    Raises
-    ------
-    NotFinite
-        During a run, if the force is NaN or infinite.
 
     Examples
     --------
@@ -459,67 +502,25 @@ class Motion:
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
 
-    def metric(self, q: Array) -> Metric:
-        """The kinetic metric M(q).
-
-        Parameters
-        ----------
-        q : array
-            Positions, in the shape of q0.
-
-        Returns
-        -------
-        Metric
-            The metric; a function `mass` is evaluated at q.
-        """
-        return self.bodies.metric(q)
-
     @property
     def mass(self) -> Any:
         """The mass that was given: a Metric, or a function of q."""
         return self.bodies.mass
 
-    def of_those_present(self, presence: Presence) -> Motion:
-        """The same motion for the bodies that are present: the others have no contacts and no force.
-
-        Parameters
-        ----------
-        presence : Presence
-            Who is present.
-
-        Returns
-        -------
-        Motion
-            The motion that a step solves.
-        """
+    def of_those_present(self, presence: Presence) -> Self:
         there, force, constant = copy(self), self.force, self.constant_force
         _set(there, within=presence.within(self.within), force=lambda *state: presence.still(force(*state)))
         _set(there, _given=None)
         _set(there, constant_force=None if constant is None else presence.still(constant))
         return there
 
-    def on(self, place: Any) -> Motion:
-        """The same motion for arrays of another module; the functions of the problem still get arrays of NumPy.
-
-        Parameters
-        ----------
-        place : module
-            The module of the arrays, such as cupy.
-
-        Returns
-        -------
-        Motion
-            The motion for states with such arrays.
-        """
+    def on(self, place: Any) -> Self:
         there = copy(self)
         _set(there, force=from_host(self.force, place), constant_force=to_device(self.constant_force, place))
         bodies, turning = self.bodies, to_device(self.turning, place)
         bodies = replace(bodies, mass=to_device(bodies.mass, place), inertia=to_device(bodies.inertia, place))
         _set(there, bodies=bodies, turning=turning, within=anew(self.within), _given=None)
         return there
-
-    def __copy__(self) -> Self:
-        return _twin(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the functions that were given, not those that check their values."""
@@ -560,7 +561,7 @@ class Motion:
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Sweeping:
+class Sweeping(Problem):
     """A first-order problem (sweeping process): q' = U(t, q) + reaction, q in Q(t).
 
     The matrix M of the metric is called `mass`, as in `Motion` and `project`: the heavier of two bodies that
@@ -593,11 +594,6 @@ class Sweeping:
         Who is present at the start; None: everyone, always.
     past : Remembers or None
         The velocity that was given, if it depends on the past of the run.
-
-    Raises
-    ------
-    NotFinite
-        During a run, if the velocity is NaN or infinite.
 
     Examples
     --------
@@ -638,64 +634,22 @@ class Sweeping:
         _set(self, presence=None if present is None else Presence.of(q, present, self.bodies.largest))
         _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
 
-    def metric(self, q: Array) -> Metric:
-        """The metric of the projections.
-
-        Parameters
-        ----------
-        q : array
-            Positions, in the shape of q0; the metric does not depend on them.
-
-        Returns
-        -------
-        Metric
-            The metric of `mass`, or the Euclidean one.
-        """
-        return self.bodies.metric(q)
-
     @property
     def mass(self) -> Metric | None:
         """The metric of the projections; None: the Euclidean one."""
         return self.bodies.metric(self.q0) if self.weighted else None
 
-    def of_those_present(self, presence: Presence) -> Sweeping:
-        """The same process for the bodies that are present: the others have no contacts and do not move.
-
-        Parameters
-        ----------
-        presence : Presence
-            Who is present.
-
-        Returns
-        -------
-        Sweeping
-            The process that a step solves.
-        """
+    def of_those_present(self, presence: Presence) -> Self:
         there, velocity = copy(self), self.velocity
         _set(there, within=presence.within(self.within), velocity=lambda t, q: presence.still(velocity(t, q)))
         _set(there, _given=None)
         return there
 
-    def on(self, place: Any) -> Sweeping:
-        """The same process for arrays of another module; the functions of the problem still get arrays of NumPy.
-
-        Parameters
-        ----------
-        place : module
-            The module of the arrays, such as cupy.
-
-        Returns
-        -------
-        Sweeping
-            The process for states with such arrays.
-        """
+    def on(self, place: Any) -> Self:
         there = copy(self)
         _set(there, velocity=from_host(self.velocity, place), within=anew(self.within), _given=None)
         _set(there, bodies=replace(self.bodies, mass=to_device(self.bodies.mass, place)))
         return there
-
-    def __copy__(self) -> Self:
-        return _twin(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the velocity that was given, not the function that checks its values."""
@@ -777,13 +731,6 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
         return J
     radii = np.broadcast_to(bodies.radii_at(0.0), (n,))
     return solid(np.where(radii > 0.0, radii, 1.0), mass, d)  # nothing turns a point, so that any inertia will do
-
-
-def _twin(problem: P) -> P:
-    """A copy with the same parts."""
-    twin = object.__new__(type(problem))
-    _set(twin, **vars(problem))
-    return twin
 
 
 def _set(problem: Any, **values: Any) -> None:

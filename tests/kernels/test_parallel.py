@@ -194,7 +194,7 @@ def test_a_step_has_the_same_bits_on_one_thread_and_on_several(monkeypatch, many
     monkeypatch.setattr("jostle.kernels.interface.MANY", many)
     monkeypatch.setattr(parallel, "ROWS_A_CHUNK", 100)
     monkeypatch.setattr(parallel, "NUMBERS_A_CHUNK", 100)
-    monkeypatch.setattr("jostle.sets.neighbours.PARALLEL_BALLS", 100)
+    monkeypatch.setattr("jostle.sets.balls.PARALLEL_BALLS", 100)
     monkeypatch.setattr("jostle.solvers.gauss_seidel.PARALLEL_ROWS", 100)
     monkeypatch.setattr("jostle.solvers.gauss_seidel.ROWS_A_THREAD", 10)
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.BLOCKED_ROWS", 100)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jostle.macro.compiled.collisions import BUFFERED
+from jostle.macro.compiled import BUFFERED
 from kernel_sets import cpu, reference
 
 WALLS = ((-np.inf, np.inf), (-1.0, np.inf), (-np.inf, 6.0), (-1.0, 6.0))

@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle import macro
-from jostle.macro.isotonic import Isotonic
+from jostle.macro.lattice import Isotonic
 
 
 def box(n, closed=False):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
-from jostle.macro.compiled import multigrid
+from jostle.macro import compiled
 from jostle.macro.kernels import five_point
 from jostle.macro.obstacle import FivePoint
 from kernel_sets import cpu, reference
@@ -135,7 +135,7 @@ def test_bits_do_not_depend_on_the_addresses_of_arrays(monkeypatch):
                 return memory[first : first + size].view(dtype).reshape(shape)
 
             with monkeypatch.context() as patch:
-                patch.setattr(multigrid, "np", SimpleNamespace(**{**vars(np), "zeros": zeros}))
+                patch.setattr(compiled, "np", SimpleNamespace(**{**vars(np), "zeros": zeros}))
                 found.add(
                     cpu.obstacle(east, north, extra, b, b, b > 0.0, b > 9.0, 1e-3, 1e-12, 1e-10, 50, 200)[0].tobytes()
                 )

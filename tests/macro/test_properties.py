@@ -306,7 +306,7 @@ def test_what_does_not_fit_is_refused():
 def test_an_answer_that_is_not_reached_is_an_error_with_its_residual():
     grid = macro.Grid([-1, -1], [1, 1], h=1 / 20)
     lattice = macro.Triangular(grid, grid.disc([0, 0], 1.0)).lattice
-    from jostle.macro.isotonic import Isotonic
+    from jostle.macro.lattice import Isotonic
 
     class Impatient(Isotonic):
         def _plan(self, K):

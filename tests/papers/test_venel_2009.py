@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import nnls
 
 import jostle as jo
-from jostle.models.labyrinth import HOLES
+from jostle.models.balls import HOLES
 from rows import few, whole
 
 SCHEMES = [jo.Venel(), jo.CatchingUp()]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models.labyrinth import HOLES
+from jostle.models.balls import HOLES
 from jostle.scenarios import parse
 from jostle.scenarios.grains import Size, Spread, drawn
 from jostle.schemes.state import State

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import InvalidValue, NotFinite
-from jostle.sets import neighbours
+from jostle.sets import balls as neighbours
 from kernel_sets import cpu, reference
 from rows import examples
 

@@ -140,11 +140,6 @@ class Registry(Generic[Item]):
         -------
         object
             The item, which is imported when it is first used.
-
-        Raises
-        ------
-        BrokenPlugin
-            If a plug-in cannot be imported.
         """
         if name not in self._items:
             if name not in self._found():

@@ -56,14 +56,6 @@ class Forces:
         include them; means and numbers of contacts do not.
     tangential : ndarray, shape (m, d), or None
         Forces of friction on the second body or the wall; None without friction.
-    vectors : ndarray, shape (m, d)
-        The whole forces on the second body or the wall, f n plus that of friction.
-    mean : float
-        Mean of the absolute forces that are not noise; 0 without contacts.
-    between : ndarray of bool, shape (m,)
-        True for contacts between two bodies, False for contacts with walls.
-    strong : ndarray of bool, shape (m,)
-        True for forces above the mean.
 
     Examples
     --------

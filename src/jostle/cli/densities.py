@@ -51,13 +51,7 @@ def of_scenario(run: Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def solved(
-    run: Run,
-    *,
-    device: str,
-    output: Output,
-    progress: Callable[[Any], object],
-) -> Images:
+def solved(run: Run, *, device: str, output: Output, progress: Callable[[Any], object]) -> Images:
     """Run a density with the options of the commands, and read its file."""
     from jostle.io import read_images
 

@@ -34,12 +34,7 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def notebook(page: str) -> dict[str, Any]:
-    """The notebook of a page.
-
-    >>> text = "# Title\\n\\nSee [there](other.md).\\n\\n```{code-cell}\\n:tags: [hide-input]\\nprint(1)\\n```\\n"
-    >>> [(cell["cell_type"], cell["source"]) for cell in notebook(text)["cells"]]
-    [('markdown', '# Title\\n\\nSee there.'), ('code', 'print(1)')]
-    """
+    """The notebook of a page."""
     text = FRONT_MATTER.sub("", page)
     cells, end = [], 0
     for found in CODE_CELL.finditer(text):
@@ -77,11 +72,7 @@ NEEDED = {"matplotlib": "plot", "shapely": "crowd"}
 
 
 def pages() -> dict[str, str]:
-    """The text of each lesson, by its name.
-
-    >>> sorted(pages())
-    ['evacuation', 'impacts', 'jamming', 'sweeping', 'vibro_impact']
-    """
+    """The text of each lesson, by its name."""
     package = files("jostle")
     folder = package / PACKAGED
     if not folder.is_dir():  # a source tree keeps them in its documentation

@@ -80,11 +80,7 @@ def status_in(status: str, path: Path) -> str:
 
 
 def plain(text: object, encoding: str | None = None) -> str:
-    """A text with escapes for control characters and for characters that the encoding lacks.
-
-    >>> print(plain("a \\x1b[31mred\\x1b[0m title, caf\\xe9", "ascii"))
-    a \\x1b[31mred\\x1b[0m title, caf\\xe9
-    """
+    """A text with escapes for control characters and for characters that the encoding lacks."""
     escaped = UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
     encoding = encoding or "utf-8"
     return escaped.encode(encoding, "backslashreplace").decode(encoding)
@@ -193,12 +189,7 @@ def answers(sol: Solution) -> dict[str, Any]:
 
 
 def lines(crowd: dict[str, Any]) -> dict[str, str]:
-    """The answers as names and texts, one per line.
-
-    >>> found = lines({"people": 3, "inside_at_end": 1, "exits": {}, "jams": [], "blocked": True, "blockade": "held"})
-    >>> found["people"], found["blocked"]
-    ('3, of whom 1 is inside at the end', 'held')
-    """
+    """The answers as names and texts, one per line."""
     from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
     from jostle.crowds.summary import LONGEST_INTERVAL
 

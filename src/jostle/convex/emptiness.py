@@ -40,12 +40,6 @@ def contradiction(K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
 
     A contradiction that a violation of tol times the length of K would remove does not count. Raises `Undecided` if the
     linear program is too large, or is not solved within its limit of iterations.
-
-    >>> from jostle.convex.metric import metric
-    >>> import jostle as jo
-    >>> K = jo.convex.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
-    >>> contradiction(K, metric(1.0, (1,))).tolist()
-    [0.5, 0.5]
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, diags_array, vstack
@@ -83,16 +77,7 @@ def contradiction(K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
 
 
 def proven_by(p: Array, slack: Array, K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
-    """The y that multipliers p have grown to, if it proves that K is empty; slack = c + G w at any w.
-
-    >>> from jostle.convex.metric import metric
-    >>> import jostle as jo
-    >>> K = jo.convex.Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
-    >>> proven_by(np.array([5.0, 5.0]), K.c, K, metric(1.0, (1,))).tolist()
-    [0.5, 0.5]
-    >>> proven_by(np.array([5.0, 4.0]), K.c, K, metric(1.0, (1,))) is None
-    True
-    """
+    """The y that multipliers p have grown to, if it proves that K is empty; slack = c + G w at any w."""
     unit = K.G.norms(M)
     unit = np.where(unit > 0.0, unit, 1.0)
     y = p * unit

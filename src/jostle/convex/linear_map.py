@@ -37,15 +37,6 @@ class LinearMap:
 
     A new form of G inherits from this class and defines `shape`, ``G @ u``, `adjoint`, `tocsr` and `rows`.
 
-    Attributes
-    ----------
-    shape : (int, int)
-        Number of rows and of coordinates, (m, N).
-    contacts : Pairs or None
-        The rows that are contacts of bodies, in the order of the rows; None if there are none.
-    others : array of int
-        Numbers of the rows that are not contacts of bodies.
-
     Examples
     --------
     >>> import jostle as jo

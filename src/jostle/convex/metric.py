@@ -35,10 +35,6 @@ class Metric:
         For a diagonal 1 / sqrt(mass); for a matrix the inverse of the lower Cholesky factor.
     diagonal : bool
         True if the mass is a diagonal.
-    lightest : float
-        Smallest eigenvalue of M.
-    inverse_diagonal : array, shape (N,)
-        Diagonal of M^-1, for diagonal metrics only.
 
     Examples
     --------
@@ -133,7 +129,7 @@ class Metric:
 
     @property
     def inverse_diagonal(self) -> Array:
-        """Diagonal of M^-1, for diagonal metrics only."""
+        """(N,): the diagonal of M^-1, for diagonal metrics only."""
         known = self._inverse.get(0)
         if known is None:
             known = self._inverse[0] = self.root * self.root

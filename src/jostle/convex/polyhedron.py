@@ -98,11 +98,6 @@ class Cone(Polyhedron):
     equal : array_like of bool, shape (m,), optional
         Which rows are equalities, G_i u = 0. None: all are inequalities.
 
-    Attributes
-    ----------
-    polar : Polar
-        The polar cone N, to project on.
-
     Examples
     --------
     >>> Cone([[1.0, 0.0], [0.0, 1.0]]).slack([2.0, -1.0]).tolist()
@@ -110,11 +105,7 @@ class Cone(Polyhedron):
     """
 
     def __init__(
-        self,
-        G: ArrayLike | LinearMap,
-        *,
-        describe: Callable[[int], str] = "row {}".format,
-        equal: Truths | None = None,
+        self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format, equal: Truths | None = None
     ):
         if not isinstance(G, LinearMap):
             _check(G, 0.0, None, describe, 0.0, equal)

@@ -50,13 +50,9 @@ class Residual:
         |M (u - w) - G^T p| as a fraction of |M (u - w)|, and negative multipliers in the same unit.
     complementarity : float
         Sum of |p| |s| over all rows, as a fraction of |u - w|_M^2.
-    eta : float
-        Estimate of the relative error of u, |u - u*|_M / |u - w|_M.
     natural : float
         With friction cones, the distance of the multipliers from p = P_K(p - rho (s + mu |s_T| n)), as a fraction of
         |u - w|_M; by the convex law without mu |s_T| n. Otherwise 0.
-    worst : float
-        The largest of the first three residuals.
 
     Examples
     --------

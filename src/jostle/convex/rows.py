@@ -43,13 +43,6 @@ class Cones(NamedTuple):
         Rolling resistance: blocks then have d + 1 rows (d = 2) or d + 3 rows (d = 3). After the slip comes the relative
         spin s_R, and |p_R| <= rolling p_n.
 
-    Attributes
-    ----------
-    height : int
-        Number of rows of a block.
-    rows : int
-        Number of rows of all blocks.
-
     Examples
     --------
     >>> import jostle as jo

@@ -66,11 +66,6 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
 
     Two people who walk the same way may each be ahead of the other, side by side in front of a door. Then the one who
     has the other more straight ahead is behind, and neither is if they are symmetric.
-
-    >>> q, east = np.array([[0.0, 0.0], [2.0, 0.3], [2.0, 1.5]]), np.tile([1.0, 0.0], (3, 1))
-    >>> found = ahead(Balls([0.5] * 3), q, east, np.full(3, 0.5), 5.0)
-    >>> found.walker.tolist(), found.other.tolist(), found.gap.round(3).tolist()
-    ([0], [1], [1.022])
     """
     contacts = balls.linearise(0.0, q, sight)
     i, j = contacts.pairs.T

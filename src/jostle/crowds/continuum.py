@@ -362,11 +362,7 @@ def _start(
 
 
 def _wish(
-    plan: Plan,
-    h: float,
-    speed: float,
-    goal: str | None,
-    wish: Wish | Callable[[float, Array], ArrayLike] | None,
+    plan: Plan, h: float, speed: float, goal: str | None, wish: Wish | Callable[[float, Array], ArrayLike] | None
 ) -> Wish | Callable[[float, Array], ArrayLike]:
     if wish is None:
         spacing = None if plan.convex else SPACING * h

@@ -58,13 +58,6 @@ class EmptyOrBlocked:
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
     The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
-
-    >>> import jostle as jo
-    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
-    >>> sol = jo.solve(people, jo.Venel(), t=60.0, h=0.5, until=people.empty_or_blocked())
-    >>> sol.status, sol.message, float(sol.t[-1])
-    ('blocked', 'blocked: nobody has moved for a while', 10.5)
     """
 
     remembers: ClassVar[type[Any]] = Standing
@@ -132,8 +125,6 @@ class Crowd(Sweeping):
     ----------
     velocity : Wish
         The wish, at the pace of the stairs where people are on stairs.
-    longest_step : float
-        Longest time step (s) of which `solve` does not warn.
 
     Examples
     --------
@@ -397,7 +388,7 @@ def crowd(
         within &= ClosedGates(shutting, radii)
     if wish is None:
         to = partial(
-            walk, room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals),
+            walk, room, radius=_one(radii), speed=_one(speeds), goal=goals[0] if len(set(goals)) == 1 else goals,
             stops={name: stop.target for name, stop in itinerary.stops.items()},
         )  # fmt: skip
         if shutting is not None:
@@ -445,10 +436,6 @@ def _passing(to: Callable[..., Wish], knowing: Callable[[Wish], Wish], closed: A
 def _one(values: Array) -> Array:
     """A single value if all are the same."""
     return values[0] if (values == values[0]).all() else values
-
-
-def _goal(goals: list[str | None]) -> str | list[str | None] | None:
-    return goals[0] if len(set(goals)) == 1 else goals
 
 
 def check_ways(plan: Plan, q: Array, radii: Array, wish: Wish) -> None:

@@ -68,9 +68,7 @@ class Density:
 
 
 @check_arguments
-def voronoi(
-    sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: Count = CIRCLE_QUARTER
-) -> Density:
+def voronoi(sol: Solution, k: int, area: Any, *, cutoff: float | None = None) -> Density:
     """Voronoi cells, densities and speeds of the people in one frame.
 
     Parameters
@@ -83,8 +81,6 @@ def voronoi(
         The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
     cutoff : float, optional
         Largest distance of the boundary of a cell from its person. None means no limit.
-    quarter : int, default 3
-        Number of sides of the polygon that approximates a quarter of the cut-off circle.
 
     Returns
     -------
@@ -101,10 +97,10 @@ def voronoi(
     >>> found.density.tolist(), found.over([(1, 1), (2, 1), (2, 2), (1, 2)])
     ([0.25, 0.25, 0.25, 0.25], (0.25, 0.0))
     """
-    return density_of(planar(sol).q[k], sol.u[k], walkable(area), cutoff, quarter)
+    return density_of(planar(sol).q[k], sol.u[k], walkable(area), cutoff)
 
 
-def density_of(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -> Density:
+def density_of(q: Array, u: Array, W: Any, cutoff: float | None) -> Density:
     shapely = package("shapely")
     if cutoff is not None and not 0.0 < cutoff < np.inf:
         raise InvalidValue(f"a cut-off radius must be positive and finite, not {cutoff}")
@@ -115,19 +111,19 @@ def density_of(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -
     floor = here.argmax(axis=0)
     for number in np.unique(floor):
         some = np.flatnonzero(floor == number)
-        cells[some] = _cells(q[person[some]], parts[number], cutoff, quarter)
+        cells[some] = _cells(q[person[some]], parts[number], cutoff)
     areas = shapely.area(cells)
     return Density(person, q[person], cells, 1.0 / areas, np.linalg.norm(u[person], axis=1))
 
 
-def _cells(place: Array, W: Any, cutoff: float | None, quarter: int) -> NDArray[Any]:
+def _cells(place: Array, W: Any, cutoff: float | None) -> NDArray[Any]:
     """(m,) the cells of people on one floor."""
     shapely = package("shapely")
     cells = shapely.get_parts(shapely.voronoi_polygons(shapely.MultiPoint(place), extend_to=W, ordered=True))
     cells = shapely.intersection(shapely.convex_hull(cells), W)  # in hexagonal packings, round-off folds some cells
     points = shapely.points(place)
     if cutoff is not None:
-        cells = shapely.intersection(cells, shapely.buffer(points, cutoff, quad_segs=quarter))
+        cells = shapely.intersection(cells, shapely.buffer(points, cutoff, quad_segs=CIRCLE_QUARTER))
     for i in np.flatnonzero(shapely.get_type_id(cells) != POLYGON):
         parts = shapely.get_parts(cells[i])
         parts = parts[shapely.get_type_id(parts) == POLYGON]
@@ -150,9 +146,7 @@ class Densities(NamedTuple):
 
 
 @check_arguments
-def densities(
-    sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: Count = CIRCLE_QUARTER
-) -> Densities:
+def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None) -> Densities:
     """Density and speed in a measurement area at each saved time.
 
     Parameters
@@ -165,8 +159,6 @@ def densities(
         The measurement area. None means the whole walkable area.
     cutoff : float, optional
         Largest distance of the boundary of a cell from its person. None means no limit.
-    quarter : int, default 3
-        Number of sides of the polygon that approximates a quarter of the cut-off circle.
 
     Returns
     -------
@@ -187,7 +179,7 @@ def densities(
     M = W if measure is None else walkable(measure)
     rows = []
     for _, q, u in frames(sol, None):
-        found = density_of(q, u, W, cutoff, quarter)
+        found = density_of(q, u, W, cutoff)
         rows.append([*found.classic(M), *found.over(M)])
     classic, classic_speed, voronoi, voronoi_speed = np.array(rows).reshape(-1, 4).T
     return Densities(np.asarray(sol.t), classic, voronoi, classic_speed, voronoi_speed)
@@ -287,7 +279,6 @@ def density_map(
     *,
     size: float,
     cutoff: float | None = None,
-    quarter: Count = CIRCLE_QUARTER,
 ) -> Map:
     """Densities in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -306,8 +297,6 @@ def density_map(
         Side of the squares, in the unit of the area (m).
     cutoff : float, optional
         Largest distance of the boundary of a cell from its person. None means no limit.
-    quarter : int, default 3
-        Number of sides of the polygon that approximates a quarter of the cut-off circle.
 
     Returns
     -------
@@ -323,7 +312,7 @@ def density_map(
     >>> found.classic.tolist(), found.voronoi.tolist()
     ([[1.0, 0.0]], [[0.5, 0.5]])
     """
-    return _map(sol, k, walkable(area), size, cutoff, quarter, speeds=False)
+    return _map(sol, k, walkable(area), size, cutoff, speeds=False)
 
 
 @check_arguments
@@ -334,7 +323,6 @@ def speed_map(
     *,
     size: float,
     cutoff: float | None = None,
-    quarter: Count = CIRCLE_QUARTER,
 ) -> Map:
     """Speeds in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -342,18 +330,8 @@ def speed_map(
 
     Parameters
     ----------
-    sol : Solution
-        A run of people in the plane.
-    k : int, slice, sequence of int or None
-        Number of a saved frame, or the frames to average over. None means all frames.
-    area : polygon, array_like or Plan
-        The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
-    size : float
-        Side of the squares, in the unit of the area (m).
-    cutoff : float, optional
-        Largest distance of the boundary of a cell from its person. None means no limit.
-    quarter : int, default 3
-        Number of sides of the polygon that approximates a quarter of the cut-off circle.
+    sol, k, area, size, cutoff : Solution, int, polygon, float, float
+        The same as for `density_map`.
 
     Returns
     -------
@@ -369,15 +347,15 @@ def speed_map(
     >>> found.classic.tolist(), found.voronoi.tolist()
     ([[1.5, nan]], [[1.5, 1.5]])
     """
-    return _map(sol, k, walkable(area), size, cutoff, quarter, speeds=True)
+    return _map(sol, k, walkable(area), size, cutoff, speeds=True)
 
 
-def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, quarter: int, *, speeds: bool) -> Map:
+def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, *, speeds: bool) -> Map:
     grid = grid_of(W, size)
     total = np.zeros((2, len(grid.squares)))
     counted = np.zeros((2, len(grid.squares)))
     for _, q, u in frames(sol, k):
-        found = density_of(q, u, W, cutoff, quarter)
+        found = density_of(q, u, W, cutoff)
         classic, voronoi = grid.share(found)
         value = (found.speed if speeds else np.ones(len(found.person)), found.speed if speeds else found.density)
         sums = np.stack([classic @ value[0], voronoi @ value[1]])
@@ -625,7 +603,7 @@ def crowd_maps(
         if counted:
             rho = np.bincount(square, minlength=squares) / grid.inside
         else:
-            found = density_of(q, u, W, None, CIRCLE_QUARTER)
+            found = density_of(q, u, W, None)
             rho = (grid.share(found)[1] @ found.density) / grid.inside
         total += np.nan_to_num(rho)
         larger = rho > worst

@@ -333,11 +333,6 @@ class Group:
         Times at which people enter, in the region `start` (s); see `timetable` and `arrivals`. People with the time 0
         are present from the start.
 
-    Attributes
-    ----------
-    size : int
-        Number of people.
-
     Examples
     --------
     >>> from jostle.crowds.distributions import Normal

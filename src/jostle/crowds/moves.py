@@ -118,14 +118,7 @@ class Move(NamedTuple):
 
 
 def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
-    """Yield one `Move` per frame, or two if somebody took stairs. By default the plan is that of the crowd.
-
-    >>> import jostle as jo
-    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
-    >>> sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
-    >>> [(move.after[0, 0].tolist(), move.gone.tolist()) for move in moves(sol)]
-    [(0.5, [False]), (1.5, [True])]
-    """
+    """Yield one `Move` per frame, or two if somebody took stairs. By default the plan is that of the crowd."""
     stairs = _Stairs.of(planar(sol), plan)
     time, before, velocity = 0.0, np.zeros((0, 2)), np.zeros((0, 2))
     for k, (t, q, u) in enumerate(zip(sol.t, sol.q, sol.u, strict=True)):

@@ -51,15 +51,7 @@ would keep different values; beyond 1/4, values would grow."""
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """A grid on a plan, with the links between neighbouring nodes that no wall cuts.
-
-    >>> from jostle.plans.plan import Plan
-    >>> plan = Plan([(0, 0), (6, 0), (6, 2), (0, 2)], exits={"east": ((6, 0.5), (6, 1.5))})
-    >>> floor = Floor.on(plan, plan.ways(0.2, spacing=0.1).grid)
-    >>> found = floor.density(np.array([[3.0, 0.3], [1.0, 1.0]]), 0.35)
-    >>> round(float(found.sum() * 0.1**2), 9), float(found.max().round(2))     # two people; 1.3 far from walls
-    (2.0, 1.99)
-    """
+    """A grid on a plan, with the links between neighbouring nodes that no wall cuts."""
 
     grid: Grid
     east: Booleans

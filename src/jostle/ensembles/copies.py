@@ -18,15 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
-from jostle.errors import (
-    CannotCompile,
-    EmptySet,
-    InfeasibleStart,
-    InvalidValue,
-    NotConverged,
-    NotFinite,
-    SchemeRefuses,
-)
+from jostle.errors import CannotCompile, EmptySet, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
 from jostle.kernels.parallel import cut, threads, together
 from jostle.kernels.reference import copies as loops
 from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS
@@ -117,15 +109,6 @@ class Copies:
         Mass of each coordinate, positive.
     t0 : float or array_like, shape (n,), default 0.0
         Time at the start.
-
-    Attributes
-    ----------
-    constraints : int
-        Number m of constraints.
-    flat : bool
-        Whether all gaps are affine in q.
-    moving : bool
-        Whether the gaps depend on time.
 
     Raises
     ------

@@ -41,12 +41,6 @@ class Orbits:
         Derivative dF of the map at the orbit.
     converged : array of bool, shape (n,)
         Whether the orbit was found.
-    multipliers : array of complex, shape (n, 2 d)
-        Eigenvalues of dF; NaN where no orbit was found.
-    stable : array of bool, shape (n,)
-        Whether the orbit was found and all multipliers lie inside the unit circle.
-    doubling : array, shape (n,)
-        det(dF + I), zero where the period doubles; NaN where no orbit was found.
 
     Examples
     --------
@@ -121,11 +115,6 @@ def periodic_orbits(
     -------
     Orbits
         The orbits, with `converged` telling which were found.
-
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme is `Paoli` or `MoreauJean`.
 
     Examples
     --------
@@ -284,11 +273,6 @@ def basins(
     Basins
         The attractor of each copy.
 
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme does not support the constraints.
-
     Examples
     --------
     >>> import jostle as jo
@@ -368,11 +352,6 @@ def lyapunov_exponents(
     array, shape (n,)
         The exponents, in one over the unit of time; -inf where separations end.
 
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme is `Paoli` or `MoreauJean`.
-
     Examples
     --------
     >>> import jostle as jo
@@ -405,29 +384,14 @@ def lyapunov_spectra(
 
     Parameters
     ----------
-    copies : Copies
-        The copies.
-    scheme : ByEvents, optional
-        The scheme. None: `ByEvents`. Others are refused, because their motions do not depend smoothly on the start.
-    period : float or array_like, shape (n,)
-        Unit of `periods`, for all copies or for each copy.
-    steps : int
-        Number of time steps per period.
-    periods : int
-        Number of periods to compute.
-    skip : int, default 0
-        Number of first periods that are left out of the mean, less than `periods`.
+    copies, scheme, period, steps, periods, skip : Copies, ByEvents, float, int, int, int
+        The same as for `lyapunov_exponents`.
 
     Returns
     -------
     array, shape (n, 2 d)
         The exponents, in one over the unit of time; -inf where separations end, as in contacts that come to rest and in
         impacts with e = 0.
-
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme is `Paoli` or `MoreauJean`.
 
     Examples
     --------

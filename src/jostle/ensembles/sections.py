@@ -115,12 +115,8 @@ def sections(
 
     Raises
     ------
-    SchemeRefuses
-        If the scheme does not support the constraints.
     NotConverged
         If a copy has too many impacts in one step.
-    NotFinite
-        If the motion of a copy is not finite.
 
     Examples
     --------
@@ -244,11 +240,6 @@ def impacts(
     -------
     CopyImpacts
         Times, speeds and constraints of the last impacts.
-
-    Raises
-    ------
-    SchemeRefuses
-        If the scheme does not support the constraints.
 
     Examples
     --------

@@ -283,11 +283,7 @@ class RunOf(NamedTuple):
 
 
 def seed_of(study: int, number: int) -> int:
-    """The seed of a run, from the seed of its study and its number.
-
-    >>> seed_of(1, 0), seed_of(1, 0) == seed_of(1, 1)
-    (4215923173971654960, False)
-    """
+    """The seed of a run, from the seed of its study and its number."""
     state = np.random.SeedSequence(study, spawn_key=(number,)).generate_state(1, np.uint64)
     return int(state[0]) >> (64 - SEED_BITS)
 
@@ -323,8 +319,6 @@ class Study:
     ----------
     cases : tuple of dict
         The cases.
-    runs : int
-        Number of runs, if no stopping rule ends the study early.
     measured : dict of str to callable
         Functions of the measures by name.
     traced : dict of str to callable
@@ -435,11 +429,7 @@ class Study:
 
 
 def packed(value: object) -> bytes:
-    """A value as bytes for another process; functions of scripts and notebooks need cloudpickle, part of Dask.
-
-    >>> pickle.loads(packed(len)) is len
-    True
-    """
+    """A value as bytes for another process; functions of scripts and notebooks need cloudpickle, part of Dask."""
     pickler: Any = import_module("cloudpickle") if find_spec("cloudpickle") else pickle
     try:
         return bytes(pickler.dumps(value))

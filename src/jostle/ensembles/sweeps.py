@@ -384,8 +384,6 @@ def read(folder: str | os.PathLike[str]) -> Results:
 
     Raises
     ------
-    NoSuchFile
-        If the folder does not contain a study.
     BrokenFile
         If a file of the study is damaged.
 

@@ -38,16 +38,6 @@ class Results:
         The outcome of each run.
     settled : tuple of bool
         Whether the stopping rule was met, for each case; empty without a rule.
-    measures : tuple of str
-        Names of the measures.
-    table : dict of str to array
-        The columns: run, case, repetition, seed, the parameters, status, the measures, error.
-    failures : dict of int to str
-        Errors of the failed runs, by run number.
-    seconds : array, shape (k,)
-        CPU time of each run, in seconds.
-    cases : dict of int to dict
-        Parameters of the cases, by case number.
 
     Examples
     --------
@@ -256,11 +246,6 @@ def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
     -------
     Path
         The path of the file.
-
-    Raises
-    ------
-    MissingPackage
-        If pyarrow is not installed.
 
     Examples
     --------

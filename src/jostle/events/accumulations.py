@@ -62,11 +62,6 @@ def limit_of(history: Sequence[RecentImpact], at_rest: Integers) -> Limit | None
     """Where the impacts accumulate; None if they do not, or if the limit is still far.
 
     Impacts without time between them have reached their limit when all their contacts are `at_rest`, with gap rate 0.
-
-    >>> halved = [RecentImpact((0,), 0.5**k, 0.5**k, 1.0, np.zeros(1), np.zeros(1)) for k in range(40)]
-    >>> moving = np.zeros(0, dtype=int)
-    >>> limit_of(halved[:9], moving) is None, limit_of(halved, moving).remaining == 0.5**39
-    (True, True)
     """
     for period in range(1, min(MAX_PERIOD, len(history) // 3) + 1):
         last = history[-3 * period :]

@@ -22,7 +22,7 @@ from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.schemes.base import remedy
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import ConstraintSet, Free, parts
+from jostle.sets.base import Free, parts
 from jostle.sets.contacts import Contacts
 from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.dual_active_set import ActiveSet
@@ -258,7 +258,7 @@ def rows_of(problem: Motion) -> Rows:
             here = part.linearise(0.0, np.zeros(problem.q0.shape))
             G.append(here.G.toarray())
             c.append(here.gap)
-            size.append(np.abs(here.gap) + here.length * _has_radii(part))
+            size.append(np.abs(here.gap) + here.length * bool(part.bodies.radii_at(0.0).any()))
     rows = Rows(
         np.concatenate(G),
         np.concatenate(c),
@@ -272,10 +272,6 @@ def rows_of(problem: Motion) -> Rows:
     if len(rows.c) != len(contacts.gap):
         raise InvalidValue(f"{Q!r} has {len(contacts.gap)} contacts at q0, expected {len(rows.c)}")
     return rows
-
-
-def _has_radii(part: ConstraintSet) -> bool:
-    return bool(part.bodies.radii_at(0.0).any())
 
 
 def refuse(what: str) -> NoReturn:

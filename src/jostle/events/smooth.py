@@ -23,13 +23,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InfeasibleStart, UnresolvedEvent
 from jostle.events.accumulations import Limit, RecentImpact, limit_of, remember
-from jostle.events.contacts import (
-    EVENT_ROUND_OFF,
-    MAX_IMPACTS_AT_ONCE,
-    check_supported,
-    number_of_bodies,
-    refuse,
-)
+from jostle.events.contacts import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, check_supported, number_of_bodies, refuse
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
 from jostle.problems import Motion
 from jostle.result.status import FINISHED

@@ -100,8 +100,6 @@ class EventSolution:
         The impacts, in order of time.
     accumulations : tuple of Accumulation
         Limits of infinitely many impacts.
-    start : float
-        Start time.
     end : float
         Time up to which the motion is known.
     status : str

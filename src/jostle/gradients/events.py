@@ -147,9 +147,6 @@ class EventSensitivity:
         closed without a force, that are closed at the start or at the end, or that almost close. Empty: none.
     differenced : tuple of str
         What was differentiated by differences. All the rest is exact to round-off.
-    derivative : array, shape (2 N, 2 N)
-        Derivative of the N final positions and N final velocities with respect to those at the start. If the state is
-        the same at both ends, its eigenvalues are the Floquet multipliers.
 
     Examples
     --------
@@ -291,7 +288,10 @@ class EventSensitivity:
 
     @property
     def derivative(self) -> Array:
-        """(2 N, 2 N): the derivative of the final positions and velocities with respect to those at the start."""
+        """(2 N, 2 N): the derivative of the final positions and velocities with respect to those at the start.
+
+        If the state is the same at both ends, its eigenvalues are the Floquet multipliers.
+        """
         z = np.eye(2 * self.q.size)
         d = np.zeros((self._model.parameters(self._theta), len(z)))
         for part in self._parts:
@@ -330,11 +330,7 @@ def _limit(events: tuple[Event, ...], changes: Array) -> float:
 
 @check_arguments
 def sensitivity_by_events(
-    problem: Motion | Callable[[Array], Motion],
-    *,
-    t: Span,
-    theta: ArrayLike | None = None,
-    max_events: Count = 100_000,
+    problem: Motion | Callable[[Array], Motion], *, t: Span, theta: ArrayLike | None = None, max_events: Count = 100_000
 ) -> EventSensitivity:
     """Differentiate the final state of `solve_by_events`, with all its impacts.
 

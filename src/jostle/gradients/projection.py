@@ -306,9 +306,6 @@ class ProjectionDerivative:
     weak : array of int
         Rows without slack that do not push, for any choice of the multipliers: the projection is not differentiable
         there. `forward` and `reverse` take them as open; `one_sided` is exact.
-    dependent : bool
-        True if active rows depend on each other. Then u is differentiable with respect to w and the mass, but a change
-        of c or G that opens some of these rows has a one-sided derivative only.
 
     Examples
     --------
@@ -332,7 +329,11 @@ class ProjectionDerivative:
 
     @property
     def dependent(self) -> bool:
-        """True if active rows depend on each other."""
+        """True if active rows depend on each other.
+
+        Then u is differentiable with respect to w and the mass, but a change of c or G that opens some of these rows
+        has a one-sided derivative only.
+        """
         return self._saddle.dependent
 
     def __repr__(self) -> str:
@@ -340,12 +341,7 @@ class ProjectionDerivative:
         return f"ProjectionDerivative(active rows: {len(self.active)}, weak: {words})"
 
     def forward(
-        self,
-        *,
-        w: ArrayLike | None = None,
-        c: ArrayLike | None = None,
-        G: Any = None,
-        mass: ArrayLike | None = None,
+        self, *, w: ArrayLike | None = None, c: ArrayLike | None = None, G: Any = None, mass: ArrayLike | None = None
     ) -> Array:
         """The change of the nearest point for small changes of the data, J v.
 
@@ -377,25 +373,14 @@ class ProjectionDerivative:
         return du.reshape(self.point.shape)
 
     def one_sided(
-        self,
-        *,
-        w: ArrayLike | None = None,
-        c: ArrayLike | None = None,
-        G: Any = None,
-        mass: ArrayLike | None = None,
+        self, *, w: ArrayLike | None = None, c: ArrayLike | None = None, G: Any = None, mass: ArrayLike | None = None
     ) -> Array:
         """The derivative of the nearest point in one direction, lim (u(a) - u(0)) / a for a > 0, also with weak rows.
 
         Parameters
         ----------
-        w : array_like, optional
-            Change of the projected point. None: none, as for the others.
-        c : array_like, shape (m,), optional
-            Change of the offsets.
-        G : array_like or sparse matrix, shape (m, N), optional
-            Change of the gradients.
-        mass : float or array_like, optional
-            Change of the mass.
+        w, c, G, mass : array_like, optional
+            The changes, as in `forward`.
 
         Returns
         -------

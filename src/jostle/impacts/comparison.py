@@ -82,8 +82,6 @@ class Comparison:
         What each law gives.
     binary : BinaryImpacts
         The sequences of binary impacts behind the outcomes named "binary".
-    spread : float
-        Largest difference of two outcomes in the kinetic metric, relative to the velocity before.
 
     Examples
     --------
@@ -251,8 +249,6 @@ class Outcomes:
         The impacts that these gaps lead to.
     unfinished : int
         Number of samples that were cut before the last impact; they are left out.
-    continuous : bool
-        True if all samples ended as the touching bodies do: small gaps change nothing.
 
     Examples
     --------

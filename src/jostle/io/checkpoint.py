@@ -25,14 +25,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Integers
 from jostle.bodies import Turning
-from jostle.errors import (
-    BrokenFile,
-    FileIsThere,
-    InvalidValue,
-    JostleError,
-    NoSuchFile,
-    WriteFailed,
-)
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io.identity import Run
 from jostle.io.new_files import whole
 from jostle.problems import Remembers

@@ -17,20 +17,25 @@ name first, so that it is complete or absent.
 
 from __future__ import annotations
 
+import csv
 import os
+import zipfile
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry, nearest
-from jostle.errors import InvalidValue
+from jostle._tools.rotations import AXES
+from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.new_files import beside, publish, refuse_existing, whole
-from jostle.io.pictures import Picture, Scene, Turned
+from jostle.io.pictures import Picture, Scene, Turned, points_of
 from jostle.io.reading import Ragged, Source, States, about, read
 from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
@@ -109,9 +114,9 @@ EXPORTS: Registry[Export | Series] = Registry(
     "jostle.exports",
     "export format",
     {
-        "vtkhdf": "jostle.io.exports:write", "pvd": "jostle.io.vtp:PVD", "vtp": "jostle.io.vtp:PVD",
-        "gsd": "jostle.io.gsd_files:write_gsd", "csv": "jostle.io.tables:write_csv",
-        "npz": "jostle.io.tables:write_npz", "sqlite": "jostle.crowds.pedestrians:export_jupedsim",
+        "vtkhdf": "jostle.io.exports:write", "pvd": "jostle.io.exports:PVD", "vtp": "jostle.io.exports:PVD",
+        "gsd": "jostle.io.exports:write_gsd", "csv": "jostle.io.exports:write_csv",
+        "npz": "jostle.io.exports:write_npz", "sqlite": "jostle.crowds.pedestrians:export_jupedsim",
         "txt": "jostle.crowds.pedestrians:export_text",
     },
     check=_check,
@@ -134,13 +139,6 @@ def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[
     -------
     Path
         The file that was written.
-
-    Raises
-    ------
-    MissingPackage
-        If the format needs a package that is not installed.
-    WriteFailed
-        If the file cannot be written.
 
     Examples
     --------
@@ -203,8 +201,6 @@ def write(
     ------
     FileIsThere
         If the file exists already.
-    WriteFailed
-        If the file cannot be written.
 
     Examples
     --------
@@ -238,3 +234,199 @@ def write(
     finally:
         new.unlink(missing_ok=True)
     return path
+
+
+# Exports as tables and arrays: .csv for spreadsheets, pandas and R, .npz for NumPy.
+
+
+OF_TURNING = (
+    ("spin", ("spin_x", "spin_y", "spin_z")), ("turn", ("turn",)), ("orientation", ("qw", "qx", "qy", "qz")),
+    ("centre", ("centre_x", "centre_y", "centre_z")),
+)  # fmt: skip
+"""Columns of bodies that turn; `turn` is the angle in the plane."""
+
+
+def write_csv(sol: Solution, path: Path) -> None:
+    """Write one row per ball and time; of clumps the centre of mass of the body as well."""
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        more = [name for name, _ in OF_TURNING if name in _names(sol)]
+        columns = [column for name, some in OF_TURNING if name in more for column in some]
+        table.writerow(["t", "body", "x", "y", "z", "vx", "vy", "vz", "radius", *columns])
+        for t, picture in pictures(sol):
+            turned = [picture.more[name] for name in more]
+            numbers = np.column_stack([picture.points, picture.velocity, picture.radius, *turned])
+            if numbers.dtype == np.float32:
+                numbers = numbers.astype("U")  # with as many digits as the precision has
+            for body, row in zip(picture.body.tolist(), numbers.tolist(), strict=True):
+                table.writerow([t, body, *row])
+
+
+def _names(sol: Solution) -> set[str]:
+    """The columns of bodies that turn, by their names in a `Picture`."""
+    facts = sol.facts
+    if facts.inertia is None:
+        return set()
+    return {"spin", "turn" if facts.dimension == 2 else "orientation"} | ({"centre"} if facts.clumped else set())
+
+
+def write_npz(sol: Solution, path: Path) -> None:
+    """Write NumPy arrays; contacts of all frames are concatenated, those of frame k end at contact_ends[k].
+
+    Of clumps, `places` are the centres of the balls, and `owner` is the body of each ball.
+    """
+    sizes = [len(p) for p in sol.multipliers]
+    widest = max((normal.shape[1] for normal in sol.normals), default=0)
+    normals = (np.pad(normal, ((0, 0), (0, widest - normal.shape[1]))) for normal in sol.normals)
+    count, steps, contacts = len(sol.t), len(sol.stats), sum(sizes)
+    scene = Scene(sol.q.shape[1:], dtype=float, dimension=sol.facts.dimension, bodies=sol.facts.bodies)
+    sizes_of_all = (scene.broadcast(np.asarray(some, dtype=float)) for some in radii(sol))
+    arrays: dict[str, tuple[DTypeLike, tuple[int, ...], Iterable[Any]]] = {
+        "t": (float, (count,), sol.t),
+        "q": (float, sol.q.shape, sol.q),
+        "u": (float, sol.u.shape, sol.u),
+        "radii": (float, (count, scene.count), sizes_of_all),
+        "pairs": (np.int64, (contacts, 2), sol.pairs),
+        "multipliers": (float, (contacts,), sol.multipliers),
+        "normals": (float, (contacts, widest), normals),
+        "contact_ends": (np.int64, (count,), accumulate(sizes)),
+        "stats": (sol.stats.dtype, (steps,), [sol.stats]),
+        "status": (f"U{len(sol.status)}", (), [sol.status]),
+    }
+    if sol.turn is not None and sol.spin is not None and sol.tangential is not None and sol.rolling is not None:
+        d = sol.facts.dimension
+        arrays |= {
+            "turn": (float, sol.turn.shape, sol.turn),
+            "spin": (float, sol.spin.shape, sol.spin),
+            "tangential": (float, (contacts, d), sol.tangential),
+            "rolling": (float, (contacts, AXES[d]), sol.rolling),
+        }
+    if (clumped := sol.facts.clumped) is not None:
+        arrays["owner"] = np.int64, clumped.owner.shape, [clumped.owner]
+        arrays["places"] = float, (count, scene.count, sol.facts.dimension), (sol.places(k) for k in range(count))
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, (dtype, shape, parts) in arrays.items():
+            header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array_header_2_0(file, header)
+                for part in parts:
+                    file.write(np.asarray(part, dtype=dtype).tobytes())
+
+
+# Exports for ParaView and other readers of VTK XML files: a .pvd file, and one .vtp file per time beside it.
+
+
+def write_pvd(sol: Solution, path: Path) -> Path:
+    """Write the series, and return the .pvd file, which lists the others."""
+    entries = []
+    for k, (t, picture) in enumerate(pictures(sol, contacts=True)):
+        name = f"{path.stem}_{k:06d}.vtp"
+        with whole(path.with_name(name)) as new:
+            new.write_bytes(b"".join(_vtp(picture)))
+        entries.append(f'<DataSet timestep="{t!r}" part="0" file="{name}"/>')
+    series = path.with_suffix(".pvd")
+    with whole(series) as new:
+        lines = [
+            '<VTKFile type="Collection" version="0.1">',
+            "<Collection>",
+            *entries,
+            "</Collection>",
+            "</VTKFile>",
+            "",
+        ]
+        new.write_text("\n".join(lines))
+    return series
+
+
+def _vtp(picture: Picture) -> Iterator[bytes]:
+    """A VTK XML file; each array is written in base64, after its number of bytes."""
+    # Appended raw data would be a quarter smaller, but ParaView 5.11 of Debian 12 cannot read appended data.
+    touching, n = picture.touching, len(picture.points)
+    assert touching is not None
+    cells, walls = min(picture.n, 1), len(picture.walls.ends)
+    groups: dict[str, dict[str, NDArray[Any]]] = {
+        "PointData": {"velocity": picture.velocity, "body": picture.body, "radius": picture.radius, **picture.more},
+        "CellData": {
+            name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
+            for name, values in (
+                ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
+                ("partner", touching.second), *touching.more.items(),
+            )
+        },
+        "Points": {"Points": picture.points},
+        "Verts": {"connectivity": np.arange(picture.n), "offsets": np.full(cells, picture.n)},
+        "Lines": {"connectivity": picture.joined, "offsets": picture.ends},
+    }  # fmt: skip
+    yield b'<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n<PolyData>\n'
+    yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{len(picture.ends)}">\n'.encode()
+    for group, arrays in groups.items():
+        yield f"<{group}>\n".encode()
+        for name, array in arrays.items():
+            values = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            kind = f"{'Float' if values.dtype.kind == 'f' else 'Int'}{8 * values.itemsize}"
+            width = values.shape[1] if values.ndim == 2 else 1
+            yield f'<DataArray type="{kind}" Name="{name}" NumberOfComponents="{width}" format="binary">'.encode()
+            yield b64encode(values.nbytes.to_bytes(8, "little") + values.tobytes())
+            yield b"</DataArray>\n"
+        yield f"</{group}>\n".encode()
+    yield b"</Piece>\n</PolyData>\n</VTKFile>\n"
+
+
+def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
+    return np.full((count, *like.shape[1:]), value, dtype=like.dtype)
+
+
+PVD = Series(write_pvd)
+"""Export to a series of .vtp files with a .pvd file that lists them."""
+
+
+# Exports for HOOMD, OVITO and freud: .gsd.
+
+
+def write_gsd(sol: Solution, path: Path) -> None:
+    """Write bodies without contacts: log/time is the time, log/particles/body the body number, types are groups.
+
+    Bodies that turn have an orientation and log/particles/spin; a clump is several particles with one body number.
+    """
+    try:
+        import gsd.hoomd
+    except ImportError:
+        raise MissingPackage("a .gsd file needs the package gsd: pip install 'jostle[export]'") from None
+
+    facts = sol.facts
+    count, d = points_of(sol.q.shape[1:], facts.dimension)
+    names, kinds = _types(sol, count)
+    masses = None if facts.masses is None or len(facts.masses) != count else facts.masses
+    far = np.zeros(3)
+    for _, picture in pictures(sol):
+        reach = np.abs(picture.points) + picture.radius[:, None]
+        far = np.maximum(far, reach.max(axis=0, initial=0.0))
+    sides = np.where(far > 0.0, 2.0 * far, 1.0)
+    with gsd.hoomd.open(str(path), "w") as file:
+        for step, (t, picture) in enumerate(pictures(sol)):
+            frame = gsd.hoomd.Frame()
+            frame.configuration.step = step
+            frame.configuration.dimensions = 3 if d == 3 else 2
+            frame.configuration.box = [*sides, 0.0, 0.0, 0.0]
+            particles = frame.particles
+            particles.N, particles.types = len(picture.body), names
+            particles.typeid = kinds[picture.body]
+            if masses is not None:
+                particles.mass = masses[picture.body]
+            particles.position, particles.velocity = picture.points, picture.velocity
+            particles.diameter = 2.0 * picture.radius
+            frame.log = {"time": np.array([t]), "particles/body": picture.body}
+            if "orientation" in picture.more:
+                particles.orientation, frame.log["particles/spin"] = picture.more["orientation"], picture.more["spin"]
+            if facts.clumped is not None:
+                particles.body = picture.body
+            file.append(frame)
+
+
+def _types(sol: Solution, count: int) -> tuple[list[str], NDArray[Any]]:
+    """The names of the groups, and the group of each body; the last group contains all other bodies."""
+    groups = sol.facts.groups
+    if groups is None or len(groups.number) != count:
+        return ["A"], np.zeros(count, dtype=np.uint32)
+    names = [*groups.names, "A"]
+    return names, (groups.number % len(names)).astype(np.uint32)

@@ -405,11 +405,6 @@ class GrowingFile:
         ----------
         records : array_like of `STATISTICS` records
             One record, or several.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written.
         """
         self._check_open()
         try:
@@ -427,11 +422,6 @@ class GrowingFile:
         ----------
         change : mapping
             The change, in types that JSON can store.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written.
         """
         self._check_open()
         text = json.dumps(change)
@@ -491,8 +481,6 @@ class GrowingFile:
 
         Raises
         ------
-        WriteFailed
-            If the file cannot be written.
         FileIsThere
             If another program replaced the file meanwhile; the other file is kept.
         """

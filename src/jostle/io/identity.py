@@ -56,9 +56,6 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
 
     With `called`, the functions of the user in it are compared by the values that they return: objects that are
     functions are then described by their names, and not by attributes, which may count the calls.
-
-    >>> describe({"g": 9.81, "radii": np.arange(3.0)})
-    {"['g']": '9.81', "['radii']": '[0.0, 1.0, 2.0]'}
     """
     found: Description = {}
     _Describer(found, kept, called).add("", thing)
@@ -70,9 +67,6 @@ def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None, pas
 
     Up to 8 numbers are kept, of longer arrays their size, extremes and a weighted mean. Every call begins with the same
     state of the generator and without memories; both are left as they were.
-
-    >>> returned({"force": lambda: [0.0, -9.81], "mass": lambda: 1 / 0})
-    {'force': [0.0, -9.81], 'mass': 'ZeroDivisionError'}
     """
     bits = None if random is None else random.bit_generator
     before, memory = None if bits is None else bits.state, None if past is None else deepcopy(past.memory)
@@ -102,11 +96,7 @@ def _numbers_of(values: np.ndarray[Any, Any]) -> list[float]:
 
 
 def other_values(before: Mapping[str, Any], after: Values) -> list[tuple[str, str, str]]:
-    """(name, old, new) for each function that returned something else.
-
-    >>> other_values({"force": [0.0, -9.81]}, {"force": [0.0, -1.62]})
-    [('force', '[0.0, -9.81]', '[0.0, -1.62]')]
-    """
+    """(name, old, new) for each function that returned something else."""
     names = [*before, *(name for name in after if name not in before)]
     pairs = [(name, before.get(name, "nothing"), after.get(name, "nothing")) for name in names]
     return [(name, str(old), str(new)) for name, old, new in pairs if not _agree(old, new)]

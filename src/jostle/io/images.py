@@ -103,13 +103,6 @@ class Images:
     path : path, optional
         File from which the fields are read. None: they are in memory.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Number of cells (nx, ny) along x and y.
-    upper : array, shape (2,)
-        Upper right corner of the grid.
-
     Examples
     --------
     >>> density = np.zeros((2, 4, 3))
@@ -406,8 +399,6 @@ def are_images(path: str | os.PathLike[str]) -> bool:
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     BrokenFile
         If the file is neither.
 
@@ -441,8 +432,6 @@ def read_images(path: str | os.PathLike[str]) -> Images:
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     BrokenFile
         If the file is damaged, contains a trajectory of bodies, or was written by a newer version.
 

@@ -317,15 +317,7 @@ def data(file: Any, name: str, said: Header) -> Any:
         return steps_in(file, STATISTICS)
     tables, bodies = of_frames(said.form), of_bodies(said.form, float)
     dtype, row = (tables | bodies | WALL_COLUMNS)[name]
-    if name in (
-        POINTS,
-        VELOCITY,
-        RADIUS,
-        IMPULSE,
-        NORMAL,
-        *said.form.of_points,
-        *said.form.of_cells,
-    ):
+    if name in (POINTS, VELOCITY, RADIUS, IMPULSE, NORMAL, *said.form.of_points, *said.form.of_cells):
         found = data_set(file, name, None, row)
         return found if found.dtype in (np.float32, np.float64) else data_set(file, name, dtype, row)
     return data_set(file, name, dtype, row)

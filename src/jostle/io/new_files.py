@@ -37,10 +37,6 @@ class Lock:
     On Linux it belongs to the open file (OFD), elsewhere to the process (`lockf`), which loses it when it closes any
     other handle of the same file. Without `fcntl` (Windows), or on a file system without locks, nothing is locked: the
     user must then ensure that two processes do not write, or repair, one file at the same time.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile() as file:
-    ...     Lock(Path(file.name)).release()
     """
 
     def __init__(self, path: Path, start: int = 0) -> None:

@@ -117,11 +117,7 @@ NO_BODIES = np.zeros(0, dtype=np.int64)
 
 
 def points_of(shape: tuple[int, ...], dimension: int = 0) -> tuple[int, int]:
-    """The number of points as which a q of this shape is stored, and their dimension; `dimension` is that of a body.
-
-    >>> points_of((5, 2)), points_of((5,)), points_of((5, 4)), points_of((6,), 3)
-    ((5, 2), (5, 1), (20, 1), (2, 3))
-    """
+    """The number of points as which a q of this shape is stored, and their dimension; `dimension` is that of a body."""
     if len(shape) == 1 and 1 <= dimension <= 3 and shape[0] % dimension == 0:
         return shape[0] // dimension, dimension
     return (shape[0], shape[1]) if len(shape) == 2 and 1 <= shape[1] <= 3 else (prod(shape), 1)

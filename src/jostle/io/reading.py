@@ -258,8 +258,6 @@ def read(
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     BrokenFile
         If the file is damaged, has no frame, or is not a trajectory of bodies.
 
@@ -355,8 +353,6 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     BrokenFile
         If the file is damaged.
 

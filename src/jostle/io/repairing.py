@@ -37,8 +37,6 @@ def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None =
 
     Raises
     ------
-    NoSuchFile
-        If there is no such file.
     FileInUse
         If the file is being written.
     FileIsThere

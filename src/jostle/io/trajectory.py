@@ -21,9 +21,7 @@ from jostle._tools.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io import layout
 from jostle.io.growing import CHECKS, FRAME_CHUNK, GrowingFile, Rows, create_data, create_file, create_run
-from jostle.io.hdf5 import (
-    of_rows,
-)
+from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
 from jostle.io.pictures import Picture, Scene, Turned, points_of
 from jostle.result.facts import Facts
@@ -46,8 +44,9 @@ def _fill(
 
     for name, column in layout.of_frames(form).items():
         create_data(file, name, *column, FRAME_CHUNK, fillvalue=1 if name == layout.PARTS else None)
+    chunk = min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK)
     for name, column in layout.of_bodies(form, dtype).items():
-        create_data(file, name, *column, _chunk_rows(count))
+        create_data(file, name, *column, chunk)
     for name, column in layout.WALL_COLUMNS.items():
         create_data(file, name, *column, STATE_CHUNK)
     write_facts(file, facts)
@@ -61,11 +60,6 @@ def _fill(
     run["dimension"] = facts.dimension
     run.update({name: value for name, value in (("axes", form.axes), ("balls", form.balls)) if value})
     run["order"], run["walls"] = facts.order, -1 if facts.walls is None else facts.walls
-
-
-def _chunk_rows(count: int) -> int:
-    """Number of rows per chunk for a number of bodies: a power of two."""
-    return int(min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK))
 
 
 class Pending(Rows):
@@ -120,7 +114,9 @@ class Pending(Rows):
         self.add(layout.VELOCITY, picture.velocity)
         body_at, body_check = self._add_new(layout.BODY, picture.body, n)
         radius_at, radius_check = self._add_new(layout.RADIUS, picture.radius, n)
-        cells_at, ends_at = self._add_lines(picture)
+        offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
+        cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
+        ends_at = self.add(layout.ENDS, picture.joined)
         data_at, of_contacts = self._add_contacts(picture, lines)
         m, components = (
             (0, 0) if picture.touching is None else (len(picture.touching.impulse), picture.touching.components)
@@ -137,11 +133,6 @@ class Pending(Rows):
         of_walls = (len(picture.walls.points), lines, len(picture.walls.joined), number)
         self._rows.append((t, duration, n, m, components, *starts, *of_walls))
         self.added += 1
-
-    def _add_lines(self, picture: Picture) -> tuple[int, int]:
-        offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
-        cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
-        return cells_at, self.add(layout.ENDS, picture.joined)
 
     def _add_contacts(self, picture: Picture, lines: int) -> tuple[int, list[int]]:
         """Add the cell data; return their position, and the checksums of those of the contacts."""
@@ -251,10 +242,6 @@ class Writer(GrowingFile):
     ------
     FileIsThere
         If the file exists already.
-    NoSuchFile
-        If its folder does not exist.
-    WriteFailed
-        If the file cannot be created.
 
     Examples
     --------
@@ -350,11 +337,6 @@ class Writer(GrowingFile):
             Impulses of friction in the contacts. Default: 0.
         rolling : array_like, shape (m, 1) or (m, 3), optional
             Angular impulses of rolling resistance in the contacts. Default: 0.
-
-        Raises
-        ------
-        WriteFailed
-            If the file cannot be written.
         """
         self._check_open()
         turned = None

@@ -103,8 +103,7 @@ def sources_of_kernels() -> list[Any]:
     found = [files("jostle.kernels") / name for name in ("cpu", "reference")]
     for name in COMPILED[1:]:
         package = files("jostle").joinpath(*name.split(".")[1:-1])  # without importing it
-        compiled = package / "compiled"
-        found += [package / "kernels.py", compiled if compiled.is_dir() else package / "compiled.py"]
+        found += [package / "kernels.py", package / "compiled.py"]
     return found
 
 

@@ -23,14 +23,7 @@ def serves(G: Array) -> bool:
 
 
 def project_dense(
-    G: Array,
-    c: Array,
-    w: Array,
-    root: Array,
-    noise_level: float,
-    c_noise: Array,
-    allowed: Array,
-    max_iterations: int,
+    G: Array, c: Array, w: Array, root: Array, noise_level: float, c_noise: Array, allowed: Array, max_iterations: int
 ) -> tuple[Array, Array, int, int]:
     """See `reference.project_dense`: w moves along M^-1 G^T until c + G w = 0, if that is negative."""
     s = c.item()

@@ -363,8 +363,6 @@ class Velocity:
         Velocity along x: one number per cell or per face across x, or a function of the coordinates.
     y : array or callable (x, y) -> array
         Velocity along y: one number per cell or per face across y, or a function of the coordinates.
-    cells : array, shape (nx, ny, 2)
-        Velocity in the cells.
 
     Examples
     --------
@@ -645,11 +643,6 @@ class Grid(Cells):
         -------
         Velocity
             The velocity field on this grid.
-
-        Raises
-        ------
-        NotFinite
-            If an array contains nan or infinity.
 
         Examples
         --------

@@ -18,8 +18,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle.laws import Restitution, impact
 from jostle.macro.grid import Velocity
-from jostle.macro.isotonic import Isotonic
-from jostle.macro.lattice import Field, Lattice
+from jostle.macro.lattice import Field, Isotonic, Lattice
 from jostle.macro.law import Law
 from jostle.macro.packing import Packing
 from jostle.solvers.base import Solver
@@ -127,8 +126,6 @@ class ErrorTable:
         Spacing of each lattice.
     error : array, shape (k,)
         Error on each lattice.
-    order : array, shape (k - 1,)
-        Observed order of convergence between consecutive lattices.
 
     Examples
     --------

@@ -142,15 +142,6 @@ class Isotropic:
     tol : float, default 1e-8
         Relative tolerance of the projection, positive.
 
-    Attributes
-    ----------
-    cone : Cone
-        The admissible velocities: one row per saturated cell.
-    mass : array, shape (m,)
-        Masses of the velocities on the faces.
-    places : array, shape (m, 2)
-        Points at which the velocities are taken.
-
     Examples
     --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 25)
@@ -186,12 +177,12 @@ class Isotropic:
 
     @cached_property
     def mass(self) -> Array:
-        """(m,): h^2 for each face, and half of it on the free boundary."""
+        """(m,): masses of the velocities on the faces: h^2, and half of it on the free boundary."""
         return self.grid.h**2 * np.concatenate([side.mass[side.moves] for side in self.faces])
 
     @cached_property
     def cone(self) -> Cone:
-        """div u >= 0, integrated over each saturated cell: one row per cell."""
+        """The admissible velocities, div u >= 0 integrated over each saturated cell: one row per cell."""
         from scipy.sparse import csr_array
 
         n = int(self.saturated.sum())

@@ -107,10 +107,6 @@ class Collision:
     lost : float
         Kinetic energy lost, for a density of one. If the isotropic law is given a velocity by cells, it includes the
         energy that two approaching cells lose because their common face has one velocity.
-    residual : Residual
-        How far (u, p) is from the optimality conditions.
-    iterations : int
-        Number of iterations of the solver.
 
     Examples
     --------

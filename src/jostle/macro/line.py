@@ -44,8 +44,6 @@ class LineCollision:
         Impulse p at the edges of the cells; the factor 1 + e is included.
     hit : Impact
         Velocities and impulses of the saturated cells, with their projection.
-    residual : Residual
-        How far (u, p) is from the optimality conditions.
 
     Examples
     --------
@@ -76,13 +74,6 @@ class Interval:
         The saturated cells, in which the density is one. None: all cells.
     closed : (bool, bool), default (False, False)
         Whether there is a wall at the left end and at the right end.
-
-    Attributes
-    ----------
-    mass : array, shape (m,)
-        Widths of the saturated cells.
-    cone : Cone
-        The admissible velocities: one row per contact, walls included.
 
     Examples
     --------
@@ -128,7 +119,7 @@ class Interval:
 
     @cached_property
     def cone(self) -> Cone:
-        """One row per contact, walls included."""
+        """The admissible velocities: one row per contact, walls included."""
         runs = self.runs
         before, after = np.full((2, len(runs.inner)), -1)
         before[runs.edges], after[runs.edges - 1] = runs.order, runs.order
@@ -149,11 +140,6 @@ class Interval:
         -------
         array, shape (n,)
             The velocities of the cells.
-
-        Raises
-        ------
-        NotFinite
-            If a velocity is nan or infinite.
         """
         if not callable(velocity):
             given = finite(velocity, "a velocity")

@@ -36,13 +36,6 @@ class Packing:
     touching : float, default 1e-6
         Discs whose gap is at most this fraction of a radius are in contact.
 
-    Attributes
-    ----------
-    cone : Cone
-        The admissible velocities: one row per contact.
-    areas : array, shape (n,)
-        Areas of the Voronoi cells.
-
     Examples
     --------
     >>> pair = Packing([[0.5, 0.5], [1.5, 0.5]], 0.5, box=([0, 0], [2, 1]))

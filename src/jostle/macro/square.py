@@ -18,8 +18,7 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Outline, Velocity
-from jostle.macro.isotonic import Isotonic
-from jostle.macro.lattice import SQUARE, Lattice, numbered
+from jostle.macro.lattice import SQUARE, Isotonic, Lattice, numbered
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 
 
@@ -41,15 +40,6 @@ class Square:
         Walls inside the grid: a mask of cells or an outline. None: only the closed sides of the grid are walls.
     tol : float, default 1e-8
         Relative tolerance of the projection, positive.
-
-    Attributes
-    ----------
-    lattice : Lattice
-        The saturated cells as discs of diameter h.
-    cone : Cone
-        The admissible velocities: one row per contact.
-    mass : array, shape (n,)
-        Masses of the saturated cells.
 
     Examples
     --------
@@ -76,12 +66,12 @@ class Square:
 
     @property
     def cone(self) -> Cone:
-        """One row per face between two saturated cells, or between one and a wall."""
+        """The admissible velocities: one row per face between two saturated cells, or between one and a wall."""
         return self.lattice.cone
 
     @property
     def mass(self) -> Array:
-        """(n,): h^2 for each saturated cell."""
+        """(n,): the mass h^2 of each saturated cell."""
         return np.full(len(self.lattice), self.grid.h**2)
 
     def sample(self, velocity: Velocity) -> Array:

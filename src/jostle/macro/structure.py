@@ -78,28 +78,6 @@ class Structure:
         -G, in coordinates in which the metric is Euclidean.
     metric : Metric
         The metric of the velocities.
-    matrix : array, shape (m, m)
-        B B*.
-    velocities : int
-        Number n of degrees of freedom.
-    contacts : int
-        Number m of contacts.
-    rank : int
-        Rank of B.
-    dependent : int
-        Dimension of ker B*; if positive, pressures are not unique (hyperstatic).
-    kernel : array, shape (m, k)
-        Orthonormal basis of ker B*.
-    constant : float
-        Largest beta with |B* q| >= beta |q| for all q orthogonal to ker B*.
-    self_stress : array, shape (m,), or None
-        A nonzero q >= 0 with B* q = 0, or None if there is none.
-    is_m_matrix : bool
-        True if no off-diagonal entry of B B* is positive.
-    maximum_principle : bool or None
-        Whether the maximum principle holds; None if undecided.
-    counter_example : CounterExample or None
-        A velocity for which the maximum principle fails.
 
     Examples
     --------

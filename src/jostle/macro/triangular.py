@@ -19,8 +19,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
-from jostle.macro.isotonic import Isotonic
-from jostle.macro.lattice import Lattice, triangular_lattice
+from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
 from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
 
 MAX_NEAREST = 6
@@ -57,14 +56,8 @@ class Triangular:
 
     Attributes
     ----------
-    lattice : Lattice
-        The lattice points in the saturated zone.
     zone : array of bool, shape (nx, ny)
         The saturated cells, including those behind an outlined wall.
-    cone : Cone
-        The admissible velocities: one row per contact.
-    mass : array, shape (n,)
-        Masses of the lattice points.
 
     Examples
     --------
@@ -127,21 +120,17 @@ class Triangular:
             return touches(grid.walls(), x, y) | (touches(domain, x, y) & within(barrier, x, y))
 
         return triangular_lattice(
-            self.spacing,
-            box=(self.grid.lower, self.grid.upper),
-            zone=zone,
-            walls=walls,
-            angle=self.angle,
+            self.spacing, box=(self.grid.lower, self.grid.upper), zone=zone, walls=walls, angle=self.angle
         )
 
     @property
     def cone(self) -> Cone:
-        """One row per pair of neighbours, and per neighbour in a wall."""
+        """The admissible velocities: one row per pair of neighbours, and per neighbour in a wall."""
         return self.lattice.cone
 
     @property
     def mass(self) -> Array:
-        """(n,): the area of a hexagon for each lattice point."""
+        """(n,): the mass of each lattice point, the area of a hexagon."""
         return np.full(len(self.lattice), self.lattice.area)
 
     def sample(self, velocity: Velocity) -> Array:

@@ -1,18 +1,15 @@
 """The examples of the papers (section 4 of each), and configurations of balls to start from."""
 
+from jostle.models.balls import chain, cradle, labyrinth, rack, spheres
 from jostle.models.counterexamples import (
     TwoMotions,
     two_inelastic_motions,
     two_motions_under_a_smooth_force,
     two_motions_with_restitution,
 )
-from jostle.models.labyrinth import labyrinth
-from jostle.models.line import chain, cradle
 from jostle.models.machines import double_pendulum, impact_oscillator, vibrating_table
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.packings import random_close_packing, separate
-from jostle.models.rack import rack
-from jostle.models.spheres import spheres
 from jostle.models.starts import lattice_places, random_sequential, square_lattice, triangular_lattice
 
 __all__ = [

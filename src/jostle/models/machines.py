@@ -99,12 +99,7 @@ def _mass_of_pendulum(q: Array) -> Array:
 
 def _of_pendulum(gravity: float, t: float, q: Array, u: Array) -> Array:
     sine = np.sin(q[0] - q[1])
-    return np.array(
-        [
-            -sine * u[1] ** 2 - 2.0 * gravity * np.sin(q[0]),
-            sine * u[0] ** 2 - gravity * np.sin(q[1]),
-        ]
-    )
+    return np.array([-sine * u[1] ** 2 - 2.0 * gravity * np.sin(q[0]), sine * u[0] ** 2 - gravity * np.sin(q[1])])
 
 
 @check_arguments

@@ -168,9 +168,8 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     pieces = [np.array(line.coords) for line in shapely.get_parts(noded)]
     single = np.concatenate([segments_of(line) for line in pieces])
     middles = shapely.points(single.mean(axis=1))
-    thin = single[
-        shapely.contains(area, middles) & (shapely.distance(_outlines(shapely, rooms), middles) > 1e-9 * size)
-    ]
+    outlines = shapely.union_all([room.boundary for room in rooms.values()])  # those between two rooms included
+    thin = single[shapely.contains(area, middles) & (shapely.distance(outlines, middles) > 1e-9 * size)]
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
 
 
@@ -272,11 +271,6 @@ def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
     np.minimum.at(first, close[:, 1], close[:, 0])
     kept = shapely.multipoints(corners[np.unique(first)])
     return [shapely.remove_repeated_points(shapely.snap(shapely.LineString(line), kept, JOINED)) for line in lines]
-
-
-def _outlines(shapely: Any, rooms: dict[int, Any]) -> Any:
-    """The outlines of all rooms, those between two rooms included."""
-    return shapely.union_all([room.boundary for room in rooms.values()])
 
 
 def _gap(shapely: Any, noded: Any) -> str:

@@ -73,12 +73,6 @@ class Link:
     doors : float, default 0.0
         Time in which the doors of a lift open, and in which they close (s).
 
-    Attributes
-    ----------
-    ride : float
-        Time from the departure of a lift until people step off, travel + 2 doors (s). Nobody enters or leaves the cabin
-        until the lift has come back, 2 ride after the departure.
-
     Examples
     --------
     >>> Link("up", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0).length
@@ -167,7 +161,10 @@ class Link:
 
     @property
     def ride(self) -> float:
-        """Time from the departure of a lift until people step off (s)."""
+        """Time from the departure of a lift until people step off, travel + 2 doors (s).
+
+        Nobody enters or leaves the cabin until the lift has come back, 2 ride after the departure.
+        """
         return self.travel + 2.0 * self.doors
 
     def phase(self, t: float) -> int:

@@ -35,13 +35,7 @@ class Opening(NamedTuple):
 
 
 def openings(plan: Plan, narrowest: float, widest: float) -> list[Opening]:
-    """The openings of a plan with narrowest <= width < widest: doors, exits and stairs first, then gaps.
-
-    >>> rooms = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(4, 0), (8, 0), (8, 3), (4, 3)]]
-    >>> plan = Plan(rooms, exits={"east": ((8, 1), (8, 2))}, doors=[((4, 1), (4, 1.6))], walls=[((2, 0.5), (2, 3))])
-    >>> [str(one) for one in openings(plan, 0.3, 0.8)]
-    ['door 0 from [4.0, 1.0] to [4.0, 1.6], 0.6 wide', 'the gap from [2.0, 0.0] to [2.0, 0.5], 0.5 wide']
-    """
+    """The openings of a plan with narrowest <= width < widest: doors, exits and stairs first, then gaps."""
     named = [Opening.of(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
     named += [Opening.of(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
     named += [Opening.of(f"stairs {name!r}", link.start) for name, link in plan.links.items()]

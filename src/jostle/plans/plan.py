@@ -76,8 +76,6 @@ class Plan:
         Unit normals of the exits that point out of the plan.
     convex : bool
         True if the plan is one convex polygon without obstacles; the shortest paths are then known in closed form.
-    size : float
-        Size of the walkable area with the stairs (m2).
 
     Examples
     --------

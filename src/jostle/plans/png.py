@@ -31,12 +31,7 @@ WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
 
 
 def read_png(
-    path: str | PathLike[str],
-    *,
-    scale: float,
-    walls: ArrayLike = BLACK,
-    exits: ArrayLike = RED,
-    tolerance: float = 0.0,
+    path: str | PathLike[str], *, scale: float, walls: ArrayLike = BLACK, exits: ArrayLike = RED, tolerance: float = 0.0
 ) -> dict[str, Any]:
     """The arguments of `Plan`, from a picture with square pixels of side `scale` and its lower left corner at (0, 0).
 

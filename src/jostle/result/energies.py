@@ -49,8 +49,6 @@ class Energy:
         Kinetic energy.
     potential : array, shape (k,), or None
         Potential energy; None unless the force is constant or its potential was given.
-    total : array, shape (k,), or None
-        Their sum; None if the potential energy is not known.
     """
 
     kinetic: Array
@@ -58,7 +56,7 @@ class Energy:
 
     @property
     def total(self) -> Array | None:
-        """Kinetic plus potential energy; None if the potential energy is not known."""
+        """(k,): kinetic plus potential energy; None if the potential energy is not known."""
         return None if self.potential is None else self.kinetic + self.potential
 
 
@@ -78,8 +76,6 @@ class EnergyBalance:
         Work since the start of walls, radii and constraints that depend on time.
     dissipated : array, shape (k,)
         Energy that the contacts have taken away since the start.
-    error : array, shape (k,)
-        What is missing in the balance: kinetic energy gained that nothing accounts for.
 
     Examples
     --------
@@ -103,7 +99,7 @@ class EnergyBalance:
 
     @property
     def error(self) -> Array:
-        """What is missing in the balance: kinetic energy gained that nothing accounts for."""
+        """(k,): what is missing in the balance: kinetic energy gained that nothing accounts for."""
         gained = self.kinetic - self.kinetic[0]
         return np.asarray(gained - self.work_of_forces - self.work_of_walls + self.dissipated)
 

@@ -193,8 +193,6 @@ class Facts:
         Moments of inertia of bodies that turn; None if they do not.
     clumped : Clumped or None
         Which balls belong to which body; None if each body is one ball.
-    bodies : Bodies
-        Radii, inertia and clumps together.
 
     Examples
     --------

@@ -91,15 +91,6 @@ class Solution:
         body has the other sign. None if there is no friction.
     rolling : tuple of k arrays, each of shape (m, 1) or (m, 3), or None
         For each saved time, the angular impulse of rolling resistance on the second body of each pair.
-    facts : Facts
-        Masses, names of walls, groups and units, from the file or from the problem.
-    message : str
-        How the run ended, in words.
-    overlap : float
-        Worst overlap of all steps, saved or not, as a fraction of the length of its constraint, such as the smallest
-        radius; in the unit of the gap if a constraint has no length.
-    residual : float
-        Worst residual of all steps.
 
     Examples
     --------

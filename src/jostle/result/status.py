@@ -54,14 +54,7 @@ def run_in_words(sol: Any) -> str:
 
 
 def overlap_in_words(sol: Any) -> str:
-    """The deepest overlap of all steps of a `Solution`: its depth, and how large it is beside the smallest body.
-
-    >>> import jostle as jo
-    >>> balls = jo.Motion(q0=[0.0, 1.5], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
-    >>> sol = jo.solve(balls, jo.Paoli(), t=1.0, h=0.04)
-    >>> overlap_in_words(sol)
-    '0.02 in the unit of q, 4 % of the smallest radius'
-    """
+    """The deepest overlap of all steps of a `Solution`: its depth, and how large it is beside the smallest body."""
     facts, unit = sol.facts, sol.facts.units.length or NO_UNIT
     primal, overshoot = (float(sol.stats[name].max(initial=0.0)) for name in ("primal", "overshoot"))
     worst = max(primal, overshoot)
@@ -90,13 +83,7 @@ def _has_rows_without_length(sol: Any) -> bool:
 
 
 def iterations_in_words(stats: NDArray[Any]) -> str:
-    """How many iterations the projections of a run took.
-
-    >>> iterations_in_words(np.array([(0,), (3,), (1,)], dtype=[("iterations", int)]))
-    '4 in all, in 2 of 3 steps, at most 3 per step'
-    >>> iterations_in_words(np.array([(2,), (3,)], dtype=[("iterations", int)]))
-    '2.5 per step, at most 3'
-    """
+    """How many iterations the projections of a run took."""
     counts = stats["iterations"]
     busy, most = int(np.count_nonzero(counts)), f"at most {counts.max(initial=0):,}"
     if busy == 0:

@@ -25,11 +25,7 @@ MOST_DIMENSIONS = 3
 
 
 def array_module(device: str) -> Any:
-    """The module of the arrays of a device, numpy or cupy; `DeviceUnavailable` if the device cannot be used.
-
-    >>> array_module("cpu").__name__
-    'numpy'
-    """
+    """The module of the arrays of a device, numpy or cupy; `DeviceUnavailable` if the device cannot be used."""
     try:
         return devices.array_module(device)
     except RuntimeError as error:

@@ -73,8 +73,6 @@ class Refinement:
         True if the two solutions stayed together. None: no start beside q0 has a solution to compare with.
     other : Solution or None
         The solution of the other start, if the two did not stay together.
-    reached : bool
-        True if the estimated error is at most `accuracy`.
 
     Examples
     --------
@@ -117,8 +115,9 @@ def refined(
         sol, told = _quiet(run, problem, steps, every)
         differences.append(difference(before, sol))
         sizes.append(float(steps.max()))
-        error = _estimate(differences)
-        if (error <= accuracy and len(differences) >= LOOK_BACK) or _hopeless(differences):
+        error = max(d / 2.0**k for k, d in enumerate(differences[: -LOOK_BACK - 1 : -1]))
+        stalled = len(differences) > STALLED and differences[-1] > 0.5 * differences[-1 - STALLED]
+        if (error <= accuracy and len(differences) >= LOOK_BACK) or stalled or len(differences) >= MAX_HALVINGS:
             break
         before = sol
     _repeat(told)
@@ -171,16 +170,6 @@ def difference(one: Solution, other: Solution) -> float:
     place[-1], common[-1] = len(other.t) - 1, True
     apart = np.abs(np.asarray(one.q)[common] - np.asarray(other.q)[place[common]])
     return float(np.nan_to_num(apart, nan=0.0).max(initial=0.0))
-
-
-def _estimate(differences: list[float]) -> float:
-    return max(d / 2.0**k for k, d in enumerate(differences[: -LOOK_BACK - 1 : -1]))
-
-
-def _hopeless(differences: list[float]) -> bool:
-    if len(differences) >= MAX_HALVINGS:
-        return True
-    return len(differences) > STALLED and differences[-1] > 0.5 * differences[-1 - STALLED]
 
 
 def _other_starts(

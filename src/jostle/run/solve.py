@@ -26,9 +26,8 @@ from jostle.schemes.base import Scheme, check_convexity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.declarations import check_declaration
 from jostle.sets.differences import put_back, searched
-from jostle.sets.user import differences_of
+from jostle.sets.user import check_declaration, differences_of
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:

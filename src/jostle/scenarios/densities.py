@@ -122,8 +122,7 @@ class DensityTable(ProblemTable):
     upper: Point = Field(description="The upper right corner of the grid, [x, y] (m).")
     cell: Positive = Field(description="Side of a cell (m); a whole number of cells must fill the grid.")
     closed: Annotated[tuple[Side, ...], Field(max_length=4, strict=False)] = Field(
-        (),
-        description="The sides that are walls: left, right, bottom, top. Mass that crosses another side is removed.",
+        (), description="The sides that are walls: left, right, bottom, top. Mass that crosses another side is removed."
     )
     walls: Shapes = Field((), description="Walls: boxes and discs.")
     exits: Shapes = Field((), description="Exits: mass that enters them is removed.")

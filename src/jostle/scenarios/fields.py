@@ -232,19 +232,10 @@ class OneOf:
     """Marks a field whose value is a table of one of the kinds in an open list.
 
     `table` makes the table of an item of the list, and `default` is the kind of a table that does not name one.
-
-    Examples
-    --------
-    >>> from jostle.scenarios.kinds import KINDS
-    >>> OneOf(KINDS).table("cradle")
-    <class 'jostle.scenarios.others.Cradle'>
     """
 
     def __init__(
-        self,
-        registry: Choices,
-        table: Callable[[str, Any], type[Table]] = _itself,
-        default: str | None = None,
+        self, registry: Choices, table: Callable[[str, Any], type[Table]] = _itself, default: str | None = None
     ):
         self.registry, self._table, self.default = registry, table, default
 

@@ -332,11 +332,7 @@ Radii = Annotated[
 
 
 def drawn(radii: float | tuple[float, ...] | Spread, n: int, random: np.random.Generator) -> Array:
-    """(n,) radii; those of a mixture in random order.
-
-    >>> drawn(0.5, 2, np.random.default_rng(0)).tolist(), drawn((0.5, 0.25), 2, np.random.default_rng(0)).tolist()
-    ([0.5, 0.5], [0.5, 0.25])
-    """
+    """(n,) radii; those of a mixture in random order."""
     if isinstance(radii, float):
         return np.full(n, radii)
     if isinstance(radii, tuple):

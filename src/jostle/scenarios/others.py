@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.models.labyrinth import HOLES, TILTS
-from jostle.models.line import cradle
+from jostle.models.balls import HOLES, TILTS, cradle
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.fields import (
     Complaint,

@@ -406,10 +406,7 @@ class Crowd(ProblemTable):
     def beyond(self, t: float) -> Iterator[Complaint]:
         for k, way in enumerate(self.stairs):
             if way.every is not None and way.every + way.travel + 2.0 * way.doors >= t:
-                yield (
-                    ("stairs", k, "every"),
-                    f"must let the lift arrive before the end of the run, t = {t:g}",
-                )
+                yield (("stairs", k, "every"), f"must let the lift arrive before the end of the run, t = {t:g}")
         for k, stop in enumerate(self.stops):
             if stop.until is not None and stop.until >= t:
                 yield ("stops", k, "until"), f"must be before the end of the run, t = {t:g}: nobody would ever go on"

@@ -40,11 +40,7 @@ class _Refused(Exception):
 
 
 def changed(data: dict[str, Any], settings: Iterable[str]) -> Changed:
-    """The tables with some values replaced or added.
-
-    >>> changed({"walls": [{"e": 0}]}, ["walls.0.e=0.5", "title=two words"]).data
-    {'walls': [{'e': 0.5}], 'title': 'two words'}
-    """
+    """The tables with some values replaced or added."""
     after = Changed(copy.deepcopy(data), {}, [])
     for setting in settings:
         try:

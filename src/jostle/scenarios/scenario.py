@@ -242,8 +242,7 @@ class RunTable(Table):
     t: Positive = Field(description="End time of the run (s).")
     h: Positive = Field(description="Time step (s).")
     every: Positive | None = Field(
-        None,
-        description=f"Time between two saved frames (s); t / {DEFAULT_FRAMES} by default, at most 1 s for crowds.",
+        None, description=f"Time between two saved frames (s); t / {DEFAULT_FRAMES} by default, at most 1 s for crowds."
     )
     until: Until | None = Field(
         None, description="Condition that ends the run before t; the default depends on the problem."
@@ -281,10 +280,6 @@ class Scenario(Table):
         The table [run]: duration, time step, and what is saved.
     output : table
         The table [output]: contents of the trajectory file.
-    text : str
-        The TOML text with all settings and the seed; ``parse(scenario.text)`` builds the same run.
-    name : str
-        Name of the file, or of the shipped scenario.
 
     Examples
     --------
@@ -408,14 +403,9 @@ class Scenario(Table):
         kind = self._ending()
         until = built.empty if kind == "empty" else Jammed() if kind == "jammed" else made(self.run.until)
         until = None if kind == "never" else until
-        return Run(
-            built.problem, scheme, self.run.t, self.run.h, self._every(), until, built.change or None, self.run.strict
-        )
-
-    def _every(self) -> float:
-        """The time between two saved frames."""
         usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
-        return self.run.every or (usual if longest is None else min(usual, longest))
+        every = self.run.every or (usual if longest is None else min(usual, longest))
+        return Run(built.problem, scheme, self.run.t, self.run.h, every, until, built.change or None, self.run.strict)
 
     def _scheme(self) -> Any:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not set it."""

@@ -74,16 +74,7 @@ HEXADECIMAL_FROM = 1024
 
 
 def document(data: Mapping[str, Any]) -> str:
-    """A TOML text: first the values that are not tables, then the tables.
-
-    >>> print(document({"title": "two", "run": {"t": 1.0, "until": {"kind": "never"}}}))
-    title = "two"
-    <BLANKLINE>
-    [run]
-    t = 1.0
-    until = { kind = "never" }
-    <BLANKLINE>
-    """
+    """A TOML text: first the values that are not tables, then the tables."""
     tables = {name: item for name, item in data.items() if isinstance(item, Mapping)}
     parts = [_pairs({name: item for name, item in data.items() if name not in tables})]
     parts += [f"[{key(name)}]\n{_pairs(table)}" for name, table in tables.items()]
@@ -143,11 +134,7 @@ BRACKET = re.compile(r"[\[\]{}]")
 
 
 def lines(text: str) -> dict[Path, int]:
-    """The line, counted from 1, of each table and key, and of each entry of a list.
-
-    >>> lines('a = 1\\n[[b]]\\nc.d = [\\n  1,\\n  2]')[("b", 0, "c", "d", 1)]
-    5
-    """
+    """The line, counted from 1, of each table and key, and of each entry of a list."""
     return _Scanner(text).document()
 
 

@@ -18,11 +18,10 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, margins, part_of, parts
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned, check_start
-from jostle.sets.declarations import check_rest, moves
 from jostle.sets.differences import Differences, put_back, wrong_entry
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
-from jostle.sets.user import UserSet, differences_of
+from jostle.sets.user import UserSet, check_rest, differences_of, moves
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 

@@ -319,11 +319,7 @@ class Paoli(Scheme):
         return _state(state, h, Z, Z[0].point, 1.0 / h, memory, h / 2.0)
 
     def _fixed_point(
-        self,
-        problem: Motion,
-        state: State,
-        correct: Callable[[Array], tuple[Nearest, Array]],
-        h: float,
+        self, problem: Motion, state: State, correct: Callable[[Array], tuple[Nearest, Array]], h: float
     ) -> tuple[Nearest, Array]:
         """U^{n+1} = Proj_K(2 U^n - U^{n-1} + h^2 F(U^{n+1})), Paoli 2005 (1.5)-(1.6): contracts if h < 2 / L."""
         t, q, u = state.t, state.q, state.u

@@ -56,8 +56,6 @@ class State(NamedTuple):
         Time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`.
     turning : Turning or None
         How bodies are turned and turn, and the tangential impulses of the last step; None if they do not turn.
-    spin : array, shape (n,) or (n, 3), or None
-        Angular velocities; None if bodies do not turn.
 
     Examples
     --------
@@ -83,7 +81,7 @@ class State(NamedTuple):
 
     @property
     def spin(self) -> Array | None:
-        """Angular velocities; None if bodies do not turn."""
+        """(n,) or (n, 3): angular velocities; None if bodies do not turn."""
         return None if self.turning is None else self.turning.spin
 
     def of_balls(self, bodies: Bodies) -> State:

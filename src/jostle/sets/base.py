@@ -298,12 +298,7 @@ class ConstraintSet:
         return Intersection((self, other))
 
     def nearest(
-        self,
-        q: ArrayLike,
-        *,
-        mass: ArrayLike | Metric = 1.0,
-        t: float = 0.0,
-        solver: Solver | None = None,
+        self, q: ArrayLike, *, mass: ArrayLike | Metric = 1.0, t: float = 0.0, solver: Solver | None = None
     ) -> Projection:
         """The nearest admissible configuration P_Q(q) in the norm of a mass; a local one if Q is not convex.
 
@@ -474,12 +469,7 @@ def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:
 
 
 def parts(within: ConstraintSet | None) -> tuple[ConstraintSet, ...]:
-    """The sets of an intersection; none for a problem that is not known.
-
-    >>> import jostle as jo
-    >>> parts(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))
-    (Balls, Box)
-    """
+    """The sets of an intersection; none for a problem that is not known."""
     if within is None:
         return ()
     return within.sets if isinstance(within, Intersection) else (within,)

@@ -163,19 +163,6 @@ class Contacts:
         True if the numbers in `pairs` are certain to be those of the set, and the lengths to fit the rows; they are
         then not checked in each step.
 
-    Attributes
-    ----------
-    bend : array, shape (m,), or None
-        b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for planes.
-        None: not known.
-    margin : array, shape (m,)
-        The gap of an inequality, -|g_i| of an equality: negative where q violates the row.
-    normals : array, shape (m, d)
-        Unit vectors from the first body to the second, or into the wall; shape (m, 0) if rows are not contacts of
-        bodies.
-    noise : array, shape (m,)
-        Round-off of the gaps.
-
     Examples
     --------
     >>> import jostle as jo
@@ -235,12 +222,12 @@ class Contacts:
 
     @property
     def margin(self) -> Array:
-        """The gap of each inequality, -|g_i| of each equality: negative where q violates the row."""
+        """(m,): the gap of each inequality, -|g_i| of each equality: negative where q violates the row."""
         return self.gap if self.equal is None else margins(self.gap, self.equal)
 
     @property
     def bend(self) -> Array | None:
-        """b with d^2 g = b (I - n n^T) for the relative position of the two bodies; None if it is not known."""
+        """(m,): b with d^2 g = b (I - n n^T): 1 / distance for balls, 0 for planes; None if it is not known."""
         bends = self.bends
         return None if self.bending is None or np.isnan(bends).any() else bends
 
@@ -309,7 +296,7 @@ class Contacts:
 
     @property
     def noise(self) -> Array:
-        """Round-off of each gap, by the size of the coordinates that it depends on."""
+        """(m,): round-off of each gap, by the size of the coordinates that it depends on."""
         if self.at is None:
             return place_of(self.gap).zeros(len(self.gap))
         return by_rows(np.multiply, (self.G.magnitude(self.at.ravel()),), GAP_ROUND_OFF)
@@ -491,11 +478,7 @@ def deepest(gap: Array, length: Array) -> float:
 
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:
-    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`.
-
-    >>> by_pair(np.array([[0, 1], [1, -1]]), np.array([5.0, 7.0]), np.array([[1, -1], [0, 2]])).tolist()
-    [7.0, 0.0]
-    """
+    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`."""
     if len(pairs) == 0 or len(wanted) == 0:
         return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:

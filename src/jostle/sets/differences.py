@@ -107,13 +107,7 @@ class Rung(NamedTuple):
 
 
 class Differences:
-    """The gradient of g, evaluated as seldom as the remembered step allows.
-
-    >>> disc = Differences(lambda t, q: np.array([np.hypot(q[0], q[1] + 1.0) - 1.0]))
-    >>> q = np.array([0.0, 1e-9])
-    >>> disc(0.0, q, disc.g(0.0, q)).round(9).tolist()
-    [[0.0, 1.0]]
-    """
+    """The gradient of g, evaluated as seldom as the remembered step allows."""
 
     def __init__(self, g: Callable[[float, Array], Array], length: float | None = None):
         self.g, self.length = g, length

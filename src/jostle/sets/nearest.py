@@ -30,10 +30,9 @@ from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.sets.balls import Balls
+from jostle.sets.balls import MAX_ALL_PAIRS, Balls
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, parts
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.sets.neighbours import MAX_ALL_PAIRS
 from jostle.sets.walls import Box
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver

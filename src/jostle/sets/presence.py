@@ -26,12 +26,7 @@ SEARCH_FACTOR = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Who is present: codes (n,) of WAITING, PRESENT and GONE, and where the others are kept (n, d).
-
-    >>> presence = Presence.of(np.zeros((3, 2)), [True, True, False])
-    >>> presence.here.tolist(), presence.waiting.tolist()
-    ([True, True, False], [2])
-    """
+    """Who is present: codes (n,) of WAITING, PRESENT and GONE, and where the others are kept (n, d)."""
 
     codes: Integers
     aside: Array

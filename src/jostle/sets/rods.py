@@ -35,13 +35,6 @@ class Rods(ConstraintSet):
     points : array_like, shape (k, d), or callable (t) -> array, optional
         Points that rods end at. None: all rods are between bodies.
 
-    Raises
-    ------
-    NotFinite
-        If a length or a point is NaN or infinite.
-    UndefinedGradient
-        When the set is used, if the two ends of a rod have the same place.
-
     Examples
     --------
     >>> import jostle as jo

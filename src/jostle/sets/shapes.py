@@ -90,22 +90,12 @@ OUTLINES: Registry[Outliner] = Registry(
 
 
 def shapes_of(within: ConstraintSet | None, t: float) -> tuple[Shape, ...]:
-    """The shapes of all walls at time t; sets that have none, such as the constraints of a user, are left out.
-
-    >>> import jostle as jo
-    >>> [(shape.kind, shape.points.tolist()) for shape in shapes_of(jo.Balls([1.0]) & jo.HalfSpace([0, 2], 1.0), 0.0)]
-    [('plane', [[0.0, 1.0], [0.5, 0.0]])]
-    """
+    """The shapes of all walls at time t; sets that have none, such as the constraints of a user, are left out."""
     return tuple(chain.from_iterable(_shapes(Q, t) for Q in parts(within)))
 
 
 def may_move(within: ConstraintSet | None) -> bool:
-    """May walls that have a shape move? Bodies that swell do not count.
-
-    >>> import jostle as jo
-    >>> may_move(jo.Box([0.0], [1.0], radii=lambda t: [t])), may_move(jo.HalfSpace([1.0], offset=lambda t: t))
-    (False, True)
-    """
+    """May walls that have a shape move? Bodies that swell do not count."""
     return any(_may_move(Q) for Q in parts(within) if _outliner(Q) is not None)
 
 
@@ -135,11 +125,7 @@ def _between(before: Shape, after: Shape, nearer: Shape, part: float) -> Shape:
 
 
 def same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
-    """Whether two sequences of shapes are the same.
-
-    >>> same([Shape("line", np.zeros((2, 2)))], [Shape("line", np.ones((2, 2)))])
-    False
-    """
+    """Whether two sequences of shapes are the same."""
     return len(one) == len(other) and all(
         a.kind == b.kind and np.array_equal(a.points, b.points) for a, b in zip(one, other, strict=True)
     )
@@ -305,30 +291,13 @@ def outlines(shapes: Sequence[Shape], view: View, around: int = ROUND) -> list[O
     """The polylines of all shapes in the dimension of the view; walls without an end are cut where the view ends.
 
     `around` is the number of points of a circle.
-
-    >>> import jostle as jo
-    >>> from jostle.sets.shapes import shapes_of
-    >>> view = View(np.array([0.0, 0.0]), np.array([4.0, 3.0]))
-    >>> [line.points.tolist() for line in outlines(shapes_of(jo.HalfSpace([0.0, 1.0], offset=1.0), 0.0), view)]
-    [[[0.0, 1.0], [4.0, 1.0]]]
-    >>> walls = shapes_of(jo.Outside([1.0, 1.0], 0.5) & jo.Box([0, 0], [4, np.inf]), 0.0)
-    >>> [line.kind for line in outlines(walls, view)]
-    ['solid', 'wall', 'wall', 'wall']
     """
     d = len(view.lower)
     return [line for shape in shapes if shape.points.shape[1] == d for line in _lines(shape, view, around)]
 
 
 def holding_walls(shapes: Sequence[Shape], view: View) -> View:
-    """The view, made larger so that every wall is in it, or the nearest point of one that has no end.
-
-    >>> import jostle as jo
-    >>> from jostle.sets.shapes import shapes_of
-    >>> ball = View(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    >>> wide = holding_walls(shapes_of(jo.HalfSpace([0.0, 1.0]) & jo.Box([-2, -np.inf], [2, np.inf]), 0.0), ball)
-    >>> wide.lower.tolist(), wide.upper.tolist()
-    ([-2.0, 0.0], [2.0, 1.0])
-    """
+    """The view, made larger so that every wall is in it, or the nearest point of one that has no end."""
     d = len(view.lower)
     for shape in shapes:
         if shape.points.shape[1] == d:
@@ -337,13 +306,7 @@ def holding_walls(shapes: Sequence[Shape], view: View) -> View:
 
 
 def enclosure(shapes: Sequence[Shape], d: int) -> View:
-    """The box of all walls that end somewhere, without obstacles; infinite along an axis that has no two of them.
-
-    >>> import jostle as jo
-    >>> from jostle.sets.shapes import shapes_of
-    >>> enclosure(shapes_of(jo.Box([0, 0], [3, np.inf]) & jo.HalfSpace([1.0, 0.0]), 0.0), 2)
-    View(lower=array([  0., -inf]), upper=array([ 3., inf]))
-    """
+    """The box of all walls that end somewhere, without obstacles; infinite along an axis that has no two of them."""
     box, somewhere = View.empty(d), View(np.zeros(d), np.ones(d))
     for shape in shapes:
         if shape.points.shape[1] == d and shape.kind not in (PLANE, BALL, SOLID):
@@ -468,11 +431,7 @@ def _revolved(base: Array, axis: Array, profile: Array, around: int) -> list[Arr
 
 
 def line_segments(lines: Sequence[Outline], d: int) -> Array:
-    """(k, 2, d) the pieces of all outlines.
-
-    >>> line_segments([Outline(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]))], 2).tolist()
-    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
-    """
+    """(k, 2, d) the pieces of all outlines."""
     return np.array([ends for line in lines for ends in pairwise(line.points)]).reshape(-1, 2, d)
 
 

@@ -312,13 +312,6 @@ class HalfSpace(Walls):
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
         Radii of the bodies. None: those of the balls in an intersection; otherwise the bodies are points.
 
-    Raises
-    ------
-    UndefinedGradient
-        If the normal is zero or not finite.
-    NotFinite
-        If the offset is NaN or infinite.
-
     Examples
     --------
     >>> HalfSpace(normal=[0, 1]).gap(0.0, [3.0, 2.0])
@@ -382,11 +375,6 @@ class Box(Walls):
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
         Radii of the bodies. None: those of the balls in an intersection; otherwise the bodies are points.
 
-    Raises
-    ------
-    NotFinite
-        During a run, if a corner becomes NaN.
-
     Examples
     --------
     >>> Box(lower=[0, 0], upper=[2, np.inf]).gap(0.0, [0.5, 9.0])
@@ -447,11 +435,6 @@ class Outside(Obstacles):
         Radii of the obstacles, 0 or more.
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
         Radii of the bodies. None: those of the balls in an intersection; otherwise the bodies are points.
-
-    Raises
-    ------
-    UndefinedGradient
-        When the set is used, if a body is on the centre of an obstacle.
 
     Examples
     --------

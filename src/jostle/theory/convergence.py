@@ -48,10 +48,6 @@ class Convergence:
         The differences of each phase.
     variation : array, shape (k,)
         Total variation of the velocity, the largest over the phases.
-    erratic : bool
-        True if the order is not known to a quarter.
-    bounded : bool
-        True if the variation of the velocity has stopped growing.
 
     Examples
     --------

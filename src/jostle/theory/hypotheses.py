@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, finite
+from jostle.analysis.angles import cosines
 from jostle.bodies import Turning
-from jostle.errors import InvalidValue, SchemeRefuses
+from jostle.convex.linear_map import LinearMap
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.rows import Cones
+from jostle.errors import EmptySet, InvalidValue, NotConverged, SchemeRefuses
 from jostle.laws import Coulomb
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
+from jostle.schemes.grip import grip
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
-from jostle.theory import assumptions, conditions
-from jostle.theory.assumptions import Numbers
-from jostle.theory.friction import steps_with_friction
+from jostle.solvers.gauss_seidel import GaussSeidel
+from jostle.solvers.project import project
+from jostle.theory import assumptions
+from jostle.theory.assumptions import EVERYWHERE, HERE, Numbers
 from jostle.theory.places import Place, Slopes, place, places, restitution, slopes, turning_of
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
@@ -184,7 +192,7 @@ def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = Non
         venel = _venel(numbers, field)
         return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
     begin = (_start(here, u),) if start else ()
-    free = conditions.independent(here)
+    free = _independent(here)
     sections: tuple[Section, ...] = (
         _maury(numbers, field, begin),
         _paoli_2005(numbers, field, free, begin),
@@ -256,11 +264,11 @@ def _venel(numbers: Numbers, field: Slopes) -> Section:
 def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
-        conditions.force("(H1)", field, lipschitz=True),
-        conditions.convex_set(numbers),
+        _force("(H1)", field, lipschitz=True),
+        _convex_set(numbers),
         free,
-        conditions.consistent("(H4)"),
-        conditions.angle(here, "(H5)", e_positive=False),
+        _consistent("(H4)"),
+        _angle(here, "(H5)", e_positive=False),
         _inelastic(here),
         _at_rest(numbers),
         *begin,
@@ -271,12 +279,12 @@ def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, 
 def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
-        conditions.force("(H1)", field, lipschitz=False),
-        conditions.gradients(numbers),
+        _force("(H1)", field, lipschitz=False),
+        _gradients(numbers),
         free,
-        conditions.mass(here),
-        conditions.consistent("(H5)"),
-        conditions.angle(here, "(H6)", e_positive=True),
+        _mass(here),
+        _consistent("(H5)"),
+        _angle(here, "(H6)", e_positive=True),
         _at_rest(numbers),
         *begin,
     )
@@ -323,3 +331,192 @@ def _start(here: Place, u: Array | None) -> Line:
     if rate[row] >= -ADMISSIBLE_TOLERANCE * float(chosen.G.magnitude(v.ravel())[row]):
         return Line("start", says, HOLDS, "", values)
     return Line("start", says, FAILS, f"{chosen.describe(row)} approach: u(0+) is not v0", values)
+
+
+# The hypotheses (H1)-(H6) of Paoli 2010 and (H1)-(H5) of Paoli 2005, at one place.
+#
+#                  Paoli 2010                                   Paoli 2005
+#     (H1)  the force is continuous                   ... and Lipschitz in q and u
+#     (H2)  grad g_i != 0 near g_i = 0                ... and K is convex
+#     (H3)  the gradients of closed contacts are linearly independent (both)
+#     (H4)  M is C^1, positive definite               F is consistent with the force
+#     (H5)  F is consistent with the force            <grad g_a, grad g_b> <= 0: the angle condition for e = 0
+#     (H6)  <e_a, e_b> = 0: the angle condition for e > 0, in the metric M^-1, e_a = M^-1/2 grad g_a / |...|
+#
+# (H6) is (8) of Paoli 2010 at q_1 = q_2.
+
+
+ANGLE_TOLERANCE = 1e-7
+"""Cosines up to this size count as zero: a computed configuration has no more digits."""
+RANK_TOLERANCE = 1e-7
+"""Gradients depend on each other if a singular value is below this fraction of the largest."""
+MAX_NAMED_ROWS = 4
+"""Largest number of dependent gradients that are named."""
+INDEPENDENT = "the gradients of the closed contacts are linearly independent"
+
+
+class Angle(NamedTuple):
+    """Two rows of a cone and the cosine of the angle between their gradients."""
+
+    rows: tuple[int, int]
+    cosine: float
+
+
+def steepest(cone: Cone, M: Metric, either_sign: bool) -> Angle | None:
+    """The two gradients with the largest cosine, or with the largest |cosine|; None with fewer than two rows."""
+    if cone.G.shape[0] < 2:
+        return None
+    c = cosines(cone, M)
+    size = np.abs(c) if either_sign else c.copy()
+    np.fill_diagonal(size, -np.inf)
+    i, j = np.unravel_index(int(np.argmax(size)), size.shape)
+    return Angle((int(min(i, j)), int(max(i, j))), float(c[i, j]))
+
+
+def _angle(place: Place, name: str, e_positive: bool) -> Line:
+    """(H5) of Paoli 2005, or (H6) of Paoli 2010."""
+    says = "<grad g_a, grad g_b> = 0 in the metric M^-1" if e_positive else "<grad g_a, grad g_b> <= 0"
+    cone = place.cone()
+    found = steepest(cone, place.metric, e_positive)
+    if found is None:
+        return Line(name, says, HOLDS, "fewer than two contacts closed", {}, True, True, -np.inf)
+    size = abs(found.cosine) if e_positive else found.cosine
+    values = {"cosine": found.cosine}
+    if size <= ANGLE_TOLERANCE:
+        return Line(name, says, HOLDS, HERE, values, local=True, badness=size)
+    one, other = (cone.describe(row) for row in found.rows)
+    inside = np.degrees(np.pi - np.arccos(np.clip(found.cosine, -1.0, 1.0)))
+    where = f"between {one} and {other}: interior angle {inside:.4g} degrees"
+    return Line(name, says, FAILS, where, values, badness=size)
+
+
+def _independent(place: Place) -> Line:
+    """(H3)."""
+    m = len(place.closed)
+    if m == 0:
+        return Line("(H3)", INDEPENDENT, HOLDS, "no contact is closed", {}, True, True, -np.inf)
+    cone = place.cone()
+    rows = place.metric.whiten(cone.G.toarray())
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    left, sizes, _ = np.linalg.svd(rows, full_matrices=True)
+    rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum())
+    smallest = float(sizes[-1]) if rank == m else 0.0
+    values = {"gradients": float(m), "rank": float(rank), "smallest singular value": smallest}
+    if rank == m:
+        return Line("(H3)", INDEPENDENT, HOLDS, HERE, values, local=True, badness=-smallest)
+    weights = np.abs(left[:, rank:]).max(axis=1)
+    chosen = np.argsort(-weights, kind="stable")[: int((weights > RANK_TOLERANCE).sum())]
+    more = f" and {len(chosen) - MAX_NAMED_ROWS} more" if len(chosen) > MAX_NAMED_ROWS else ""
+    named = "; ".join(cone.describe(int(row)) for row in sorted(chosen[:MAX_NAMED_ROWS].tolist()))
+    return Line("(H3)", INDEPENDENT, FAILS, f"dependent: {named}{more}", values, badness=float(m - rank))
+
+
+def _force(name: str, found: Slopes, lipschitz: bool) -> Line:
+    """(H1)."""
+    says = "the force is continuous" + (", Lipschitz in q and u" if lipschitz else "")
+    if found.constant:
+        return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
+    values = {"slope in q": found.in_q, "slope in u": found.in_u}
+    steepest_here = float(np.nan_to_num(max(found.in_q, found.in_u)))
+    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values, badness=steepest_here)
+
+
+def _gradients(numbers: Numbers) -> Line:
+    """(H2) of Paoli 2010."""
+    size, says = numbers.of_gaps.size[numbers.place.near], "grad g_i != 0 where g_i = 0, and Lipschitz"
+    if (size == 0.0).any():
+        row = int(numbers.place.near[int(np.argmin(size))])
+        return Line("(H2)", says, FAILS, f"zero gradient of {numbers.place.name(row)}")
+    values = {"smallest |grad g|": float(size.min())} if len(size) else {}
+    exact = numbers.of_gaps.exact
+    return Line("(H2)", says, HOLDS, EVERYWHERE if exact else HERE, values, local=not exact)
+
+
+def _convex_set(numbers: Numbers) -> Line:
+    """(H2) of Paoli 2005: K is convex."""
+    place, found, says = numbers.place, numbers.of_gaps, "K is convex, grad g_i != 0"
+    if place.within.flat:
+        return Line("(H2)", says, HOLDS, "all gaps are linear")
+    if found.why:
+        return Line("(H2)", says, UNKNOWN, found.why)
+    bent = np.flatnonzero(np.isfinite(found.touching_radius))
+    if len(bent):
+        row = int(bent[np.argmin(found.touching_radius[bent])])
+        radius = {"radius of curvature": float(found.touching_radius[row])}
+        return Line("(H2)", says, FAILS, f"K bends inwards at {place.name(row)}", radius)
+    if found.exact:
+        return Line("(H2)", says, HOLDS, EVERYWHERE)
+    return Line("(H2)", says, UNKNOWN, "no gap bends inwards at this q; elsewhere it is not known")
+
+
+def _mass(place: Place) -> Line:
+    """(H4) of Paoli 2010."""
+    says, M = "M is C^1 and positive definite", place.metric
+    values = {"smallest eigenvalue": M.lightest}
+    if isinstance(place.problem, Motion) and callable(place.problem.mass):
+        return Line("(H4)", says, UNKNOWN, "a function M(q), positive definite at this q", values)
+    return Line("(H4)", says, HOLDS, "M is constant", values)
+
+
+def _consistent(name: str) -> Line:
+    """(H5) of Paoli 2010 and (H4) of Paoli 2005."""
+    return Line(name, "F(t, q, u, 0) = M^-1 f(t, q, u)", HOLDS, "Paoli takes F = M^-1 f")
+
+
+# What is known about a step with friction: it has a solution, which need not be unique.
+#
+# A step of Coulomb's law has a solution if some velocity opens every closed contact faster than mu times its sliding,
+# G v in the interior of K* (Acary, Cadoux, Lemarechal & Malick 2011). The shortest v with s_n - 1 >= mu |s_T|
+# is one convex projection. The convex law is a projection itself: its velocity exists if K is not empty, and is unique.
+
+
+COULOMB = "Coulomb's law (Acary, Cadoux, Lemaréchal & Malick 2011)"
+CONVEX = "The convex law of friction (Anitescu 2006)"
+FRICTIONLESS = "Bodies that turn, without friction"
+TOLERANCE = 1e-6
+"""Tolerance of the projection that finds a velocity that opens all contacts."""
+MAX_SWEEPS = 20_000
+"""Largest number of sweeps of this projection, which never ends if there is no such velocity."""
+
+
+def steps_with_friction(here: Place, turning: Turning) -> Section:
+    """What is known about a step from a place, for bodies that turn."""
+    assert isinstance(here.problem, Motion)
+    chosen = here.contacts.only(here.closed[here.contacts.pairs[here.closed, 0] >= 0])
+    if len(chosen.gap) == 0:
+        exists, unique = Line("existence", EXISTS, HOLDS, "no contact is closed", badness=-np.inf), True
+    else:
+        places = here.q.reshape(-1, here.problem.q0.shape[-1])
+        G, cones = grip(here.problem, chosen, turning, here.t, places)
+        exists, unique = _opening(here, G, cones), not (cones.coulomb and np.any(cones.mu))
+    said = "one convex projection" if unique else "several velocities and impulses may solve the same step"
+    law = here.problem.law
+    title = FRICTIONLESS if not isinstance(law, Coulomb) else COULOMB if law.exact else CONVEX
+    lines = (
+        exists,
+        Line("uniqueness", "the velocity after a step is unique", HOLDS if unique else FAILS, said, needed=False),
+        Line("convergence", "the steps converge as h -> 0", UNKNOWN, MEASURE, needed=False),
+    )
+    return Section(title, "each step has a solution", lines)
+
+
+EXISTS = "some velocity opens each closed contact faster than mu times its sliding"
+MEASURE = "the papers treat neither friction nor spin; jo.theory.convergence measures it"
+
+
+def _opening(here: Place, G: LinearMap, cones: Cones) -> Line:
+    """The line whether a velocity opens all closed contacts in the cones, and how fast for its length."""
+    problem = here.problem
+    c = np.zeros((len(cones.mu), cones.height))
+    c[:, : cones.axis.shape[1]] = -cones.axis
+    K = Polyhedron(G, c.ravel(), cones=cones._replace(coulomb=False))
+    M = problem.bodies.with_inertia(problem.metric(problem.q0), problem.q0.shape)
+    try:
+        found = project(np.zeros(G.shape[1]), K, mass=M, solver=GaussSeidel(tol=TOLERANCE, max_iterations=MAX_SWEEPS))
+    except EmptySet as error:
+        return Line("existence", EXISTS, FAILS, f"none was found, and a step may have no solution: {error}")
+    except NotConverged:
+        why = f"no such velocity was found in {MAX_SWEEPS} sweeps: contacts may be jammed"
+        return Line("existence", EXISTS, UNKNOWN, why, badness=np.inf)
+    delta = 1.0 / M.norm(found.point.ravel())
+    return Line("existence", EXISTS, HOLDS, "at this q", {"delta": delta}, local=True, badness=-delta)

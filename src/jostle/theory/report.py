@@ -42,8 +42,6 @@ class Line:
         True if it was checked at this configuration or time only, although it is asked at every one.
     badness : float
         Of two lines with the same verdict, the one with the larger number is shown for a whole trajectory.
-    found : str
-        The numbers and the detail, as text.
 
     Examples
     --------
@@ -83,10 +81,6 @@ class Section:
         What was checked.
     asked : bool
         True if the lines are hypotheses. False: they are promises, and the summary says whether they are kept.
-    verdict : str
-        The worst verdict of the lines that are needed.
-    summary : str
-        The promise, and which lines stand in its way.
 
     Examples
     --------
@@ -137,8 +131,6 @@ class Report:
         What was checked, and where.
     sections : tuple of Section
         The lines, by theorem.
-    failing : tuple of Line
-        The lines that fail.
 
     Examples
     --------

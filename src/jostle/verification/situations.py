@@ -33,11 +33,7 @@ class Outcome:
 
 
 def rectangle(x0: float, y0: float, x1: float, y1: float) -> Corners:
-    """The corners of a rectangle.
-
-    >>> rectangle(0, 0, 2, 1)
-    [[0, 0], [2, 0], [2, 1], [0, 1]]
-    """
+    """The corners of a rectangle."""
     return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
 
 
@@ -51,12 +47,7 @@ def solved(
     every: float = 0.25,
     **more: Any,
 ) -> Solution:
-    """Solve a scenario of a crowd.
-
-    >>> sol = solved([rectangle(0, 0, 4, 2)], {"east": [[4, 0], [4, 2]]}, [{"places": [[1, 1]]}], t=5.0)
-    >>> sol.status
-    'stopped'
-    """
+    """Solve a scenario of a crowd."""
     problem = {
         "kind": "crowd",
         "rooms": [{"corners": corners} for corners in rooms],
@@ -98,9 +89,7 @@ def door_flow() -> Outcome:
     sol = solved([rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]}, [{"n": 100}], t=200.0)
     found, use = crowd_summary(sol), exit_use(sol)["door"]
     return Outcome(
-        f"{use.specific:.2f} people/s ({found.inside} left inside)",
-        found.inside == 0 and use.specific <= IMO_FLOW,
-        sol,
+        f"{use.specific:.2f} people/s ({found.inside} left inside)", found.inside == 0 and use.specific <= IMO_FLOW, sol
     )
 
 

@@ -32,13 +32,12 @@ from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
+    from jostle.viz.continuum import arrows, densities, density, field, mass_inside
     from jostle.viz.crowd_report import report
     from jostle.viz.curves import balance, energies, history, impacts, paths, phase
     from jostle.viz.drawing import draw, strip
-    from jostle.viz.fields import arrows, field
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
-    from jostle.viz.moving_densities import densities, density, mass_inside
     from jostle.viz.results import basins, bifurcation, evacuation, mean_curve, orders, quantile_band
     from jostle.viz.style import use_style
 
@@ -81,10 +80,9 @@ __all__ = [
 
 _DRAWN = {
     "drawing": ("draw", "strip"),
-    "moving_densities": ("densities", "density", "mass_inside"),
+    "continuum": ("arrows", "densities", "density", "field", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("basins", "bifurcation", "evacuation", "mean_curve", "orders", "quantile_band"),
-    "fields": ("arrows", "field"),
     "movie": ("animate",),
     "floor_plans": ("plan", "plans"),
     "crowd_report": ("report",),

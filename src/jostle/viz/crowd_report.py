@@ -43,14 +43,7 @@ from jostle.viz.viewer import PAGES, page, part
 
 
 def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Names and texts of the table of assumptions.
-
-    >>> import jostle as jo
-    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
-    >>> rows = dict(assumptions(jo.solve(walker, jo.Venel(), t=1.0, h=0.1), np.array([0.2]), {}))
-    >>> rows["radii of people"], rows["time step"]
-    ('0.2 m', '0.1 s')
-    """
+    """Names and texts of the table of assumptions."""
     speeds = sol.facts.speeds
     scheme = noted.get("scheme") or repr(sol.scheme)
     steps = sol.stats["h"]
@@ -143,11 +136,6 @@ def report(
     -------
     Path
         The page.
-
-    Raises
-    ------
-    WriteFailed
-        If the page cannot be written.
 
     Examples
     --------

@@ -15,9 +15,9 @@ from jostle._tools.colours import BLUE, VERMILION
 from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
+from jostle.viz.continuum import HEADROOM
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for
 from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.moving_densities import HEADROOM
 from jostle.viz.sources import ENERGY, IMPULSE, LENGTH, TIME, VELOCITY, Shown, Unit, solution, with_unit
 from jostle.viz.style import axes, legend, pen
 

@@ -44,13 +44,7 @@ ELEVATION: float = 16.0
 
 
 def directions(view: tuple[float, float]) -> Array:
-    """(3, 3) rows: to the right, upwards, towards the eye. `view` is the azimuth and the elevation in degrees.
-
-    >>> directions((-90.0, 0.0)).round(9) + 0.0
-    array([[ 1.,  0.,  0.],
-           [ 0.,  0.,  1.],
-           [ 0., -1.,  0.]])
-    """
+    """(3, 3) rows: to the right, upwards, towards the eye. `view` is the azimuth and the elevation in degrees."""
     a, b = np.radians(view[0] + 90.0), np.radians(view[1])
     return np.array(
         [

@@ -134,14 +134,7 @@ MAX_WALL_NAMES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """Converts the frames of a scene into bytes.
-
-    >>> import jostle as jo
-    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
-    >>> data = Encoder.of(scene, small=False).frame(scene.frame(-1))
-    >>> np.frombuffer(data, "<f8", 4).tolist(), len(data)
-    ([1.0, 4.0, 0.0, 0.0], 136)
-    """
+    """Converts the frames of a scene into bytes."""
 
     scene: Scene
     small: bool
@@ -643,16 +636,7 @@ MAX_DISTANCE = 0.25
 
 @dataclass
 class Scales:
-    """Collects frames, and determines the scales from them.
-
-    >>> import jostle as jo
-    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
-    >>> scales, encoder = Scales(), Encoder.of(scene, small=False)
-    >>> for k in range(11):
-    ...     scales.take(scene.frame(k), encoder)
-    >>> scales.about(encoder)["quantities"][8]["name"], scales.about(encoder)["quantities"][8]["recipe"]
-    ('y', {'part': 'x', 'axis': 1, 'overSurface': False})
-    """
+    """Collects frames, and determines the scales from them."""
 
     samples: dict[str, list[Array]] = field(default_factory=dict)
     strongest: list[float] = field(default_factory=list)

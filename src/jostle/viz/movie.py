@@ -26,10 +26,10 @@ from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution
+from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import FPS, Drawn, Film, film
-from jostle.viz.moving_densities import DensityPicture
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import Shown, file_of, solution
 
@@ -68,14 +68,7 @@ def moments(saved: Array, speed: float, fps: int = FPS) -> Array:
 
 
 def between(scene: Scene, t: float) -> Frame:
-    """The frame at a time between two saved times.
-
-    >>> import jostle as jo
-    >>> ball = jo.Motion(q0=[[0.0, 0.0]], v0=[[1.0, 0.0]], within=jo.Balls([0.1]))
-    >>> scene = Scene(jo.solve(ball, jo.Maury(), t=1.0, h=0.1, every=0.5))
-    >>> between(scene, 0.2).x.round(9).tolist()
-    [[0.2, 0.0]]
-    """
+    """The frame at a time between two saved times."""
     saved = np.asarray(scene.sol.t)
     k = int(np.clip(np.searchsorted(saved, t, side="right") - 1, 0, max(len(saved) - 2, 0)))
     after = min(k + 1, len(saved) - 1)
@@ -164,13 +157,6 @@ def animate(
     -------
     Path
         The film.
-
-    Raises
-    ------
-    MissingPackage
-        If the packages for films are not installed.
-    WriteFailed
-        If the film cannot be written.
 
     Examples
     --------

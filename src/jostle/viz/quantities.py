@@ -59,9 +59,6 @@ def surface(radii: Array, dimension: int) -> Array:
     """The surface of a body: 2 on a line, the circumference in the plane, the surface in space.
 
     Forces divided by it are the mean stress in the body.
-
-    >>> surface(np.array([1.0]), 1).tolist()
-    [2.0]
     """
     return np.asarray({1: 2.0 + 0.0 * radii, 2: 2.0 * np.pi * radii, 3: 4.0 * np.pi * radii**2}[dimension])
 
@@ -187,13 +184,7 @@ QUANTITIES: Registry[Quantity | Callable[[Frame], ArrayLike]] = Registry(
 
 
 def chosen(scene: Scene, name: str) -> Quantity:
-    """The quantity with a name, if the scene has what it needs.
-
-    >>> import jostle as jo
-    >>> chosen(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)), "sped")
-    Traceback (most recent call last):
-    jostle.errors.InvalidValue: unknown colour 'sped'; did you mean 'speed'?
-    """
+    """The quantity with a name, if the scene has what it needs."""
     quantity = _quantity(scene, name)
     lacks = quantity.lacks(scene)
     if lacks:
@@ -202,12 +193,7 @@ def chosen(scene: Scene, name: str) -> Quantity:
 
 
 def offered(scene: Scene) -> list[Quantity]:
-    """All quantities by which the bodies of a scene can be coloured.
-
-    >>> import jostle as jo
-    >>> [quantity.name for quantity in offered(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)))]
-    ['speed', 'force', 'pressure', 'contacts', 'radius', 'mass', 'number', 'x', 'y', 'vx', 'vy']
-    """
+    """All quantities by which the bodies of a scene can be coloured."""
     found = []
     for name in QUANTITIES.names():
         try:

@@ -86,10 +86,6 @@ class Frame:
         How the balls are turned: the k-th column is the k-th axis of the ball. None if bodies do not turn.
     spin : array, shape (n,) or (n, 3), or None
         Angular velocities; None if bodies do not turn.
-    speed : array, shape (n,)
-        Speeds.
-    contacts : array, shape (n,)
-        Number of contacts of each body that carry a force.
 
     Examples
     --------
@@ -138,14 +134,7 @@ CELL_MARGIN = 0.02
 
 
 class Scene:
-    """A solution, ready to be shown.
-
-    >>> import jostle as jo
-    >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
-    >>> frame = scene.frame(-1)
-    >>> frame.x.round(9).tolist(), frame.radii.tolist(), frame.force.round(9).tolist(), scene.force_name
-    ([[0.5, 0.0], [1.5, 0.0], [2.5, 0.0]], [0.5, 0.5, 0.5], [5.0, 3.0, 1.0], 'force')
-    """
+    """A solution, ready to be shown."""
 
     def __init__(self, sol: Solution) -> None:
         self.sol = sol

@@ -224,13 +224,7 @@ class Server:
 
 
 @check_arguments
-def serve(
-    sol: Shown | ShownDensity,
-    *,
-    title: str = "",
-    quantities: Given | None = None,
-    port: Natural = 0,
-) -> Server:
+def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | None = None, port: Natural = 0) -> Server:
     """Show a run in browsers of this machine, at `server.address`, until `server.close()`.
 
     Frames are sent when they are viewed, so runs may be larger than memory. For a file that is being written, the page

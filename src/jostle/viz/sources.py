@@ -88,13 +88,7 @@ SUPERSCRIPTS = {2: "²", 3: "³"}
 
 
 def unit_text(units: Units, unit: Unit) -> str:
-    """The name of a unit; empty for a plain number, and if a unit that it needs is unknown.
-
-    >>> unit_text(SI, VELOCITY), unit_text(Units(length="m"), VELOCITY)
-    ('m/s', '')
-    >>> unit_text(Units("cm", "s", "g"), FORCE)
-    'cm g/s²'
-    """
+    """The name of a unit; empty for a plain number, and if a unit that it needs is unknown."""
     names = [units.length, units.time, units.mass]
     if any(power and not name for name, power in zip(names, unit, strict=True)):
         return ""

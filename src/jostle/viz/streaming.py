@@ -33,14 +33,7 @@ STOPPED = "The run stopped before its end: the process that wrote {name} ended. 
 
 
 class Stream:
-    """The header and the frames of a solution; a file that is being written is read again at intervals.
-
-    >>> import jostle as jo
-    >>> stream = Stream(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
-    >>> tag, about = stream.header()
-    >>> tag, about["title"], len(about["times"]), about["live"], len(stream.frame(20) or b""), stream.frame(21)
-    ('0-21-False-0', 'The break', 21, False, 264, None)
-    """
+    """The header and the frames of a solution; a file that is being written is read again at intervals."""
 
     def __init__(self, sol: Solution, *, title: str = "", quantities: Given | None = None) -> None:
         self.title = title or "jostle"
@@ -130,14 +123,7 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
 
 
 class FieldStream:
-    """The header and the frames of a moving density; its file is read again when it was replaced.
-
-    >>> fields = {"density": np.ones((2, 4, 3))}
-    >>> stream = FieldStream(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields), title="A block")
-    >>> _, about = stream.header()
-    >>> about["title"], about["times"], about["live"], stream.frame(2)
-    ('A block', [0.0, 1.0], False, None)
-    """
+    """The header and the frames of a moving density; its file is read again when it was replaced."""
 
     def __init__(self, images: Images, *, title: str = "") -> None:
         self.title = title or "jostle"
@@ -154,9 +140,10 @@ class FieldStream:
         with self._lock:
             self._look()
             images = self._reel.images
-            live, note = self._live(), self._trouble
-            if images.status == RUNNING and images.path is not None and not live and not note:
-                note = STOPPED.format(name=images.path.name)
+            live, note = False, self._trouble
+            if images.status == RUNNING and images.path is not None and not note:
+                live = being_written(images.path)
+                note = "" if live else STOPPED.format(name=images.path.name)
             now = {"times": images.t.tolist(), "live": live, "status": images.status, "note": note}
             about = self._about | now | {"title": self.title, "session": self._number}
             told = zlib.crc32(note.encode(), zlib.crc32(images.t.tobytes()))
@@ -173,10 +160,6 @@ class FieldStream:
         for frame in reel.frames(evenly(len(images.t), SAMPLED_FRAMES)):
             scales.take(frame, encoder)
         self._reel, self._about = reel, encoder.about() | scales.about(encoder)
-
-    def _live(self) -> bool:
-        images = self._reel.images
-        return images.status == RUNNING and images.path is not None and not self._trouble and being_written(images.path)
 
     def _look(self) -> None:
         """Read the file again if it has changed."""
@@ -201,11 +184,6 @@ def continues(before: Images, after: Images) -> bool:
     """Whether one run continues another: the grids, times and totals of their common frames agree.
 
     The last frame of an unfinished run may lie between two times to save, and a resumed run replaces it.
-
-    >>> images = [Images(t=np.arange(n, dtype=float), lower=np.zeros(2), h=h, fields={"density": np.ones((n, 4, 3))})
-    ...           for n, h in ((2, 0.5), (3, 0.5), (3, 0.25))]
-    >>> continues(images[0], images[1]), continues(images[1], images[2])
-    (True, False)
     """
     shared = min(len(before.t), len(after.t))
     shorter = before if len(before.t) <= len(after.t) else after
@@ -241,12 +219,7 @@ LOOK_INTERVAL = 1.0
 
 
 def stream_of(sol: Shown | ShownDensity, title: str, quantities: Given | None) -> Stream | FieldStream:
-    """The header and the frames of a solution, of the run of a density, or of the file of one.
-
-    >>> import jostle as jo
-    >>> stream_of(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), "The break", None).title
-    'The break'
-    """
+    """The header and the frames of a solution, of the run of a density, or of the file of one."""
     images = density_in(sol)
     if images is None:
         return Stream(solution(cast("Shown", sol)), title=title, quantities=quantities)
@@ -265,18 +238,7 @@ class News(NamedTuple):
 
 
 class Follower:
-    """The frames of a stream that take at most `most_bytes`, and what is new in it.
-
-    >>> import jostle as jo
-    >>> stream = stream_of(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), "The break", None)
-    >>> found = Follower(stream, most_bytes=10_000)
-    >>> news = found.news()
-    >>> len(news.frames), news.first, news.about["live"], found.news()
-    (21, 0, False, None)
-    >>> few = Follower(stream, most_bytes=2_000).news()
-    >>> len(few.frames), few.about["note"]
-    (6, 'One in 4 of the 21 saved frames, to stay below 0.002 MB.')
-    """
+    """The frames of a stream that take at most `most_bytes`, and what is new in it."""
 
     def __init__(self, stream: Stream | FieldStream, most_bytes: int) -> None:
         self._stream, self._most_bytes = stream, most_bytes

@@ -58,11 +58,7 @@ def script(source: str) -> str:
 
 @cache
 def style() -> str:
-    """The style sheet of the viewer: the colours of the system's theme, or of the class `light` or `dark`.
-
-    >>> "prefers-color-scheme: dark" in style(), LIGHT.back in style(), DARK.back in style()
-    (True, True, True)
-    """
+    """The style sheet of the viewer: the colours of the system's theme, or of the class `light` or `dark`."""
     light, dark = (f"color-scheme: {name}; {theme.variables()}" for name, theme in (("light", LIGHT), ("dark", DARK)))
     return (
         f":root, :host {{ --fonts: {FONTS}; {light} }}\n"
@@ -72,11 +68,7 @@ def style() -> str:
 
 
 def markup() -> str:
-    """The HTML of the viewer, with the logo.
-
-    >>> markup().count("<svg")
-    1
-    """
+    """The HTML of the viewer, with the logo."""
     discs = "".join(re.findall("<circle[^>]*>", part("logo.svg")))
     return part("viewer.html").replace("@discs@", discs)
 
@@ -164,11 +156,6 @@ def page(
     -------
     Path
         The page.
-
-    Raises
-    ------
-    WriteFailed
-        If the page cannot be written.
 
     Examples
     --------

@@ -57,11 +57,6 @@ def widget(
     anywidget.AnyWidget
         The widget.
 
-    Raises
-    ------
-    MissingPackage
-        If anywidget is not installed.
-
     Examples
     --------
     >>> import jostle as jo
@@ -112,11 +107,7 @@ def _following(follower: Follower, height: int) -> AnyWidget:
 
 
 def module() -> str:
-    """The script of the widget, which contains everything that `render` needs.
-
-    >>> "export default { render }" in module()
-    True
-    """
+    """The script of the widget, which contains everything that `render` needs."""
     constants = f"const MARKUP = {json.dumps(markup())}, STYLE = {json.dumps(style())};\n"
     return constants + script(NOTEBOOK)
 

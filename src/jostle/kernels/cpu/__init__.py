@@ -1,18 +1,6 @@
 """The kernels of `reference` in numba: whole loops, one call per projection."""
 
-from jostle.kernels.cpu import (
-    barrier,
-    bodies,
-    cells,
-    contacts,
-    copies,
-    dense,
-    flights,
-    fused,
-    grip_rows,
-    grips,
-    sparse,
-)
+from jostle.kernels.cpu import barrier, bodies, cells, contacts, copies, dense, flights, fused, grip_rows, grips, sparse
 
 __all__ = [
     "barrier",

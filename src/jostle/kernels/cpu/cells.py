@@ -278,8 +278,7 @@ def near(
         return _taken(listed, _fill_near(i, j, q, radii, reach, period, *listed))
     parts = [slice(*part) for part in cut(most, chunks)]
     counts = together(
-        _fill_near,
-        [(i[part], j[part], q, radii, reach, period, *(array[part] for array in listed)) for part in parts],
+        _fill_near, [(i[part], j[part], q, radii, reach, period, *(array[part] for array in listed)) for part in parts]
     )
     ends = np.cumsum(counts)
     found = _room(int(ends[-1]), q.shape[1])

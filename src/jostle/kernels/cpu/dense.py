@@ -8,15 +8,7 @@ from jostle import kernels
 from jostle._tools.arrays import Array
 from jostle.kernels.compiling import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts2, jit
 from jostle.kernels.cpu.contacts import _add_coordinate, _add_row
-from jostle.kernels.reference.dense import (
-    CONTRADICTION,
-    DEPENDENT,
-    DROP,
-    EMPTY,
-    EPS,
-    SOLVED,
-    UNFINISHED,
-)
+from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, DROP, EMPTY, EPS, SOLVED, UNFINISHED
 from jostle.kernels.reference.residuals import Answer, residual_of_sums
 
 SUMS = {"reassoc", "contract"}

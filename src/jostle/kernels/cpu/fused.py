@@ -26,19 +26,7 @@ from jostle.kernels.compiling import (
     OutInts,
     jit,
 )
-from jostle.kernels.cpu.arrangement import (
-    BEFORE,
-    FIRST,
-    NEAR,
-    ROW,
-    S0,
-    SECOND,
-    VIOLATION,
-    GivenRows,
-    P,
-    Y,
-    arranged,
-)
+from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, GivenRows, P, Y, arranged
 from jostle.kernels.cpu.loop import SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.records import push
 from jostle.kernels.memory import working_memory

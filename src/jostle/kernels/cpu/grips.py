@@ -13,17 +13,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array
-from jostle.kernels.compiling import (
-    Floats,
-    Floats2,
-    Indices2,
-    Ints,
-    OutFloats2,
-    OutFloats3,
-    OutIndices2,
-    OutInts,
-    jit,
-)
+from jostle.kernels.compiling import Floats, Floats2, Indices2, Ints, OutFloats2, OutFloats3, OutIndices2, OutInts, jit
 from jostle.kernels.cpu.arrangement import FIRST, ROW, SECOND, GivenRows, arranged
 from jostle.kernels.cpu.loop import SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.records import ARMS, BY_N, BY_T, MU, SWEPT, N, P, S, Y, grip

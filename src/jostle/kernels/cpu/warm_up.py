@@ -19,7 +19,7 @@ from jostle.kernels.reference.cones import Grip
 from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.sweeps import Stop
 
-LONG = ("barrier", "copies", "flights", "fused", "grips", "multigrid", "cells", "dense")
+LONG = ("barrier", "copies", "flights", "fused", "grips", "compiled", "cells", "dense")
 """The modules whose kernels take longest to compile: they are begun first."""
 
 for name in COMPILED:

@@ -82,14 +82,7 @@ def _on_rows(N: Array, s: Array) -> tuple[Array, Array]:
 
 
 def project_dense(
-    G: Array,
-    c: Array,
-    w: Array,
-    root: Array,
-    noise_level: float,
-    c_noise: Array,
-    allowed: Array,
-    max_iterations: int,
+    G: Array, c: Array, w: Array, root: Array, noise_level: float, c_noise: Array, allowed: Array, max_iterations: int
 ) -> tuple[Array, Array, int, int]:
     """(u, p, status, iterations): the projection of w on c + G u >= 0 in the metric of the masses root^-2.
 

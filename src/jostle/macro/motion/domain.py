@@ -47,11 +47,6 @@ class Passage:
     outward : array_like, shape (2,)
         Direction in which people leave the cells of the start; any length except zero.
 
-    Attributes
-    ----------
-    shares : array, shape (m, k)
-        Fraction of each cell of the start that leads to each cell of the end.
-
     Examples
     --------
     >>> import jostle as jo
@@ -150,10 +145,6 @@ class Domain:
 
     `barriers` are walls without thickness: one boolean per face, across x and across y, true where nothing passes.
     `passages` lead from some cells to others.
-
-    >>> room = Domain(Grid([0, 0], [3, 1], h=1.0, closed=True), exits=[[0], [0], [1]])
-    >>> room.zone.ravel().tolist(), room.open[0].ravel().tolist()
-    ([True, True, False], [False, True, True, False])
     """
 
     grid: Grid

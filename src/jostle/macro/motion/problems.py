@@ -100,13 +100,6 @@ class Crowd:
     passages : sequence of Passage, default ()
         One-way passages between cells, such as stairs.
 
-    Attributes
-    ----------
-    mass : float
-        Mass at the start: the sum of the density times the area of a cell.
-    places : array, shape (n, 2)
-        Centres of the cells in which people can be.
-
     Examples
     --------
     >>> import jostle as jo
@@ -175,11 +168,6 @@ class Crowd:
         -------
         x, y : array, shapes (nx + 1, ny) and (nx, ny + 1)
             Desired velocity on the faces across x and across y; zero on closed faces.
-
-        Raises
-        ------
-        NotFinite
-            If the function returns nan or infinity.
         """
         if isinstance(self.velocity, Velocity):
             return _through(self.domain, (self.velocity.faces(0), self.velocity.faces(1)))
@@ -222,11 +210,6 @@ class Flow:
         Cells that are walls. None: only the closed sides of the grid are walls.
     exits : array_like of bool, shape (nx, ny), optional
         Cells that are exits. None: no exits.
-
-    Attributes
-    ----------
-    mass : float
-        Mass at the start: the sum of the density times the area of a cell.
 
     Examples
     --------

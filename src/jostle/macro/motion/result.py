@@ -64,16 +64,6 @@ class Evolution:
         of the density over one, `mass` inside, mass `gone`, and kinetic `energy`.
     file : jostle.io.Images or None
         The contents of the file of a run with `output`; None if the fields are in memory.
-    domain : Domain
-        The cells and faces in which the density may move.
-    cells : array, shape (frames, nx, ny, 2)
-        Velocity in the cells, the mean of their faces.
-    mass : array, shape (frames,)
-        Mass inside the domain.
-    momentum : array, shape (frames, 2)
-        Total momentum.
-    energy : array, shape (frames,)
-        Kinetic energy.
 
     Examples
     --------

@@ -250,13 +250,6 @@ class StickyBlocks:
     walls : (float, float), default (-inf, inf)
         Positions of the left and the right wall; infinite where there is none.
 
-    Attributes
-    ----------
-    before : array, shape (n,)
-        Total length of all blocks to the left of each block.
-    sticks : bool
-        True if no contact ever opens.
-
     Examples
     --------
     >>> blocks = StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1])

@@ -145,12 +145,7 @@ MAX_CYCLES = 200
 
 
 def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
-    """(nx, ny) each: the admissible density with a saturated zone, and the potential m of the fluxes that lead to it.
-
-    >>> density, m = repaired(np.array([[0.0, 0.8, 1.4, 0.5]]), np.array([[False, True, True, False]]))
-    >>> density.round(9).tolist(), m.round(9).tolist()
-    ([[0.0, 1.0, 1.0, 0.7]], [[0.0, 0.0, 0.2, 0.0]])
-    """
+    """(nx, ny) each: the admissible density with a saturated zone, and the potential m of the fluxes to it."""
     everywhere = _neighbours(np.ones(density.shape, dtype=bool))
     m = _filling(density, zone)
     found = density - everywhere.applied(m)
@@ -222,8 +217,6 @@ class WassersteinProjection:
         2 J(p), a lower bound of W2^2 up to the accuracy of the grid, h^2 times the mass that changes cells.
     iterations : int
         Number of iterations on the finest grid.
-    gap : float
-        |squared_distance - dual|, zero for the exact projection up to the accuracy of the grid.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""Pictures of moving densities: a frame, several frames side by side, the mass over time.
-
-Cells are to scale and coloured by density, pressure or speed. Walls and closed sides are dark, open sides are dashed,
-and exits are green. Contours of the pressure are vermilion, arrows of the velocity orange.
-"""
+"""Densities, pressures and velocities of a continuum: one number or one arrow per cell."""
 
 from __future__ import annotations
 
@@ -14,20 +10,175 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array
-from jostle._tools.colours import GREEN, ORANGE, PUSH
+from jostle._tools.colours import GREEN, ORANGE, PUSH, VERMILION
+from jostle.crowds.crowding import Map
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
-from jostle.macro.grid import Grid
+from jostle.macro.grid import Grid, Velocity
+from jostle.macro.lattice import Lattice
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
 from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
-from jostle.viz.fields import arrows as draw_arrows
 from jostle.viz.sources import LENGTH, TIME, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain
+
+MAX_ARROWS = 28
+"""Largest number of arrows along an axis."""
+LONGEST_ARROW = 1.6
+"""Length of the longest arrow, in distances between arrows."""
+
+
+@check_arguments
+def field(
+    on: Grid | Map | Lattice,
+    values: ArrayLike,
+    *,
+    zone: ArrayLike | None = None,
+    name: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a scalar field, such as a density or a pressure, with one colour per cell.
+
+    Parameters
+    ----------
+    on : Grid, Map or Lattice
+        The cells: a `macro.Grid` (cells or faces), a map of `jostle.analysis`, or a lattice.
+    values : array_like
+        One number per cell, face or lattice point; cells with NaN are left white.
+    zone : array_like of bool, optional
+        Cells to draw. None: all cells.
+    name : str, default ""
+        Label of the colour bar.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure, with a colour bar.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle.macro as macro
+    >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 8, closed=((False, False), (True, True)))
+    >>> left, right = grid.block([0, 0], [1, 1]), grid.block([1, 0], [2, 1])
+    >>> after = macro.Isotropic(grid, left | right).impact(grid.velocity(left - right, 0))
+    >>> ax = field(grid, after.pressure, name="$p$")
+    >>> round(float(ax.collections[0].get_array().max()), 9), ax.get_aspect()        # 1 where they meet, less h / 2
+    (0.9375, 1.0)
+    >>> plt.close(ax.figure)
+    """
+    numbers = np.array(values, dtype=float)
+    ax, alone = axes(ax, (6.4, 4.0)), ax is None
+    shown: Any
+    if isinstance(on, Lattice):
+        if numbers.shape != (len(on),):
+            raise InvalidValue(
+                f"values must have shape ({len(on)},), one number per lattice point, not {numbers.shape}"
+            )
+        numbers = numbers if zone is None else np.where(np.asarray(zone), numbers, np.nan)
+        known = np.ma.masked_invalid(numbers)
+        shown = PolyCollection(list(_cells(on)), array=known, cmap=CELL_COLOURS, edgecolor="face")
+        ax.add_collection(shown)
+        ax.autoscale_view()
+    else:
+        x, y, numbers = _edges(on, numbers)
+        if zone is not None:
+            numbers = np.where(np.asarray(zone).T if isinstance(on, Grid) else zone, numbers, np.nan)
+        shown = ax.pcolormesh(x, y, np.ma.masked_invalid(numbers), cmap=CELL_COLOURS, rasterized=True)
+    shown.set_clim(vmin=min(0.0, float(np.nanmin(numbers, initial=0.0))))
+    ax.set(xlabel="$x$", ylabel="$y$", aspect="equal")
+    if alone:
+        ax.figure.colorbar(shown, ax=ax, label=name, shrink=0.8)
+    return ax
+
+
+@check_arguments
+def arrows(
+    velocity: Velocity, *, zone: ArrayLike | None = None, fastest: Positive | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a velocity field as arrows, one per cell or fewer on large grids.
+
+    Parameters
+    ----------
+    velocity : Velocity
+        The velocity field of a `macro.Grid`.
+    zone : array_like of bool, shape (nx, ny), optional
+        Cells in which arrows are drawn. None: all cells.
+    fastest : float, optional
+        Speed of the longest arrow, positive; use the same value to compare two fields. None: the largest speed.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle.macro as macro
+    >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 2)
+    >>> ax = arrows(grid.velocity(1.0, lambda x, y: y))
+    >>> ax.collections[0].U.tolist() == [1.0] * 8, ax.collections[0].V.tolist()[:2]
+    (True, [0.25, 0.75])
+    >>> plt.close(ax.figure)
+    """
+    ax, grid = axes(ax, (6.4, 4.0)), velocity.grid
+    stride = -(-max(grid.shape) // MAX_ARROWS)
+    chosen = (slice(stride // 2, None, stride),) * 2
+    inside = np.ones(grid.shape, dtype=bool) if zone is None else grid.checked(zone, "zone")
+    here = inside[chosen]
+    x, y = (each[chosen][here] for each in grid.centres)
+    u = velocity.cells[chosen][here]
+    if fastest is None:
+        fastest = float(np.linalg.norm(u, axis=1).max(initial=0.0)) or 1.0
+    scale = fastest / (LONGEST_ARROW * stride * grid.h)
+    ax.quiver(x, y, *u.T, color=VERMILION, angles="xy", scale_units="xy", scale=scale, width=0.0035)
+    (left, bottom), (right, top) = grid.lower, grid.upper
+    ax.set(xlabel="$x$", ylabel="$y$", aspect="equal", xlim=(left, right), ylim=(bottom, top))
+    return ax
+
+
+def _edges(on: Grid | Map, values: Array) -> tuple[Array, Array, Array]:
+    """The edges of the cells along x and y, and the values by rows, as pcolormesh needs them."""
+    if isinstance(on, Map):
+        if values.shape != (len(on.y) - 1, len(on.x) - 1):
+            raise InvalidValue(
+                f"values must have the shape of the map, ({len(on.y) - 1}, {len(on.x) - 1}), not {values.shape}"
+            )
+        return on.x, on.y, values
+    kinds = {on.shape: (0.0, 0.0), on.faces(0): (0.5, 0.0), on.faces(1): (0.0, 0.5)}
+    if values.shape not in kinds:
+        expected = f"{on.shape} (cells), {on.faces(0)} or {on.faces(1)} (faces)"
+        raise InvalidValue(f"values must have shape {expected}, not {values.shape}")
+    back = kinds[values.shape]
+    x, y = (on.lower[k] + on.h * (np.arange(values.shape[k] + 1) - back[k]) for k in (0, 1))
+    return x, y, values.T
+
+
+def _cells(lattice: Lattice) -> Array:
+    """(n, 4 or 6, 2): the corners of the Voronoi cells."""
+    sides = 2 * len(lattice.e)
+    turn = np.arctan2(lattice.e[0, 1], lattice.e[0, 0])
+    angles = turn + np.pi * (2 * np.arange(sides) + 1) / sides
+    corners = lattice.spacing / 2.0 / np.cos(np.pi / sides) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return np.asarray(lattice.points[:, None] + corners)
+
+
+# Pictures of moving densities: a frame, several frames side by side, the mass over time.
+#
+# Cells are to scale and coloured by density, pressure or speed. Walls and closed sides are dark, open sides are dashed,
+# and exits are green. Contours of the pressure are vermilion, arrows of the velocity orange.
+
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
 """Quantities by which cells can be coloured, and the labels of their colour bars."""
@@ -72,7 +223,7 @@ class DensityPicture:
         unit = with_unit("", self.images.units, unit_of(self.images, self.colour))
         figure.colorbar(self.key, ax=axes, label=LABELS[self.colour] + plain(unit), shrink=0.8)
 
-    def onto(self, ax: Axes, k: int, *, contours: bool = False, arrows: bool = False) -> None:
+    def onto(self, ax: Axes, k: int, *, contours: bool = False, velocities: bool = False) -> None:
         """Draw frame k."""
         images = self.images
         (left, bottom), (right, top) = images.lower, images.upper
@@ -88,10 +239,10 @@ class DensityPicture:
             levels = self.most["pressure"] * (np.arange(CONTOURS) + 0.5) / CONTOURS
             p = np.ma.array(images.fields["pressure"][k], mask=False if images.walls is None else images.walls)
             ax.contour(*grid.centres, p, levels=levels, colors=PUSH, linewidths=0.9)
-        if arrows and self.most["speed"] > 0.0:
+        if velocities and self.most["speed"] > 0.0:
             u = grid.velocity(*np.moveaxis(images.fields["velocity"][k], -1, 0))
             there = np.asarray(images.fields["density"][k]) > VACUUM
-            draw_arrows(u, zone=there, fastest=self.most["speed"], ax=ax)
+            arrows(u, zone=there, fastest=self.most["speed"], ax=ax)
             ax.collections[-1].set_color(ARROW)
         margin, unit = MARGIN * max(self.size), plain(with_unit("", images.units, LENGTH))
         ax.set(
@@ -169,7 +320,7 @@ def density(
     picture, alone = DensityPicture.of(images, [k], colour), ax is None
     if ax is None:
         ax = plt.figure(figsize=figure_size(picture), layout="constrained").subplots()
-    picture.onto(ax, k, contours=contours, arrows=arrows)
+    picture.onto(ax, k, contours=contours, velocities=arrows)
     if alone:
         picture.bar(ax.figure, ax)
     return ax
@@ -220,7 +371,7 @@ def densities(
     figure = plt.figure(figsize=figure_size(picture, len(numbers)), layout="constrained")
     found = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
     for ax, k in zip(found, numbers, strict=True):
-        picture.onto(ax, k, contours=contours, arrows=arrows)
+        picture.onto(ax, k, contours=contours, velocities=arrows)
         if ax is not found[0]:
             ax.set_ylabel("")
     picture.bar(figure, found.tolist())
