@@ -101,7 +101,7 @@ ADDRESSES = dict(entry.split(", ", 1) for entry in metadata("jostle").get_all("P
 """The addresses of pyproject.toml, [project.urls]: none until a maintainer fills them in."""
 html_theme_options["external_links"] = [{"name": name, "url": url} for name, url in ADDRESSES.items()]
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "about": [], "gallery/**": []}
+html_sidebars = {"index": [], "gallery/**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
