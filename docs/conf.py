@@ -96,6 +96,7 @@ html_theme_options = {
     "logo": {"text": "jostle"},
     "header_links_before_dropdown": 6,
     "show_nav_level": 2,
+    "show_toc_level": 2,
 }
 ADDRESSES = dict(entry.split(", ", 1) for entry in metadata("jostle").get_all("Project-URL", []))
 """The addresses of pyproject.toml, [project.urls]: none until a maintainer fills them in."""
