@@ -96,12 +96,13 @@ html_theme_options = {
     "logo": {"text": "jostle"},
     "header_links_before_dropdown": 6,
     "show_nav_level": 2,
+    "show_toc_level": 2,
 }
 ADDRESSES = dict(entry.split(", ", 1) for entry in metadata("jostle").get_all("Project-URL", []))
 """The addresses of pyproject.toml, [project.urls]: none until a maintainer fills them in."""
 html_theme_options["external_links"] = [{"name": name, "url": url} for name, url in ADDRESSES.items()]
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "about": [], "gallery/**": []}
+html_sidebars = {"index": [], "gallery/**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"

@@ -9,7 +9,7 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 def test_links_and_paths_lead_somewhere():
     named = set(re.findall(r"\]\(([\w./]+)\)", TEXT)) | set(re.findall(r"\b(?:src|tests|benchmarks)/[\w/]+\.py", TEXT))
-    assert {"docs/architecture.md", "docs/extending.md", "CHANGELOG.md"} <= named
+    assert {"docs/about/architecture.md", "docs/about/extending.md", "CHANGELOG.md"} <= named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 

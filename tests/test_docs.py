@@ -30,7 +30,7 @@ def test_the_reference_has_every_public_name_exactly_once():
 def entries(page):
     """The pages in the toctrees of a page."""
     trees = re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    lines = [line.strip() for tree in trees for line in tree.splitlines()]
+    lines = [re.sub(r".*<(.+)>", r"\1", line.strip()) for tree in trees for line in tree.splitlines()]
     return [(page.parent / line).resolve() for line in lines if line and not line.startswith(":")]
 
 

@@ -1,4 +1,4 @@
-"""The extensions of docs/extending.md: each is one file, does what it says, and cannot corrupt its neighbours."""
+"""The extensions of docs/about/extending.md: each is one file, does what it says, and cannot corrupt its neighbours."""
 
 import importlib.util
 import sys
@@ -36,7 +36,7 @@ def extension(monkeypatch):
 
 
 def test_every_extension_is_one_short_file_that_the_documentation_shows():
-    page = (ROOT / "docs" / "extending.md").read_text()
+    page = (ROOT / "docs" / "about" / "extending.md").read_text()
     names = sorted(path.name for path in FOLDER.glob("*.py"))
     assert len(names) == 8
     for name in names:

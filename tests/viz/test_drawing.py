@@ -119,6 +119,12 @@ def test_an_axis_that_is_given_is_drawn_on(pile):
     assert len(figure.axes) == 2
 
 
+@pytest.mark.parametrize("function", [draw, jo.viz.paths])
+def test_axes_of_space_are_refused(two_balls, function):
+    with pytest.raises(jo.InvalidValue, match=r"flat Axes, such as plt.subplots\(\).*view=\(azimuth"):
+        function(two_balls, ax=plt.figure().add_subplot(projection="3d"))
+
+
 def test_moments_share_one_scale_and_one_colour_bar(pile):
     figure = strip(pile, [0.0, 0.35, 0.65, 1.0])
     *panels, bar = figure.axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browsing import image, wait_until
+from browsing import image, scrub, wait_until
 
 import jostle as jo
 from jostle._tools.colours import DARK, LIGHT
@@ -39,6 +39,20 @@ def test_the_page_knows_the_exits_of_the_plan(crowd):
         np.testing.assert_allclose(found[name], ends)
     grains = jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.1)
     assert Encoder.of(Scene(grains), small=False).about()["exits"] == []
+
+
+def test_the_curve_counts_the_people_inside(opened):
+    """Those who have left stay in the run for a while, behind the exit."""
+    plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits=EXITS, columns=[(1.0, 3.0, 0.2)])
+    group = jo.crowds.Group("all", places=[[5.5, 1.5], [4.0, 1.5], [1.0, 1.5]], radius=0.2, speed=1.0)
+    people = jo.crowds.crowd([group], room=plan)
+    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.05, every=0.5, change=people.changes())
+    assert np.isfinite(sol.q[-1]).all()
+    assert plan.inside(sol.q[-1]).sum() == 2
+    tab = opened(sol, size=(900, 820))
+    scrub(tab, 2)
+    wait_until(tab, "() => document.getElementById('plot').ariaLabel?.endsWith('now 2')")
+    assert tab.locator("#plot").get_attribute("aria-label") == "people inside from 0 to 3, now 2"
 
 
 @pytest.mark.parametrize("painter", ["webgl", whole("light")])

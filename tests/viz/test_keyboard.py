@@ -47,7 +47,7 @@ def test_a_whole_visit(tab, pile):
     assert tab.locator("#picked").is_hidden()
     focus(tab, "colour")
     press(tab, "ArrowDown")
-    wait_until(tab, "() => document.getElementById('scale-name').textContent === 'force'")
+    wait_until(tab, "() => document.getElementById('scale-name').textContent.startsWith('force')")
     focus(tab, "view")
     press(tab, "Home")
     wait_until(tab, "() => document.getElementById('time').textContent.startsWith('t = 0 ')")

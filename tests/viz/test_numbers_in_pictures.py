@@ -81,17 +81,19 @@ def test_the_scale_of_bars_is_a_median_and_not_ruled_by_one_impact(tower):
     assert Scales().about(encoder)["strong"] == 1.0
 
 
-def test_the_colours_of_forces_end_where_two_per_cent_are_beyond(tower):
+def test_the_colours_of_forces_cover_the_data(tower):
     force, speed = (chosen(Scene(tower), name) for name in ("force", "speed"))
     some = np.arange(1.0, 101.0)
-    assert force.range([some[:50], some[50:]]) == [0.0, pytest.approx(98.02)]
+    assert force.range([some[:50], some[50:]]) == [0.0, 100.0]
     assert speed.range([some]) == [0.0, 100.0]
     found = Scales()
     encoder = Encoder.of(Scene(tower), small=False)
     found.take(Scene(tower).frame(-1), encoder)
-    ranges = {each["name"]: (each["range"], each["beyond"]) for each in found.about(encoder)["quantities"]}
+    ranges = {each["name"]: (each["range"], each["steep"]) for each in found.about(encoder)["quantities"]}
     assert ranges["x"] == ([pytest.approx(0.0, abs=1e-9), pytest.approx(4.9)], False)
-    assert ranges["force"] == ([0.0, pytest.approx(np.percentile([40.0, 10.0], 98.0))], True)
+    assert ranges["force"] == ([0.0, pytest.approx(40.0)], True)
+    assert not any(each["beyond"] for each in found.about(encoder)["quantities"])
+    assert all(each["beyond"] for each in found.about(encoder, some=True)["quantities"])
 
 
 def decoded(encoder, frame):

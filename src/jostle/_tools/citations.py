@@ -1,6 +1,6 @@
 """Which papers to cite for what: ``jo.cite(jo.Maury)`` is the BibTeX entry of the paper of a scheme, law or model.
 
-`PAPERS` holds the papers, `CITED` says which of them a module or a function implements. docs/citing.md lists both.
+`PAPERS` holds the papers, `CITED` says which of them a module or a function implements; see docs/reference/citing.md.
 """
 
 from __future__ import annotations

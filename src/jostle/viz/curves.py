@@ -16,7 +16,7 @@ from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.viz.continuum import HEADROOM
-from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for
+from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for, refuse_space
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.sources import ENERGY, IMPULSE, LENGTH, TIME, VELOCITY, Shown, Unit, solution, with_unit
 from jostle.viz.style import axes, legend, pen
@@ -88,6 +88,7 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
     (501, 1.0)
     >>> plt.close(ax.figure)
     """
+    refuse_space(ax)
     sol = solution(sol)
     picture = Picture.of(sol, [0, len(sol.t) - 1], "speed", view)
     scene = picture.scene

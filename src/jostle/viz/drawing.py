@@ -147,7 +147,7 @@ class Picture:
             limits = View(*seen.wider(MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
         # One contact can press a hundred times harder than most: a linear scale would show all others in one colour.
-        steep = isinstance(colours, Quantity) and colours.most < 100.0
+        steep = isinstance(colours, Quantity) and colours.steep
         norm = PowerNorm(0.5, low, high) if steep else Normalize(low, high)
         key = _of_categories(len(categories)) if categories else ScalarMappable(norm, BODY_COLOURS)
         return cls(scene, colours, view, box, limits, key, np.array(strongest))
@@ -395,7 +395,7 @@ def draw(
     k : int, default -1
         Number of the frame; negative numbers count from the end.
     ax : matplotlib Axes, optional
-        Where to draw. None: a new figure, with a colour bar.
+        Where to draw: flat Axes, also for bodies in space. None: a new figure, with a colour bar.
     colour : str or array_like, shape (n,), default "speed"
         The quantity by which bodies are coloured: a name in `jostle.viz.QUANTITIES`, such as "speed", "force",
         "pressure" (the forces on a body divided by its surface) or "group"; or one number per body.
@@ -418,6 +418,7 @@ def draw(
     ('t = 0.3', 1.0, 12)
     >>> plt.close(ax.figure)
     """
+    refuse_space(ax)
     picture = Picture.of(solution(sol), [k], colour, view)
     alone = ax is None
     if ax is None:
@@ -492,6 +493,15 @@ def figure_size(picture: Sized, number: int = 1) -> tuple[float, float]:
     tall = height / width
     each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
     return each * number + 1.3, each * max(tall, 0.15) + 0.8
+
+
+def refuse_space(ax: Axes | None) -> None:
+    """Refuse Axes with three dimensions, which draw neither discs to scale nor spheres in front of each other."""
+    if ax is not None and ax.name == "3d":
+        raise InvalidValue(
+            "ax must be flat Axes, such as plt.subplots() returns, not Axes with projection='3d': bodies in space are "
+            "drawn as they are seen from the direction view=(azimuth, elevation)"
+        )
 
 
 def figure_for(picture: Picture, number: int = 1) -> Figure:

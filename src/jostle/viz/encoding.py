@@ -34,11 +34,12 @@ from numpy.typing import ArrayLike, NDArray
 from jostle._tools.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
+from jostle.plans.outlines import package
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
 from jostle.viz.field_values import VACUUM, ShownDensity, colours, density_in, unit_of
 from jostle.viz.field_values import values as field_values
 from jostle.viz.films import Drawn
-from jostle.viz.quantities import FORCE, FORCE_PERCENTILE, Part, Quantity, offered
+from jostle.viz.quantities import FORCE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import ENERGY, LENGTH, VELOCITY, Shown, file_of, solution, with_unit
 
@@ -128,6 +129,8 @@ RESOLUTION = 0.01
 """A compact frame must resolve positions to this fraction of the smallest radius."""
 MAX_NORMAL = 127
 """Code of a component of length one of the normal of a wall."""
+MAX_OUTLINE = 2000
+"""Largest number of corners of a floor plan for which the page counts the people inside."""
 MAX_WALL_NAMES = 1000
 """Largest number of walls whose names are sent to the page; the others have numbers."""
 
@@ -273,6 +276,7 @@ class Encoder:
             "units": asdict(scene.facts.units),
             "wall_names": list(scene.facts.wall_names[:MAX_WALL_NAMES]),
             "exits": self._exits(),
+            "outline": self._outline(),
         }
 
     def _exits(self) -> list[dict[str, Any]]:
@@ -284,6 +288,20 @@ class Encoder:
             {"name": name, "ends": [*(ends[0] - self.origin).tolist(), 0.0, *(ends[1] - self.origin).tolist(), 0.0]}
             for name, ends in plan.exits.items()
         ]
+
+    def _outline(self) -> list[list[float]]:
+        """The rings around and inside the floor plan of a crowd, each as x, y, x, y ...; empty if they are long."""
+        plan = self.scene.facts.plan
+        if plan is None or self.scene.d != 2:
+            return []
+        if plan.half_planes is not None:
+            rings = [plan.half_planes.corners]
+        else:
+            floors = package("shapely").get_parts(plan.area)
+            rings = [np.asarray(ring.coords) for floor in floors for ring in (floor.exterior, *floor.interiors)]
+        if sum(map(len, rings)) > MAX_OUTLINE:
+            return []
+        return [(ring - self.origin).ravel().tolist() for ring in rings]
 
 
 def _energy_title(scene: Scene) -> str:
@@ -326,8 +344,6 @@ def joined(*arrays: NDArray[Any]) -> bytes:
 
 DEFLATE_LEVEL = 1
 """Level of compression; higher levels take several times as long and save only a tenth."""
-MAX_SAMPLES = 20_000
-"""Largest number of cells of a frame from which the range of the pressure is determined."""
 ROUNDED = f"Values are rounded to 1/{MAX_CODE} of their range in each frame."
 """Note on the page about rounded frames."""
 
@@ -468,23 +484,21 @@ class FieldScales:
         for name in colours(self.images):
             found = field_values(frame.fields, name)
             found = found[np.isfinite(found)]
-            if name == "pressure":
-                found = found[found > 0.0]
-                found = found[:: len(found) // MAX_SAMPLES + 1]
-            elif len(found):
+            if len(found):
                 found = np.array([found.min(), found.max()])
             self.samples.setdefault(name, []).append(found)
 
-    def about(self, encoder: FieldEncoder) -> dict[str, Any]:
-        """The colour scales, for the page."""
-        images, some = self.images, self.taken < len(self.images.t)
+    def about(self, encoder: FieldEncoder, some: bool = False) -> dict[str, Any]:
+        """The colour scales, for the page; `some`: whether it also shows frames that were not added."""
+        images = self.images
         return {
             "quantities": [
                 {
                     "name": name,
                     "label": with_unit(name, images.units, unit_of(images, name)),
                     "range": self._range(name),
-                    "beyond": name != "density" and (some or name == "pressure"),
+                    "beyond": some and name != "density",
+                    "steep": name == "pressure",
                     "categories": [],
                     "recipe": {"part": "cells", "name": name},
                 }
@@ -493,13 +507,11 @@ class FieldScales:
         }
 
     def _range(self, name: str) -> list[float]:
-        """The values of the first and the last colour: 0 and 1 for a density, up to a percentile for a pressure."""
+        """The values of the first and the last colour: 0 and 1 for a density, otherwise those of the data."""
         found = np.concatenate([np.zeros(0), *self.samples.get(name, [])])
         if name == "density" or not len(found):
             return [0.0, 1.0]
-        if name == "pressure":
-            return [0.0, float(np.percentile(found, FORCE_PERCENTILE))]
-        low = 0.0 if name == "speed" else float(found.min())
+        low = 0.0 if name in ("speed", "pressure") else float(found.min())
         high = float(found.max())
         return [low, high if high > low else low + 1.0]
 
@@ -638,6 +650,8 @@ MAX_DISTANCE = 0.25
 class Scales:
     """Collects frames, and determines the scales from them."""
 
+    taken: int = 0
+    """Number of frames added."""
     samples: dict[str, list[Array]] = field(default_factory=dict)
     strongest: list[float] = field(default_factory=list)
     """The largest contact force of each frame that has contacts."""
@@ -646,6 +660,7 @@ class Scales:
 
     def take(self, frame: Frame, encoder: Encoder) -> None:
         """Add a frame."""
+        self.taken += 1
         for quantity in encoder.quantities:
             self.samples.setdefault(quantity.name, []).append(quantity.sample(frame))
         strongest = float(np.abs(frame.bars.force).max(initial=0.0))
@@ -654,8 +669,8 @@ class Scales:
         if len(frame.radii):
             self.radii.append(float(np.median(frame.radii)))
 
-    def about(self, encoder: Encoder) -> dict[str, Any]:
-        """The scales and the initial view, for the page."""
+    def about(self, encoder: Encoder, some: bool = False) -> dict[str, Any]:
+        """The scales and the initial view, for the page; `some`: whether it also shows frames that were not added."""
         home = _home(encoder.scene)
         return {
             "quantities": [
@@ -663,7 +678,8 @@ class Scales:
                     "name": quantity.name,
                     "label": quantity.title(encoder.scene),
                     "range": quantity.range(self.samples.get(quantity.name, [])),
-                    "beyond": quantity.most < 100.0,
+                    "beyond": some,
+                    "steep": quantity.steep,
                     "categories": list(quantity.categories(encoder.scene)),
                     "recipe": encoder.recipe(quantity),
                 }

@@ -22,8 +22,6 @@ from jostle.viz.sources import FORCE as NEWTON
 from jostle.viz.sources import IMPULSE, LENGTH, NO_UNIT, VELOCITY, Unit, with_unit
 from jostle.viz.sources import MASS as KILOGRAM
 
-FORCE_PERCENTILE = 98.0
-"""Forces above this percentile share the last colour; otherwise one impact would make all other forces look alike."""
 NO_CONTACTS = "needs contacts, which this run does not contain: save them with jo.io.Output(path, contacts=True)"
 """Message about a quantity that needs contacts."""
 NO_DURATIONS = "needs forces, but the file does not say whether its problem is of first or second order"
@@ -79,8 +77,8 @@ class Quantity:
         Exponents of length, time and mass in the unit.
     low : float, optional
         Value of the first colour. None: the smallest value.
-    most : float, default 100.0
-        Percentile of the positive values at which the last colour is reached, between 0 and 100.
+    steep : bool, default False
+        Whether colours follow the square root of the values: a few large values then leave colours for the others.
     lacks : callable (Scene) -> str, optional
         Returns what the scene lacks to show the quantity, as the end of a sentence; empty if it lacks nothing.
     constant : callable (Scene) -> array, shape (count,), optional
@@ -94,7 +92,7 @@ class Quantity:
     >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
     >>> force = chosen(scene, "force")
     >>> force.title(scene), force.range([force.sample(scene.frame(-1))])
-    ('force', [0.0, 4.92])
+    ('force', [0.0, 5.0])
     """
 
     name: str
@@ -102,7 +100,7 @@ class Quantity:
     label: str | Callable[[Scene], str] = ""
     unit: Unit | Callable[[Scene], Unit] = NO_UNIT
     low: float | None = None
-    most: float = 100.0
+    steep: bool = False
     lacks: Callable[[Scene], str] = field(default_factory=lambda: lambda scene: "")
     constant: Callable[[Scene], Array] | None = None
     categories: Callable[[Scene], tuple[str, ...]] = field(default_factory=lambda: lambda scene: ())
@@ -118,12 +116,10 @@ class Quantity:
         Returns
         -------
         array
-            The smallest and the largest value, or all positive values if `most` is below 100.
+            The smallest and the largest value; empty if there are none.
         """
         values = np.asarray(self.of(frame), dtype=float)
         values = values[np.isfinite(values)]
-        if self.most < 100.0:
-            return np.asarray(values[values > 0.0])
         return np.array([values.min(), values.max()]) if len(values) else values
 
     def range(self, samples: Sequence[Array]) -> list[float]:
@@ -143,7 +139,7 @@ class Quantity:
         if len(values) == 0:
             return [self.low or 0.0, (self.low or 0.0) + 1.0]
         low = float(values.min()) if self.low is None else self.low
-        high = float(np.percentile(values, self.most))
+        high = float(values.max())
         return [low, high if high > low or self.low is None else low + 1.0]
 
     def title(self, scene: Scene) -> str:
@@ -287,7 +283,7 @@ def _spin(frame: Frame) -> Array:
 
 SPEED = Quantity("speed", Part("u"), unit=VELOCITY, low=0.0)
 FORCE = Quantity(
-    "force", Part("force"), lambda scene: scene.force_name, _unit_of_force, low=0.0, most=FORCE_PERCENTILE,
+    "force", Part("force"), lambda scene: scene.force_name, _unit_of_force, low=0.0, steep=True,
     lacks=_contacts,
 )  # fmt: skip
 PRESSURE = Quantity(
@@ -296,7 +292,7 @@ PRESSURE = Quantity(
     lambda scene: "pressure" if scene.force_name == "force" else f"{scene.force_name} over surface",
     _unit_of_pressure,
     low=0.0,
-    most=FORCE_PERCENTILE,
+    steep=True,
     lacks=_forces,
 )
 CONTACTS = Quantity("contacts", Part("contacts"), low=0.0, lacks=_contacts)

@@ -28,6 +28,8 @@ MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""
 IDLE_FACTOR = 10.0
 """Shortest time between two reads of the file, in multiples of the duration of the last read."""
+MOST_READ = 400_000
+"""Number of coordinates that are read, over all frames, to determine the colour scales before a page opens."""
 STOPPED = "The run stopped before its end: the process that wrote {name} ended. Continue it with jostle resume {name}"
 """Note on the page about a run whose process ended before the run."""
 
@@ -73,9 +75,9 @@ class Stream:
     def _begin(self, sol: Solution, quantities: Given | None) -> None:
         scene = Scene(sol)
         self._sol, self._encoder, self._scales = sol, Encoder.of(scene, False, quantities), Scales()
-        for k in evenly(len(sol.t), SAMPLED_FRAMES):
+        for k in evenly(len(sol.t), _readable(sol.q[0].size)):
             self._scales.take(scene.frame(k), self._encoder)
-        self._about = self._encoder.about() | self._scales.about(self._encoder)
+        self._about = self._encoder.about() | self._scales.about(self._encoder, self._scales.taken < len(sol.t))
 
     def _look(self) -> None:
         """Read the file again if it may have changed."""
@@ -104,12 +106,18 @@ class Stream:
             scene = self._encoder.scene.continued(self._sol)
             self._encoder = self._encoder.continued(scene)
             self._scales.take(scene.frame(-1), self._encoder)
-            self._about = self._encoder.about() | self._scales.about(self._encoder)
+            some = self._scales.taken < len(self._sol.t)
+            self._about = self._encoder.about() | self._scales.about(self._encoder, some)
         else:
             self._file, self._number = file_now, self._number + 1
             same = said.shape == self._sol.q.shape[1:]
             self._begin(read(path, self._problem, self._scheme) if same else read(path), None)
         self.live = said.status == RUNNING and being_written(path)
+
+
+def _readable(size: int) -> int:
+    """The number of frames of this many numbers from which the colour scales are determined before a page opens."""
+    return max(SAMPLED_FRAMES, MOST_READ // max(size, 1))
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:
@@ -157,9 +165,9 @@ class FieldStream:
     def _begin(self, images: Images) -> None:
         reel = Fields(images)
         encoder, scales = reel.encoder(small=False), reel.scales()
-        for frame in reel.frames(evenly(len(images.t), SAMPLED_FRAMES)):
+        for frame in reel.frames(evenly(len(images.t), _readable(next(iter(images.fields.values()))[0].size))):
             scales.take(frame, encoder)
-        self._reel, self._about = reel, encoder.about() | scales.about(encoder)
+        self._reel, self._about = reel, encoder.about() | scales.about(encoder, scales.taken < len(images.t))
 
     def _look(self) -> None:
         """Read the file again if it has changed."""

@@ -9,11 +9,25 @@ function curvesOf({ about, owner }) {
   if (about.grid) return about.quantities.map(({ label, recipe: { name } }) => ({
     label: `largest ${label}`, of: (frame) => largest(cellValues(name, frame, about.grid)),
   }));
-  const { titles, contacts, exits, quantities } = about, mass = quantities.find(({ name }) => name === "mass")?.recipe;
-  const there = { label: exits.length ? "people present" : "bodies present", of: (frame) => (owner ? new Set(frame.body).size : frame.number.length) };
+  const { titles, contacts, exits, outline, quantities } = about, mass = quantities.find(({ name }) => name === "mass")?.recipe;
+  const inside = outline?.length && { label: "people inside", of: ({ q, number }) => number.reduce((sum, _, i) => sum + isInside(q[3 * i], q[3 * i + 1], outline), 0) };
+  const present = { label: exits.length ? "people present" : "bodies present", of: (frame) => (owner ? new Set(frame.body).size : frame.number.length) };
+  const there = inside || present; // people who have left stay in the run for a few steps behind the exit
   const energy = mass && titles.energy && { label: titles.energy, of: (frame) => kineticEnergy(frame, valuesOf(mass, frame, about)) };
   const force = contacts && { label: `largest contact ${titles.force}`, of: (frame) => largest(frame.contacts.force) };
   return (exits.length ? [there, force, energy] : [energy, force, there]).filter(Boolean);
+}
+
+// Whether a point is inside an area, by the number of sides of its rings to the right of the point.
+function isInside(x, y, rings) {
+  let inside = false;
+  for (const ring of rings) {
+    for (let k = 0, last = ring.length - 2; k < ring.length; last = k, k += 2) {
+      const [x0, y0, x1, y1] = [ring[last], ring[last + 1], ring[k], ring[k + 1]];
+      if (y0 > y !== y1 > y && x < x0 + ((x1 - x0) * (y - y0)) / (y1 - y0)) inside = !inside;
+    }
+  }
+  return inside;
 }
 
 // The largest size of a number; 0 if there are none.

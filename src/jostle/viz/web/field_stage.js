@@ -35,14 +35,14 @@ class FieldStage extends Stage {
 
   loadCells() {
     const { grid, n } = this.source.about, { cells, theme } = this.palette;
-    const { recipe, range: [low, high] } = this.wish.colour(), values = cellValues(recipe.name, this.frame, grid);
-    const colours = new Uint32Array(n), steps = 255 / (high - low || 1);
+    const { recipe, range, steep } = this.wish.colour(), rung = ladderOf(range, steep), values = cellValues(recipe.name, this.frame, grid);
+    const colours = new Uint32Array(n);
     const [wall, exit, none] = [theme.solid, theme.exit, theme.back].map(packed);
     for (let c = 0; c < n; c++) {
-      const step = Math.round((values[c] - low) * steps);
+      const step = rung(values[c]);
       if (this.walls[c]) colours[c] = wall;
       else if (this.exits[c]) colours[c] = exit;
-      else colours[c] = step >= 0 ? cells[step > 255 ? 255 : step] : step < 0 ? cells[0] : none;
+      else colours[c] = step >= 0 ? cells[step] : none;
     }
     this.painter.load("cells", this.box, colours, grid.shape[0]);
   }

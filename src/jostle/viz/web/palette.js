@@ -14,6 +14,13 @@ const packed = (colour) =>
 const css = (colour) => `rgb(${colour.map((part) => Math.round(255 * part)).join(" ")})`;
 const gradient = (stops) => `linear-gradient(to right, ${stops.join(", ")})`;
 const ladder = (stops, last) => Uint32Array.from({ length: last + 1 }, (_, k) => packed(mixed(stops, k / last)));
+// The number of the colour of a value, 0 to 255; NaN if it is unknown. Steep: colours follow the square root.
+function ladderOf([low, high], steep) {
+  return (value) => {
+    const part = Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+    return Math.round(255 * (steep ? Math.sqrt(part) : part));
+  };
+}
 
 // theme: colours by name; bodies, cells: 256 steps; push: 33 steps, weak to strong; categories: one colour per group.
 function palette(night) {

@@ -78,18 +78,18 @@ class Stage {
 
   loadBodies() {
     const { number, q, radius } = this.frame, m = number.length, { bodies, theme, categories } = this.palette;
-    const { recipe, range: [low, high], categories: { length } } = this.wish.colour();
+    const { recipe, range, steep, categories: { length } } = this.wish.colour(), rung = ladderOf(range, steep);
     const values = valuesOf(recipe, this.frame, this.source.about);
-    const balls = new Float32Array(4 * m), colours = new Uint32Array(m), steps = 255 / (high - low || 1);
+    const balls = new Float32Array(4 * m), colours = new Uint32Array(m);
     const unknown = packed(mixed([theme.back, theme.wall], 0.4));
     for (let i = 0; i < m; i++) {
       balls[4 * i] = q[3 * i];
       balls[4 * i + 1] = q[3 * i + 1];
       balls[4 * i + 2] = q[3 * i + 2];
       balls[4 * i + 3] = radius[i];
-      const step = Math.round((values[i] - low) * steps);
+      const step = rung(values[i]);
       if (length) colours[i] = values[i] >= 0 ? packed(categories[values[i] % categories.length]) : unknown;
-      else colours[i] = step >= 0 ? bodies[step > 255 ? 255 : step] : step < 0 ? bodies[0] : unknown;
+      else colours[i] = step >= 0 ? bodies[step] : unknown;
     }
     const outlined = this.camera.flat && this.source.owner ? this.outlined(balls, colours) : [balls, colours];
     this.before = outlined[1].length - m; // balls that come before those of the rows

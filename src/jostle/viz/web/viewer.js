@@ -100,7 +100,8 @@ function mount(root, source) {
   }
 
   function tellScale() {
-    const { label, beyond, categories, range: [low, high] } = quantity(), most = (beyond ? "≥ " : "") + short(high);
+    const { label: name, beyond, steep, categories, range: [low, high] } = quantity(), most = (beyond ? "≥ " : "") + short(high);
+    const label = steep ? `${name}, square-root scale` : name;
     $("scale-name").textContent = label;
     [$("scale-low").textContent, $("scale-high").textContent] = [short(low), most];
     $("amounts").hidden = categories.length > 0;

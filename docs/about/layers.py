@@ -1,4 +1,4 @@
-"""Draws the house from its imports, a floor for each package: python docs/layers.py house.svg
+"""Draws the house from its imports, a floor for each package: python docs/about/layers.py house.svg
 
 A floor says what the package is for and how long it is. The dots on its right are the packages that it imports, the
 larger the more of its files do. All dots lie on one side of the diagonal, since imports go down only.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src" / "jostle"
 
 
