@@ -127,22 +127,20 @@ def two_sets():
     found = [f"| | unit | experiments | default | {words} |", "|---" * 5 + "|"]
     for first, second in zip(figures["bands"], other["bands"], strict=True):
         low, high = first["low"], first["high"]
-        each = [f"**{v:.3g}**" if low <= v <= high else f"{v:.3g}" for v in (first[OURS], second[OURS])]
+        each = [f"**{v:.3f}**" if low <= v <= high else f"{v:.3f}" for v in (first[OURS], second[OURS])]
         found.append(f"| {first['what']} | {first['unit']} | {low:g} to {high:g} | {' | '.join(each)} |")
-    names = "bidirectional", "stairs", "corners", "counterflow"
-    values = {(row["experiment"], row["case"], row["quantity"]): row[OURS] for row in other["rows"]}
+    names = "bidirectional", "narrow doors", "stairs", "corners", "counterflow"
+    same = {(row["experiment"], row["case"], row["quantity"]): row for row in other["rows"]}
     for row in [row for name in names for row in rows(name)]:
         name, case, quantity = key = row["experiment"], row["case"], row["quantity"]
         if name == "bidirectional" and (quantity == "speed" or case < 0.75):
             continue
         label = f"two directions from {case} people/m² each, {quantity}" if quantity else f"{name}, {case}"
-        wanted = f"{row['expected']:.2f}" if name == "stairs" else ""
-        found.append(f"| {label} | {row['unit']} | {wanted} | {row[OURS]:.2f} | {values[key]:.2f} |")
-    for name, error in figures["errors"].items():
-        if name in ("corridor", "ring"):
-            found.append(
-                f"| {name}, mean error | {UNITS[name]} | | {error[OURS]:.2f} | {other['errors'][name][OURS]:.2f} |"
-            )
+        wanted = f"{row['expected']:.2f}" if name in ("stairs", "narrow doors") else ""
+        found.append(f"| {label} | {row['unit']} | {wanted} | {text(row, OURS)} | {text(same[key], OURS)} |")
+    for name in ("corridor", "ring"):
+        each = [f"{one['errors'][name][OURS]:.2f}" for one in (figures, other)]
+        found.append(f"| {name}, mean error | {UNITS[name]} | | {' | '.join(each)} |")
     return "\n".join(found)
 
 
