@@ -2,8 +2,9 @@
 
 One process for each core runs the cases, the longest first. Each result is appended to the file --results as soon as it
 is known; a run that was interrupted continues with the results in this file. The last line of the output is JSON.
-``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters, ``--ours`` leaves out JuPedSim, and ``--trade`` compares
-several sets of parameters by one run of each experiment that has a band.
+``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters, and ``--ours`` leaves out JuPedSim. ``--verify`` runs the
+tests of `jostle verify` with these parameters instead, ``--junction`` shows what the densities at the T-junction depend
+on, and ``--trade`` compares several sets of parameters by one run of each experiment that has a band.
 
 All models walk through the same geometries, with one set of parameters each: `Pedestrians`, the behaviour of scenario
 files, and two models of JuPedSim with their default parameters, the collision-free speed model (Tordeux, Chraibi &
@@ -71,6 +72,7 @@ from doors import EXPERIMENTS
 
 import jostle as jo
 from jostle.crowds import Group, Link, Pedestrians, Plan
+from jostle.verification import situations, verify
 
 PEERS = ("JuPedSim, speed", "JuPedSim, force")
 PEOPLE_PER_METRE, FEWEST = 115, 100
@@ -223,21 +225,49 @@ def hermes_corner(model: Model, width: float, seed: int = 0) -> dict[str, float]
     return dict(zip(CORNER, (found.flow / width, *before, *behind), strict=True))
 
 
-def t_junction(model: Model, width: float, seed: int = 0) -> dict[str, float]:
-    """Flow, densities and speeds where two streams merge, while the 15th to the 60th of 100 people pass."""
-    arm, stem, n = 16.0, 9.0, 90
-    b, end = width, 2 * arm + width
-    area = [(0, 0), (end, 0), (end, b), (arm + b, b), (arm + b, b + stem), (arm, b + stem), (arm, b), (0, b)]
-    plan = Plan(area, exits={"north": ((arm, b + stem), (arm + b, b + stem))})
-    starts = {"left": box(0, 0, arm - 1, b), "right": box(arm + b + 1, 0, end, b)}
+ARM = 16.0
+"""Length of the corridors in front of the T-junction."""
+
+
+def merging(model: Model, b: float, seed: int, n: int = 90) -> Paths:
+    """Where the people of two streams of n are who merge at a T-junction."""
+    stem, end = 9.0, 2 * ARM + b
+    area = [(0, 0), (end, 0), (end, b), (ARM + b, b), (ARM + b, b + stem), (ARM, b + stem), (ARM, b), (0, b)]
+    plan = Plan(area, exits={"north": ((ARM, b + stem), (ARM + b, b + stem))})
+    starts = {"left": box(0, 0, ARM - 1, b), "right": box(ARM + b + 1, 0, end, b)}
     groups = [Group(name, n, radius=RADIUS, speed=SPEED, start=start) for name, start in starts.items()]
-    paths = walked(Scene(plan, groups, seed, 240.0), model)
-    found = steady(paths, paths.passed(1, b + 2.0), 0.15, 0.6)
+    return walked(Scene(plan, groups, seed, 240.0), model)
+
+
+def merged(paths: Paths, b: float, begin: float, end: float) -> dict[str, float]:
+    """Flow, densities and speeds at the T-junction while two fractions of all people pass."""
+    found = steady(paths, paths.passed(1, b + 2.0), begin, end)
     if found is None:
         return dict.fromkeys(JUNCTION, 0.0)
-    left, right = found.inside(arm - 2.1, 0, arm - 0.1, b), found.inside(arm + b + 1, 0, arm + b + 3, b)
-    behind = found.inside(arm, b + 1, arm + b, b + 3)
+    left, right = found.inside(ARM - 2.1, 0, ARM - 0.1, b), found.inside(ARM + b + 1, 0, ARM + b + 3, b)
+    behind = found.inside(ARM, b + 1, ARM + b, b + 3)
     return dict(zip(JUNCTION, (found.flow / b, *left, *right, *behind), strict=True))
+
+
+def t_junction(model: Model, width: float, seed: int = 0) -> dict[str, float]:
+    """Flow, densities and speeds where two streams merge, while 15 % to 60 % of all people pass."""
+    return merged(merging(model, width, seed), width, 0.15, 0.6)
+
+
+def print_junction(parameters: dict[str, float]) -> None:
+    """Print what the densities at the T-junction depend on: time, number of people, distance behind it."""
+    b = 2.4
+    for n in (90, 60):
+        paths = merging(Pedestrians(**parameters), b, 0, n)
+        for begin, end in ((0.15, 0.6), (0.05, 0.2), (0.15, 0.3), (0.3, 0.45), (0.45, 0.6)):
+            words = ", ".join(f"{name} {value:.2f}" for name, value in merged(paths, b, begin, end).items())
+            print(f"{n} people in each arm, while {begin:.0%} to {end:.0%} pass: {words}", flush=True)
+        found = steady(paths, paths.passed(1, b + 2.0), 0.15, 0.6)
+        for y in np.arange(0.0, 4.0, 0.5) if found else ():
+            density, speed = found.inside(ARM, b + y, ARM + b, b + y + 0.5)
+            print(
+                f"{n} people in each arm, {y:.1f} m to {y + 0.5:.1f} m behind: density {density:.2f}, speed {speed:.2f}"
+            )
 
 
 FLOW_UNIT, DENSITY_UNIT, SPEED_UNIT = "people/s/m", "people/m²", "m/s"
@@ -278,8 +308,8 @@ VALIDATION: dict[str, Experiment] = {
     "open corridor": (open_corridor, ("0.7 / 3", "1.2 / 3", "2 / 3", "3 / 3", "3 / 2", "3 / 1.5", "3 / 1"), 1, ""),
     "corners": (corner, CORNERS, 1, FLOW_UNIT),
     "corner of 2.4 m": (hermes_corner, (2.4,), 2, ""),
-    "T-junction": (t_junction, (2.4,), 2, ""),
-    "bidirectional": (bidirectional, (0.25, 0.5, 0.75, 1.0, 1.4), 1, ""),
+    "T-junction": (t_junction, (2.4,), 4, ""),
+    "bidirectional": (bidirectional, (0.25, 0.5, 0.75, 1.0, 1.4), 2, ""),
     "stairs": (stairs, ("up", "down"), 1, FLOW_UNIT),
     "counterflow": (counterflow, (100,), 1, "s"),
 }
@@ -485,6 +515,13 @@ def trade(save: Path | None) -> None:
         save.write_text(json.dumps({"bands": TRADE, "candidates": candidates}, indent=1) + "\n")
 
 
+def print_verdicts(parameters: dict[str, float]) -> None:
+    """Print what `jostle verify` finds with these parameters of `Pedestrians`."""
+    situations.BEHAVIOUR["behaviour"] = {"kind": "pedestrians", **parameters}
+    for line in verify():
+        print(f"{line.guideline} {line.number}: {line.verdict}. {line.found}", flush=True)
+
+
 def parameter(text: str) -> tuple[str, float]:
     """A parameter of `Pedestrians` from the command line, NAME=VALUE."""
     name, value = text.split("=")
@@ -498,12 +535,17 @@ def main() -> None:
     parser.add_argument("--set", type=parameter, nargs="+", default=[], help="parameters of Pedestrians, such as T=0.8")
     parser.add_argument("--only", nargs="+", default=list(VALIDATION), help="only these experiments")
     parser.add_argument("--trade", action="store_true", help="compare the candidates for the parameters of Pedestrians")
+    parser.add_argument("--verify", action="store_true", help="the tests of guidelines, with the parameters of --set")
+    parser.add_argument("--junction", action="store_true", help="what the densities at the T-junction depend on")
     parser.add_argument("--save", type=Path, help="keep the figures in this file")
     parser.add_argument("--results", type=Path, help="append each result to this file, and continue with those in it")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # one process for each core
     if options.trade:
         trade(options.save)
+        return
+    if options.verify or options.junction:
+        (print_verdicts if options.verify else print_junction)(dict(options.set))
         return
     models = [PEDESTRIANS, *(PEERS if find_spec("jupedsim") and not options.ours else ())]
     tasks = [

@@ -10,6 +10,7 @@ from jostle._tools.colours import BLUE, GREEN, VERMILION
 from jostle.crowds import weidmann
 
 figures = json.loads((Path(__file__).parent / "_static" / "validation.json").read_text())
+other = json.loads((Path(__file__).parent / "_static" / "validation_other.json").read_text())
 trade = json.loads((Path(__file__).parent / "_static" / "validation_trade.json").read_text())
 OURS, SPEED, FORCE = "Pedestrians", "JuPedSim, speed", "JuPedSim, force"
 STYLE = {OURS: (BLUE, "o"), SPEED: (VERMILION, "s"), FORCE: (GREEN, "^")}
@@ -117,6 +118,29 @@ def choice():
             words = f"{value:.3f}" if high < 0.1 else f"{value:.2f}"
             each.append(f"**{words}**" if low <= value <= high else words)
         found.append(f"| {one['parameters']} | {' | '.join(each)} |")
+    return "\n".join(found)
+
+
+def two_sets():
+    """The default parameters beside the other set, in all bands and in the experiments without a band."""
+    words = ", ".join(f"{name} = {value:g}" for name, value in other["parameters"].items())
+    found = [f"| | unit | experiments | default | {words} |", "|---" * 5 + "|"]
+    for first, second in zip(figures["bands"], other["bands"], strict=True):
+        low, high = first["low"], first["high"]
+        each = [f"**{v:.3f}**" if low <= v <= high else f"{v:.3f}" for v in (first[OURS], second[OURS])]
+        found.append(f"| {first['what']} | {first['unit']} | {low:g} to {high:g} | {' | '.join(each)} |")
+    names = "bidirectional", "narrow doors", "stairs", "corners", "counterflow"
+    same = {(row["experiment"], row["case"], row["quantity"]): row for row in other["rows"]}
+    for row in [row for name in names for row in rows(name)]:
+        name, case, quantity = key = row["experiment"], row["case"], row["quantity"]
+        if name == "bidirectional" and (quantity == "speed" or case < 0.75):
+            continue
+        label = f"two directions from {case} people/m² each, {quantity}" if quantity else f"{name}, {case}"
+        wanted = f"{row['expected']:.2f}" if name in ("stairs", "narrow doors") else ""
+        found.append(f"| {label} | {row['unit']} | {wanted} | {text(row, OURS)} | {text(same[key], OURS)} |")
+    for name in ("corridor", "ring"):
+        each = [f"{one['errors'][name][OURS]:.2f}" for one in (figures, other)]
+        found.append(f"| {name}, mean error | {UNITS[name]} | | {' | '.join(each)} |")
     return "\n".join(found)
 
 

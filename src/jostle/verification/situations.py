@@ -20,6 +20,8 @@ from jostle.scenarios.toml import document
 
 RADIUS, SPEED = 0.2, 1.34
 """Default radius (m) and desired speed (m/s) of the people in the tests."""
+BEHAVIOUR: dict[str, Any] = {}
+"""The key `behaviour` of all tests; empty for the default behaviour of scenario files."""
 Corners = Sequence[Sequence[float]]
 
 
@@ -53,6 +55,7 @@ def solved(
         "rooms": [{"corners": corners} for corners in rooms],
         "exits": [{"name": name, "ends": ends} for name, ends in exits.items()],
         "groups": [{"radius": RADIUS, "speed": SPEED, **group} for group in groups],
+        **BEHAVIOUR,
         **more,
     }
     return _solved(document({"problem": problem, "run": {"t": t, "h": h, "every": every}}))
