@@ -5,13 +5,17 @@ import os
 import signal
 import sys
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from jostle.kernels import parallel
 from rows import WHOLE, each_value, examples
+
+HERE = Path(__file__).resolve().parent
 
 # a test runs it in a process of its own; to look for examples in it would import JAX into each process of the tests
 collect_ignore = ["gradients/with_jax.py"]
@@ -77,6 +81,20 @@ def jostle(capsys):
         return ended.value.code or 0, captured.out, captured.err
 
     return run
+
+
+def pytest_collection(session):
+    """Begin to import at another file in each process: the first compiles the asserts of a file for all, at length."""
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if count == 1 or not any(Path(path).resolve() == HERE for path in session.config.args):
+        return
+    files = sorted(HERE.rglob("test_*.py"))
+    start = len(files) * int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) // count
+    for file in files[start:]:
+        if str(file.parent) not in sys.path:
+            sys.path.insert(0, str(file.parent))
+        with suppress(Exception, pytest.skip.Exception):  # pytest imports it once more, and says what is wrong
+            import_module(file.stem)
 
 
 def pytest_collection_modifyitems(config, items):
