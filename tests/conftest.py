@@ -6,10 +6,12 @@ import signal
 import sys
 from collections import defaultdict
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 from jostle.kernels import parallel
@@ -35,6 +37,9 @@ settings.load_profile("jostle")
 
 # as many threads as a test asks for, also if other programs use the cores
 parallel.MOST_LOST = float("inf")
+
+# the same commands each time; to build all of them takes longer than most calls of one
+typer.main.get_command = cache(typer.main.get_command)
 
 # what the command line prints must not depend on the terminal, nor on what its owner likes
 for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS", "BROWSER"):
@@ -66,6 +71,18 @@ def full_disk(monkeypatch):
             signal.signal(signal.SIGXFSZ, before)
 
     return limited
+
+
+@pytest.fixture
+def only_words(monkeypatch):
+    """Figures of reports of crowds are made, but not drawn."""
+    import matplotlib.pyplot as plt
+
+    def image(figure, caption=""):
+        plt.close(figure)
+        return caption
+
+    monkeypatch.setattr("jostle.viz.crowd_report._image", image)
 
 
 @pytest.fixture
