@@ -30,7 +30,7 @@ def each_value(rows):
 
 
 def halvings(h, times=4):
-    """So many steps h, h / 2, h / 4, ... in `make test-all`; not in `make test` the last, which takes as long as the rest."""
+    """So many steps h, h / 2, h / 4, ...; in `make test` without the last one, which takes as long as the others."""
     return h / 2.0 ** np.arange(times if WHOLE else times - 1)
 
 
