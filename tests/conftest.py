@@ -5,13 +5,19 @@ import os
 import signal
 import sys
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 from jostle.kernels import parallel
 from rows import WHOLE, each_value, examples
+
+HERE = Path(__file__).resolve().parent
 
 # a test runs it in a process of its own; to look for examples in it would import JAX into each process of the tests
 collect_ignore = ["gradients/with_jax.py"]
@@ -31,6 +37,9 @@ settings.load_profile("jostle")
 
 # as many threads as a test asks for, also if other programs use the cores
 parallel.MOST_LOST = float("inf")
+
+# the same commands each time; to build all of them takes longer than most calls of one
+typer.main.get_command = cache(typer.main.get_command)
 
 # what the command line prints must not depend on the terminal, nor on what its owner likes
 for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS", "BROWSER"):
@@ -65,6 +74,18 @@ def full_disk(monkeypatch):
 
 
 @pytest.fixture
+def only_words(monkeypatch):
+    """Figures of reports of crowds are made, but not drawn."""
+    import matplotlib.pyplot as plt
+
+    def image(figure, caption=""):
+        plt.close(figure)
+        return caption
+
+    monkeypatch.setattr("jostle.viz.crowd_report._image", image)
+
+
+@pytest.fixture
 def jostle(capsys):
     """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
 
@@ -77,6 +98,20 @@ def jostle(capsys):
         return ended.value.code or 0, captured.out, captured.err
 
     return run
+
+
+def pytest_collection(session):
+    """Begin to import at another file in each process: the first compiles the asserts of a file for all, at length."""
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if count == 1 or not any(Path(path).resolve() == HERE for path in session.config.args):
+        return
+    files = sorted(HERE.rglob("test_*.py"))
+    start = len(files) * int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) // count
+    for file in files[start:]:
+        if str(file.parent) not in sys.path:
+            sys.path.insert(0, str(file.parent))
+        with suppress(Exception, pytest.skip.Exception):  # pytest imports it once more, and says what is wrong
+            import_module(file.stem)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 WHOLE = os.environ.get("JOSTLE_TESTS") == "all"
@@ -26,6 +27,11 @@ def each_value(rows):
         kept.append(max(rows, key=lambda row: len(missing & row)))
         missing -= kept[-1]
     return kept
+
+
+def halvings(h, times=4):
+    """So many steps h, h / 2, h / 4, ...; in `make test` without the last one, which takes as long as the others."""
+    return h / 2.0 ** np.arange(times if WHOLE else times - 1)
 
 
 def examples(count):

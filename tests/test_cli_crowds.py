@@ -131,7 +131,7 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     assert "use one of them" in err
 
 
-def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here, jostle):
+def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here, jostle, only_words):
     (here / "a.toml").write_text(TWO_EXITS)
     jostle("run", "a.toml", "-q")
     (here / "a.html").write_text("old")

@@ -222,9 +222,9 @@ def test_a_pendulum_on_a_rod_has_the_period_of_the_elliptic_integral(by_hand):
         unit = {"gradient": lambda t, q: q[None] / np.linalg.norm(q), "moving": False}
         rod = jo.constraints(equal=True, **unit)(lambda t, q: [np.linalg.norm(q) - 1.0])
     start = np.array([[np.sin(2.0), -np.cos(2.0)]])
-    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=rod), t=period / 2.0)
-    np.testing.assert_allclose(sol.q(period / 2.0), start * [-1.0, 1.0], atol=1e-10)
-    at = np.linspace(0.0, period / 2.0, 41)
+    sol = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=rod), t=period / 4.0)
+    np.testing.assert_allclose(sol.q(period / 4.0), [[0.0, -1.0]], atol=1e-10)
+    at = np.linspace(0.0, period / 4.0, 41)
     np.testing.assert_allclose(np.linalg.norm(sol.q(at), axis=-1), 1.0, atol=1e-10)
     np.testing.assert_allclose(sol.energy(at).total, G * start[0, 1], atol=1e-9)
 

@@ -46,7 +46,7 @@ def damped(k, c, t):
 def test_orders_of_convergence_to_the_damped_oscillator(scheme, order):
     k, c, t = 9.0, 0.8, 2.0
     errors = []
-    for n in (100, 200, 400):
+    for n in (100, 200):
         sol = jo.solve(spring(k, c, q0=[1.0]), scheme, t=t, h=t / n)
         errors.append(abs(float(sol.q[-1, 0]) - damped(k, c, t)))
     rates = np.log2(np.array(errors[:-1]) / errors[1:])

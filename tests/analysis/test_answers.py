@@ -274,7 +274,7 @@ def test_summaries_and_reports_warn_of_what_people_do_not_do():
     """In the plain model, people push through a door at twice the flow of experiments."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"door": ((6, 1.9), (6, 3.1))})
     people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=0.2, until=plan.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, every=0.2, until=plan.empty, change=people.changes())
     found = jo.crowds.crowd_summary(sol)
     assert found.exits["door"].specific > 2.5
     (flow,) = found.warnings
@@ -296,7 +296,7 @@ def test_people_who_are_stuck_at_the_end_are_counted():
     area, exits = [(0, 0), (20, 0), (20, 0.6), (0, 0.6)], {"west": ((0, 0), (0, 0.6)), "east": ((20, 0), (20, 0.6))}
     q0 = [[5.0, 0.3], [7.0, 0.3], [19.5, 0.3]]
     said = {"goal": ["east", "west", "west"], "speed": [1.0, 1.0, 0.3]}
-    sol = solved(q0, area=area, exits=exits, t=24.0, **said)
+    sol = solved(q0, area=area, exits=exits, t=24.0, h=0.1, **said)
     found = jo.crowds.crowd_summary(sol)
     assert (found.inside, found.standing, found.blocked) == (3, 2, False)
     assert lines(found.rows())["stuck or waiting"] == (

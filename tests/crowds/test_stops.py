@@ -115,7 +115,7 @@ def test_a_journey_with_stops_is_resumed_to_the_bit(tmp_path, kind):
     def go(t, **more):
         group = Group("all", 4, radius=0.2, speed=1.5, route=["a"], start=[(2, 1), (4, 1), (4, 4), (2, 4)], goal="east")
         people = crowd(group, room=PLAN, stops={"a": stop}, seed=3, behaviour=Inhibition)
-        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
+        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
 
     expected = go(7.0).q[-1]
     go(3.5, output=jo.io.Output(checkpoint=tmp_path / "c"))

@@ -301,7 +301,7 @@ def test_strategies_never_make_people_faster_nor_turn_them(T):
 def test_people_slow_down_behind_a_slower_one_and_then_walk_as_slowly():
     speeds = np.array([0.4, 1.4])
     wish = Following(eastward(speeds), [R, R], sight=2.0)
-    sol = jo.solve(jo.Sweeping(q0=queue(2, 3.0), velocity=wish, within=jo.Balls([R, R])), jo.Venel(), t=30.0, h=0.05)
+    sol = jo.solve(jo.Sweeping(q0=queue(2, 3.0), velocity=wish, within=jo.Balls([R, R])), jo.Venel(), t=30.0, h=0.1)
     assert sol.u[-1][1, 0] == pytest.approx(0.4, abs=1e-3)
     assert sol.u[0:20][:, 1, 0].max() == pytest.approx(1.4)
 
@@ -314,7 +314,7 @@ def test_people_leave_a_jam_for_another_exit_and_are_out_sooner():
     last = []
     for given in ({"speed": 1.4}, {"wish": wish}):
         people = jo.crowds.crowd(50, **common, **given)
-        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.05, until=plan.empty, change=people.changes())
+        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.1, until=plan.empty, change=people.changes())
         assert sol.status == "stopped"
         last.append(sol.t[-1])
     assert wish.chosen(people.q0).max() == 1
@@ -332,7 +332,7 @@ def test_people_pass_the_places_of_their_journey_in_order():
         walk(plan, radius=R, speed=1.4, stops=stops), [["desk", "gate", "east"], ["gate", None]], people=2, reach=0.5
     )
     people = jo.crowds.crowd(2, radius=R, room=plan, q0=q0, wish=journey)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=plan.empty)
     assert sol.status == "stopped"
     at_desk = np.argmin(np.linalg.norm(sol.q[:, 0] - [10, 11], axis=1))
     at_gate = np.argmin(np.abs(sol.q[at_desk:, 0] - [10, 1]).max(axis=1)) + at_desk

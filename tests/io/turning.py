@@ -49,7 +49,7 @@ def crosses():
 
 
 ALL = {"discs": discs, "spheres": spheres, "clumps": clumps, "crosses": crosses}
-T, H = 0.8, 0.02
+T, H = 0.6, 0.02
 
 
 def solved(name, t=T, **more):

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 import jostle as jo
 from jostle.models.balls import HOLES
-from rows import few, whole
+from rows import few, halvings, whole
 
 SCHEMES = [jo.Venel(), jo.CatchingUp()]
 both_schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: type(scheme).__name__)
@@ -172,7 +172,7 @@ def test_a_bulldozer_pushes_the_point_and_lets_it_go(scheme):
 
     np.testing.assert_allclose(exact(np.array(1.0)), [1.62636712, 0.77952821], rtol=0, atol=1e-8)
     np.testing.assert_allclose(exact(np.array(2.5)), [1.73541516267, 1.0], rtol=0, atol=1e-11)
-    steps = 0.2 * HALVINGS
+    steps = halvings(0.2, 5)
     runs = [jo.solve(pushed, scheme, t=2.5, h=h) for h in steps]
     error = np.array([distance(sol.q, exact(sol.t)).max() for sol in runs])
     assert (error <= steps).all()
@@ -279,7 +279,7 @@ def test_the_ball_meets_hole_and_wall_on_time(scheme):
 
 def test_venel_leaves_the_hole_at_the_height_of_its_top_up_to_the_square_of_h():
     """P48: the error at t = 7 is about 0.4 h^2."""
-    steps = 0.1 * HALVINGS
+    steps = halvings(0.1, 5)
     ball = jo.Sweeping(q0=[-3.0, 0.5], velocity=[1.0, 0.0], within=BOARD)
     ends = np.array([jo.solve(ball, jo.Venel(), t=7.0, h=h).q[-1] for h in steps])
     assert (ends[:, 1] >= 1.0).all()

@@ -58,7 +58,7 @@ def test_the_report_needs_no_network_and_is_small(reported):
     assert 'sandbox="allow-scripts"' in html
 
 
-def test_a_blocked_run_says_so_first(tmp_path):
+def test_a_blocked_run_says_so_first(tmp_path, only_words):
     plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.75), (5, 2.25))})
     q0 = [[4.0, 1.78], [4.0, 2.22]]
     two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])

@@ -199,9 +199,9 @@ def test_the_command_line_makes_a_film_of_a_trajectory(walk, tmp_path):
 
 
 def test_a_film_may_be_called_as_one_likes(walk, tmp_path):
-    for name in ("12:30.mp4", "-x.mp4", "a" * 251 + ".mp4"):
+    for name in ("-12:30.mp4", "a" * 251 + ".mp4"):
         assert len(pictures(viz.animate(walk, tmp_path / name, speed=20.0))[0]) == 3
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
