@@ -99,6 +99,16 @@ def test_stairs_with_both_directions_let_people_pass_up_and_down():
     np.testing.assert_allclose(left, [down, up], atol=0.8)
 
 
+def test_two_people_who_want_each_others_place_at_the_end_of_stairs_step_aside():
+    """Each stands where the other would appear; people who do not step aside wait there for ever."""
+    plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))}, both=True)
+    top, bottom = (20.0 - LENGTH + 2 * R, 1.3), (4.0 - 2 * R, 1.3)
+    groups = [Group(to, places=[q], radius=R, goal=to) for to, q in (("street", top), ("roof", bottom))]
+    people = crowd(groups, room=plan)
+    sol = jo.solve(people, jo.Venel(), t=15.0, h=H, change=people.changes(), until=plan.empty)
+    assert sol.status == "stopped"
+
+
 def test_the_nearest_exit_may_be_over_stairs_that_are_walked_back():
     """The only exit is at the top: people on the ground take the stairs against their direction."""
     plan = building({"roof": ((24, 1), (24, 2))}, both=True)
