@@ -42,7 +42,7 @@ def smallest_gap(q, radii):
 def test_people_around_a_column_leave_and_never_overlap():
     plan, radii = hall(), np.linspace(0.18, 0.3, 40)
     people = crowd(40, radius=radii, room=plan, speed=np.linspace(1.0, 1.6, 40), seed=1)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=plan.empty, change=people.changes(beyond=1.0))
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty, change=people.changes(beyond=1.0))
     assert sol.status == "stopped"
     assert min(smallest_gap(q, radii) for q in sol.q) >= -1e-7 * R
     assert sol.gaps().min() >= -1e-7 * R
@@ -51,7 +51,7 @@ def test_people_around_a_column_leave_and_never_overlap():
 def test_people_who_are_out_are_taken_out_where_it_was_said():
     plan = hall()
     people = crowd(5, radius=R, room=plan, speed=1.4)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, change=people.changes(beyond=2.0))
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, change=people.changes(beyond=2.0))
     assert not np.isfinite(sol.q[-1]).any()
     furthest = np.nanmax(sol.q[..., 0])
     assert 10.0 - 1.4 * 0.05 < furthest <= 10.0 + 1e-9
@@ -63,7 +63,7 @@ def test_the_resumed_evacuation_is_the_one_that_was_never_interrupted(T, tmp_pat
 
     def go(t, **more):
         people = crowd(20, radius=R, room=plan, speed=1.4, behaviour=behaviour_of(T))
-        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
+        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=people.changes(), **more)
 
     whole = go(6.0)
     go(3.0, output=jo.io.Output(checkpoint=tmp_path / "run.checkpoint"))
@@ -106,7 +106,7 @@ def test_people_on_a_wall_and_in_a_corner_get_away():
     q0 = [[R, R], [R, 6 - R], [4.0, R], [5 - R, 3.0], [6 + R, 2.5], [8 - R, 6 - R]]
     people = crowd(6, radius=R, room=plan, q0=q0, speed=1.4)
     assert people.within.gap(0.0, people.q0) == pytest.approx(0.0, abs=1e-15)
-    sol = jo.solve(people, jo.Venel(), t=20.0, h=0.1, until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty)
     assert sol.status == "stopped"
 
 
@@ -116,7 +116,7 @@ def test_a_door_must_be_a_little_wider_than_a_person():
         crowd(1, radius=R, room=hall(width=2 * R), q0=[[1.0, 3.0]])
     plan = hall(width=2 * R + 1e-6)
     one = crowd(1, radius=R, room=plan, q0=[[1.0, 4.0]], speed=1.4)
-    assert jo.solve(one, jo.Venel(), t=20.0, h=0.1, until=plan.empty).status == "stopped"
+    assert jo.solve(one, jo.Venel(), t=20.0, h=0.05, until=plan.empty).status == "stopped"
 
 
 def test_whoever_stands_in_a_door_exactly_as_wide_walks_out_of_it():
@@ -185,7 +185,7 @@ def test_two_groups_walk_past_each_other():
     people = crowd(12, radius=0.2, room=plan, q0=q0, goal=["east"] * 6 + ["west"] * 6, speed=1.3)
     u = people.velocity(0.0, people.q0)
     np.testing.assert_allclose(u[:, 0], np.repeat([1.3, -1.3], 6), rtol=1e-9)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=plan.empty)
     assert sol.status == "stopped"
     assert (sol.q[-1][:6, 0] > 14.0).all()
     assert (sol.q[-1][6:, 0] < 0.0).all()
@@ -201,7 +201,7 @@ def test_inhibition_keeps_people_from_pushing():
     plan, pushed = hall(), []
     for T in (None, 0.5):
         people = crowd(40, radius=0.2, room=plan, speed=1.3, behaviour=behaviour_of(T))
-        sol = jo.solve(people, jo.Venel(), t=90.0, h=0.1, until=plan.empty, change=people.changes())
+        sol = jo.solve(people, jo.Venel(), t=90.0, h=0.05, until=plan.empty, change=people.changes())
         assert sol.status == "stopped"
         pushed.append(np.mean([p.sum() for p in sol.multipliers]))
     assert pushed[1] < 0.5 * pushed[0]

@@ -149,7 +149,7 @@ def test_given_places_take_no_region():
 
 def test_people_who_react_late_can_be_resumed(tmp_path):
     def go(t, **more):
-        return jo.solve(people(5), jo.Venel(), t=t, h=0.1, **more)
+        return jo.solve(people(5), jo.Venel(), t=t, h=0.05, **more)
 
     go(3.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
     np.testing.assert_array_equal(
@@ -210,7 +210,7 @@ reaction = { kind = "log-normal", mean = 30.0, deviation = 10.0, high = 50.0 }""
 
 def test_a_crowd_that_has_not_reacted_yet_is_not_blocked():
     """Nobody moves for 40 s."""
-    sol = jo.solve(**from_file("reaction = 40.0").build()._replace(h=0.07)._asdict())
+    sol = jo.solve(**from_file("reaction = 40.0").build()._replace(h=0.05)._asdict())
     assert sol.status == "stopped"
     assert sol.t[-1] > 40.0
 

@@ -192,7 +192,7 @@ def test_what_was_half_written_is_cut_off_by_a_repair(tmp_path, monkeypatch, fla
     file.commit()
     monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", np.inf)
     monkeypatch.setattr("jostle.io.growing.say", lambda file, *_: file.flush())  # killed before the frames count
-    for k in range(1, 60):
+    for k in range(1, 200):
         file.frame(0.25 * k, *victim.state(10, k))
     file.commit()
     copy.write_bytes(path.read_bytes())
