@@ -326,6 +326,9 @@ LONGEST_FIRST = ("doors", "corners", "T-junction", "counterflow", "corner of 2.4
 """Experiments whose cases take longest; of these the wide ones."""
 WIDEST_FOR_FORCE = {"doors": 1.2, "narrow doors": 0.6, "corners": 2.0, "corner of 2.4 m": 0.0, "T-junction": 0.0}
 """Widest cases of the force model: it stops in all of them, and in wider ones only after minutes."""
+OPEN_FOR_PEERS = {PEERS[0]: ("1.2 / 3", "2 / 3", "3 / 3", "3 / 2", "3 / 1.5", "3 / 1"), PEERS[1]: ("0.7 / 3",)}
+"""Widths of the open corridor for JuPedSim: the speed model is not through an entrance of 0.7 m after 100 s of
+processor time, and the force model stops there."""
 Task = tuple[str, str, Any, int]
 """An experiment, a model, a case and a seed."""
 
@@ -556,6 +559,7 @@ def main() -> None:
         for model in models
         for seed in range(1 if options.quick or model != PEDESTRIANS else max(seeds, 1))
         if model != PEERS[1] or name not in WIDEST_FOR_FORCE or case <= WIDEST_FOR_FORCE[name]
+        if model not in PEERS or name != "open corridor" or case in OPEN_FOR_PEERS[model]
     ]
     rows = table(measured(tasks, options.results, dict(options.set)), models)
     print(f"{'':<40}" + "".join(f"{model:>18}" for model in models) + f"{'experiments':>14}")

@@ -47,6 +47,7 @@ def solved(
     t: float,
     h: float = 0.05,
     every: float = 0.25,
+    seed: int = 0,
     **more: Any,
 ) -> Solution:
     """Solve a scenario of a crowd."""
@@ -58,7 +59,7 @@ def solved(
         **BEHAVIOUR,
         **more,
     }
-    return _solved(document({"problem": problem, "run": {"t": t, "h": h, "every": every}}))
+    return _solved(document({"seed": seed, "problem": problem, "run": {"t": t, "h": h, "every": every}}))
 
 
 @cache
@@ -202,7 +203,7 @@ def stairs_jam() -> Outcome:
     )
 
 
-def crowd_at_corner() -> Outcome:
+def crowd_at_corner(seed: int = 0) -> Outcome:
     """500 people in a corridor of 20 m go 34 m to a corner, around it, and 10 m on; straight ways as long as the inner
     and the outer wall, which is a quarter of a circle, take less and more time."""
     width, before, behind, depth = 20.0, 34.0, 10.0, 6.0
@@ -216,7 +217,7 @@ def crowd_at_corner() -> Outcome:
     group = [{"n": 500, "start": rectangle(0, 0, depth, width)}]
 
     def run(area: Corners, ends: Corners) -> Solution:
-        return solved([area], {"end": ends}, group, t=200.0, h=0.07, every=0.5)
+        return solved([area], {"end": ends}, group, t=200.0, h=0.07, every=0.5, seed=seed)
 
     def straight(length: float) -> float:
         return _last(run(rectangle(0, 0, depth + length, width), [[depth + length, 0], [depth + length, width]]))
