@@ -1,6 +1,6 @@
 """HDF5 files that survive a killed process, that can be read while they are written, and that may come from strangers.
 
-Three dangers are met here, and docs/reference/files.md says which test shows each of them.
+Three dangers are met here, and docs/about/files.md says which test shows each of them.
 
 **A killed writer.** HDF5 marks in the superblock, the first 48 bytes, that a file is being written; a killed process
 leaves that mark behind, and VTK and ParaView then refuse the file. `Mended` reads such a file as if it had been closed,
