@@ -112,15 +112,33 @@ class StoppingRule(Protocol):
     """A rule that decides when the runs of a case are enough."""
 
     def check(self, study: Study) -> None:
-        """Raise if the study does not measure what the rule needs."""
+        """Check that the study measures what the rule needs.
+
+        Parameters
+        ----------
+        study : Study
+            The study.
+        """
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether the runs are enough; failed runs are left out, the others are in the order of their repetitions."""
+        """Tell whether the runs are enough.
+
+        Parameters
+        ----------
+        outcomes : sequence of Outcome
+            Outcomes of the runs of a case that did not fail, in the order of their repetitions.
+
+        Returns
+        -------
+        bool
+            True if no more runs are needed.
+        """
+        raise NotImplementedError
 
 
 @check_arguments
 @dataclass(frozen=True)
-class PreciseMean:
+class PreciseMean(StoppingRule):
     """Repeat each case until the confidence interval of the mean of a measure is narrow enough.
 
     Give either `width` or `relative`.
@@ -160,28 +178,9 @@ class PreciseMean:
             raise InvalidValue(f"confidence must be between 0 and 1, not {self.confidence}")
 
     def check(self, study: Study) -> None:
-        """Check that the study has the measure.
-
-        Parameters
-        ----------
-        study : Study
-            The study.
-        """
         _check_name(self.measure, study.measured, "measure")
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
-        """Tell whether the interval is narrow enough.
-
-        Parameters
-        ----------
-        outcomes : sequence of Outcome
-            Outcomes of the runs of a case that did not fail, in the order of their repetitions.
-
-        Returns
-        -------
-        bool
-            True if no more runs are needed.
-        """
         if len(outcomes) < max(self.least, 2):
             return False
         if self.measure not in outcomes[0].measures:
@@ -192,7 +191,7 @@ class PreciseMean:
 
 @check_arguments
 @dataclass(frozen=True)
-class SettledCurves:
+class SettledCurves(StoppingRule):
     """Repeat each case until the mean evacuation curve stops changing: the criterion of Ronchi, Reneke, Peacock 2014.
 
     The method leaves the limits to the engineer: state them with the result.
@@ -231,28 +230,9 @@ class SettledCurves:
     consecutive: Count = 10
 
     def check(self, study: Study) -> None:
-        """Check that the study has the curve.
-
-        Parameters
-        ----------
-        study : Study
-            The study.
-        """
         _check_name(self.curve, study.traced, "curve")
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
-        """Tell whether the mean curve met all limits in the last `consecutive` runs.
-
-        Parameters
-        ----------
-        outcomes : sequence of Outcome
-            Outcomes of the runs of a case that did not fail, in the order of their repetitions.
-
-        Returns
-        -------
-        bool
-            True if no more runs are needed.
-        """
         if len(outcomes) < self.consecutive + 2:  # the change of a standard deviation needs three runs
             return False
         changes = curve_changes([outcome.curves[self.curve] for outcome in outcomes])

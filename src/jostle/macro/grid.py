@@ -141,9 +141,238 @@ CELL_TOLERANCE = 1e-9
 """Lengths are compared up to this fraction of a cell."""
 
 
+# Zones of cells as masks that also take part in arithmetic: `left | right` is a zone, `left - right` a field.
+
+
+LOGICAL = {
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.logical_and, np.logical_or, np.logical_not,
+    np.logical_xor, np.equal, np.not_equal,
+}  # fmt: skip
+"""Operations on masks that give a mask; in all others a mask counts as ones and zeros."""
+
+
+class Mask(np.ndarray[Any, np.dtype[np.bool_]]):
+    """A zone of cells: an array of booleans that can also be used in arithmetic.
+
+    `left | right` is the zone of both, `left - right` a field with the values 1, -1 and 0. Masks are made by the
+    methods `zone`, `block`, `disc` and `polygon` of a `Grid`.
+
+    Parameters
+    ----------
+    values : array_like of bool
+        One boolean per cell.
+
+    Examples
+    --------
+    >>> left, right = Mask([True, True, False]), Mask([False, False, True])
+    >>> bool((left | right).all()), (left - right).tolist(), (0.5 * left).tolist()
+    (True, [1.0, 1.0, -1.0], [0.5, 0.5, 0.0])
+    """
+
+    def __new__(cls, values: Any) -> Mask:
+        return np.array(values, dtype=bool).view(cls)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        logical = ufunc in LOGICAL or method == "reduce"
+        plain = [_plain(value, logical) for value in inputs]
+        if "out" in options:
+            options["out"] = tuple(_plain(value, True) for value in options["out"])
+        result = getattr(ufunc, method)(*plain, **options)
+        if logical and isinstance(result, np.ndarray) and result.dtype == bool:
+            return result.view(Mask)
+        return result
+
+
+def _plain(value: Any, logical: bool) -> Any:
+    if not isinstance(value, Mask):
+        return value
+    array: Booleans = value.view(np.ndarray)
+    return array if logical else array.astype(float)
+
+
+def numbers(values: Any) -> Array:
+    """A field, or a mask, as an ordinary array of floats."""
+    return np.array(values, dtype=float).view(np.ndarray)
+
+
+# Velocity fields on a grid: components in cells, on faces, or as functions of the place.
+#
+# Each law keeps the velocity where its constraint needs it (Bourdin & Maury 2020). The isotropic law (14) has
+# velocities on faces and the pressure in cells (the staggered, or MAC, grid). The square law (30)-(31) has velocities
+# in cells and pressures on faces, as grains have velocities and contacts have impulses.
+
+
+@dataclass(frozen=True, eq=False)
+class Velocity:
+    """A velocity field on a grid, made by `Grid.velocity`.
+
+    Attributes
+    ----------
+    grid : Grid
+        The grid.
+    x : array or callable (x, y) -> array
+        Velocity along x: one number per cell or per face across x, or a function of the coordinates.
+    y : array or callable (x, y) -> array
+        Velocity along y: one number per cell or per face across y, or a function of the coordinates.
+
+    Examples
+    --------
+    >>> from jostle.macro import Grid
+    >>> grid = Grid([0, 0], [2, 1], h=1.0)
+    >>> u = grid.velocity(lambda x, y: x, 0)
+    >>> u.cells.tolist(), u.faces(0).ravel().tolist()
+    ([[[0.5, 0.0]], [[1.5, 0.0]]], [0.0, 1.0, 2.0])
+    """
+
+    grid: Grid
+    x: Array | Callable[[Array, Array], ArrayLike]
+    y: Array | Callable[[Array, Array], ArrayLike]
+
+    @property
+    def cells(self) -> Array:
+        """(nx, ny, 2): the velocity in the cells; a component given on faces is averaged over the two faces."""
+        return np.stack([self.component(axis) for axis in (0, 1)], axis=-1)
+
+    def component(self, axis: int) -> Array:
+        """Return one component of the velocity in the cells.
+
+        Parameters
+        ----------
+        axis : int
+            0 for the component along x, 1 for the component along y.
+
+        Returns
+        -------
+        array, shape (nx, ny)
+            The component in the cells; of a component given on faces, the mean of the two faces of each cell.
+        """
+        field = (self.x, self.y)[axis]
+        if callable(field):
+            return sampled(field, *self.grid.centres)
+        if field.shape == self.grid.shape:
+            return field
+        return 0.5 * (field[1:] + field[:-1]) if axis == 0 else 0.5 * (field[:, 1:] + field[:, :-1])
+
+    def faces(self, axis: int, mass: ArrayLike | None = None) -> Array:
+        """Return one component of the velocity on the faces across its axis.
+
+        On a face between two cells, a component given in cells is the mean of both, weighted by their masses.
+
+        Parameters
+        ----------
+        axis : int
+            0 for the component along x, 1 for the component along y.
+        mass : array_like, shape (nx, ny), optional
+            Masses of the cells. None: all cells have the same mass. Faces between two cells without mass take the plain
+            mean.
+
+        Returns
+        -------
+        array, shape (nx + 1, ny) or (nx, ny + 1)
+            The component on the faces.
+        """
+        field = (self.x, self.y)[axis]
+        if callable(field):
+            return sampled(field, *self.grid.places(*((0.0, 0.5) if axis == 0 else (0.5, 0.0))))
+        if field.shape == self.grid.faces(axis):
+            return field
+        present = np.ones(self.grid.shape)
+        m = present if mass is None else numbers(mass)
+        total, alone = _beside(m, axis), _beside(present, axis)
+        plain_mean = _beside(field, axis) / alone
+        return np.divide(_beside(m * field, axis), total, out=plain_mean, where=total > 0.0)
+
+    def at(self, x: ArrayLike, y: ArrayLike, mass: ArrayLike | None = None) -> Array:
+        """Interpolate the velocity at points.
+
+        A component given in cells is constant in each cell, and on an edge it is the mean of the cells beside it,
+        weighted by their masses. A component given on faces is linear between the two faces of a cell. Outside the grid
+        the value of the nearest cell is used.
+
+        Parameters
+        ----------
+        x : array_like
+            x of the points.
+        y : array_like
+            y of the points; `x` and `y` are broadcast.
+        mass : array_like, shape (nx, ny), optional
+            Masses of the cells. None: all cells have the same mass.
+
+        Returns
+        -------
+        array, shape (..., 2)
+            The velocities at the points.
+
+        Examples
+        --------
+        >>> from jostle.macro import Grid
+        >>> grid = Grid([0, 0], [2, 1], h=1.0)
+        >>> u = grid.velocity(np.array([[1.0], [3.0]]), 0)
+        >>> u.at([0.5, 1.0], [0.5, 0.5])[:, 0].tolist(), u.at(1.0, 0.5, mass=[[0], [1]]).tolist()
+        ([1.0, 2.0], [3.0, 0.0])
+        """
+        X, Y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        i, j = (np.clip(k, 0, n - 1) for k, n in zip(self.grid.touched(X, Y), self.grid.shape, strict=True))
+        weights = np.ones(i.shape) if mass is None else numbers(mass)[i, j]
+        weights = np.where(weights.sum(axis=0) > 0.0, weights, 1.0)
+        return np.stack([self._at(axis, X, Y, i, j, weights) for axis in (0, 1)], axis=-1)
+
+    def _at(self, axis: int, x: Array, y: Array, i: Integers, j: Integers, weights: Array) -> Array:
+        field, grid = (self.x, self.y)[axis], self.grid
+        if callable(field):
+            return sampled(field, x, y)
+        values = field[i, j]
+        if field.shape != grid.shape:
+            along = ((x, y)[axis] - grid.lower[axis]) / grid.h - (i, j)[axis]
+            after = field[(i + 1, j) if axis == 0 else (i, j + 1)]
+            values = values + np.clip(along, 0.0, 1.0) * (after - values)
+        return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
+
+
+def _beside(field: Array, axis: int) -> Array:
+    """The sum over the one or two cells beside each face across an axis."""
+    padded = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+    return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
+
+
+def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:
+    """The values of a function at points, finite and of their shape."""
+    return finite(np.broadcast_to(np.asarray(field(x, y), dtype=float), x.shape), "a velocity")
+
+
+Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
+"""One component of a velocity: a number, one number per cell or per face, or a function of (x, y)."""
+
+
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
-class Cells:
-    """The places of square cells, of their faces and of walls; see `Grid`."""
+class Grid:
+    """A grid of square cells that fills a rectangle.
+
+    Cells are numbered [i, j], i along x and j along y.
+
+    Parameters
+    ----------
+    lower : array_like, shape (2,)
+        Lower left corner (x, y) of the rectangle.
+    upper : array_like, shape (2,)
+        Upper right corner (x, y); both coordinates exceed those of `lower`.
+    h : float
+        Side of a cell, positive; it divides both sides of the rectangle.
+    closed : bool or ((left, right), (bottom, top)), default False
+        Which sides of the rectangle are walls: all, none, or one boolean per side. Sides that are not walls are open.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of cells (nx, ny) along x and along y.
+
+    Examples
+    --------
+    >>> grid = Grid([0, 0], [2, 1], h=1 / 2)
+    >>> grid.shape, grid.block([0, 0], [1, 1]).tolist()
+    ((4, 2), [[True, True], [True, True], [False, False], [False, False]])
+    """
 
     lower: Array
     upper: Array
@@ -278,7 +507,7 @@ class Cells:
 
         Examples
         --------
-        >>> Cells([0, 0], [2, 1], h=1.0).touched(1.0, 0.5)[0].tolist()
+        >>> Grid([0, 0], [2, 1], h=1.0).touched(1.0, 0.5)[0].tolist()
         [0, 0, 1, 1]
         """
         around = []
@@ -288,242 +517,6 @@ class Cells:
             around.append([np.clip(np.floor(each), -1, n).astype(np.int64) for each in shifted])
         (left, right), (lower, upper) = around
         return np.stack([left, left, right, right]), np.stack([lower, upper, lower, upper])
-
-
-# Zones of cells as masks that also take part in arithmetic: `left | right` is a zone, `left - right` a field.
-
-
-LOGICAL = {
-    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.logical_and, np.logical_or, np.logical_not,
-    np.logical_xor, np.equal, np.not_equal,
-}  # fmt: skip
-"""Operations on masks that give a mask; in all others a mask counts as ones and zeros."""
-
-
-class Mask(np.ndarray[Any, np.dtype[np.bool_]]):
-    """A zone of cells: an array of booleans that can also be used in arithmetic.
-
-    `left | right` is the zone of both, `left - right` a field with the values 1, -1 and 0. Masks are made by the
-    methods `zone`, `block`, `disc` and `polygon` of a `Grid`.
-
-    Parameters
-    ----------
-    values : array_like of bool
-        One boolean per cell.
-
-    Examples
-    --------
-    >>> left, right = Mask([True, True, False]), Mask([False, False, True])
-    >>> bool((left | right).all()), (left - right).tolist(), (0.5 * left).tolist()
-    (True, [1.0, 1.0, -1.0], [0.5, 0.5, 0.0])
-    """
-
-    def __new__(cls, values: Any) -> Mask:
-        return np.array(values, dtype=bool).view(cls)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        logical = ufunc in LOGICAL or method == "reduce"
-        plain = [_plain(value, logical) for value in inputs]
-        if "out" in options:
-            options["out"] = tuple(_plain(value, True) for value in options["out"])
-        result = getattr(ufunc, method)(*plain, **options)
-        if logical and isinstance(result, np.ndarray) and result.dtype == bool:
-            return result.view(Mask)
-        return result
-
-
-def _plain(value: Any, logical: bool) -> Any:
-    if not isinstance(value, Mask):
-        return value
-    array: Booleans = value.view(np.ndarray)
-    return array if logical else array.astype(float)
-
-
-def numbers(values: Any) -> Array:
-    """A field, or a mask, as an ordinary array of floats."""
-    return np.array(values, dtype=float).view(np.ndarray)
-
-
-# Velocity fields on a grid: components in cells, on faces, or as functions of the place.
-#
-# Each law keeps the velocity where its constraint needs it (Bourdin & Maury 2020). The isotropic law (14) has
-# velocities on faces and the pressure in cells (the staggered, or MAC, grid). The square law (30)-(31) has velocities
-# in cells and pressures on faces, as grains have velocities and contacts have impulses.
-
-
-@dataclass(frozen=True, eq=False)
-class Velocity:
-    """A velocity field on a grid, made by `Grid.velocity`.
-
-    Attributes
-    ----------
-    grid : Grid
-        The grid.
-    x : array or callable (x, y) -> array
-        Velocity along x: one number per cell or per face across x, or a function of the coordinates.
-    y : array or callable (x, y) -> array
-        Velocity along y: one number per cell or per face across y, or a function of the coordinates.
-
-    Examples
-    --------
-    >>> from jostle.macro import Grid
-    >>> grid = Grid([0, 0], [2, 1], h=1.0)
-    >>> u = grid.velocity(lambda x, y: x, 0)
-    >>> u.cells.tolist(), u.faces(0).ravel().tolist()
-    ([[[0.5, 0.0]], [[1.5, 0.0]]], [0.0, 1.0, 2.0])
-    """
-
-    grid: Cells
-    x: Array | Callable[[Array, Array], ArrayLike]
-    y: Array | Callable[[Array, Array], ArrayLike]
-
-    @property
-    def cells(self) -> Array:
-        """(nx, ny, 2): the velocity in the cells; a component given on faces is averaged over the two faces."""
-        return np.stack([self.component(axis) for axis in (0, 1)], axis=-1)
-
-    def component(self, axis: int) -> Array:
-        """Return one component of the velocity in the cells.
-
-        Parameters
-        ----------
-        axis : int
-            0 for the component along x, 1 for the component along y.
-
-        Returns
-        -------
-        array, shape (nx, ny)
-            The component in the cells; of a component given on faces, the mean of the two faces of each cell.
-        """
-        field = (self.x, self.y)[axis]
-        if callable(field):
-            return sampled(field, *self.grid.centres)
-        if field.shape == self.grid.shape:
-            return field
-        return 0.5 * (field[1:] + field[:-1]) if axis == 0 else 0.5 * (field[:, 1:] + field[:, :-1])
-
-    def faces(self, axis: int, mass: ArrayLike | None = None) -> Array:
-        """Return one component of the velocity on the faces across its axis.
-
-        On a face between two cells, a component given in cells is the mean of both, weighted by their masses.
-
-        Parameters
-        ----------
-        axis : int
-            0 for the component along x, 1 for the component along y.
-        mass : array_like, shape (nx, ny), optional
-            Masses of the cells. None: all cells have the same mass. Faces between two cells without mass take the plain
-            mean.
-
-        Returns
-        -------
-        array, shape (nx + 1, ny) or (nx, ny + 1)
-            The component on the faces.
-        """
-        field = (self.x, self.y)[axis]
-        if callable(field):
-            return sampled(field, *self.grid.places(*((0.0, 0.5) if axis == 0 else (0.5, 0.0))))
-        if field.shape == self.grid.faces(axis):
-            return field
-        present = np.ones(self.grid.shape)
-        m = present if mass is None else numbers(mass)
-        total, alone = _beside(m, axis), _beside(present, axis)
-        plain_mean = _beside(field, axis) / alone
-        return np.divide(_beside(m * field, axis), total, out=plain_mean, where=total > 0.0)
-
-    def at(self, x: ArrayLike, y: ArrayLike, mass: ArrayLike | None = None) -> Array:
-        """Interpolate the velocity at points.
-
-        A component given in cells is constant in each cell, and on an edge it is the mean of the cells beside it,
-        weighted by their masses. A component given on faces is linear between the two faces of a cell. Outside the grid
-        the value of the nearest cell is used.
-
-        Parameters
-        ----------
-        x : array_like
-            x of the points.
-        y : array_like
-            y of the points; `x` and `y` are broadcast.
-        mass : array_like, shape (nx, ny), optional
-            Masses of the cells. None: all cells have the same mass.
-
-        Returns
-        -------
-        array, shape (..., 2)
-            The velocities at the points.
-
-        Examples
-        --------
-        >>> from jostle.macro import Grid
-        >>> grid = Grid([0, 0], [2, 1], h=1.0)
-        >>> u = grid.velocity(np.array([[1.0], [3.0]]), 0)
-        >>> u.at([0.5, 1.0], [0.5, 0.5])[:, 0].tolist(), u.at(1.0, 0.5, mass=[[0], [1]]).tolist()
-        ([1.0, 2.0], [3.0, 0.0])
-        """
-        X, Y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
-        i, j = (np.clip(k, 0, n - 1) for k, n in zip(self.grid.touched(X, Y), self.grid.shape, strict=True))
-        weights = np.ones(i.shape) if mass is None else numbers(mass)[i, j]
-        weights = np.where(weights.sum(axis=0) > 0.0, weights, 1.0)
-        return np.stack([self._at(axis, X, Y, i, j, weights) for axis in (0, 1)], axis=-1)
-
-    def _at(self, axis: int, x: Array, y: Array, i: Integers, j: Integers, weights: Array) -> Array:
-        field, grid = (self.x, self.y)[axis], self.grid
-        if callable(field):
-            return sampled(field, x, y)
-        values = field[i, j]
-        if field.shape != grid.shape:
-            along = ((x, y)[axis] - grid.lower[axis]) / grid.h - (i, j)[axis]
-            after = field[(i + 1, j) if axis == 0 else (i, j + 1)]
-            values = values + np.clip(along, 0.0, 1.0) * (after - values)
-        return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
-
-
-def _beside(field: Array, axis: int) -> Array:
-    """The sum over the one or two cells beside each face across an axis."""
-    padded = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
-    return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
-
-
-def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:
-    """The values of a function at points, finite and of their shape."""
-    return finite(np.broadcast_to(np.asarray(field(x, y), dtype=float), x.shape), "a velocity")
-
-
-Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
-"""One component of a velocity: a number, one number per cell or per face, or a function of (x, y)."""
-
-
-@check_arguments
-@dataclass(frozen=True, eq=False, init=False)
-class Grid(Cells):
-    """A grid of square cells that fills a rectangle.
-
-    Cells are numbered [i, j], i along x and j along y.
-
-    Parameters
-    ----------
-    lower : array_like, shape (2,)
-        Lower left corner (x, y) of the rectangle.
-    upper : array_like, shape (2,)
-        Upper right corner (x, y); both coordinates exceed those of `lower`.
-    h : float
-        Side of a cell, positive; it divides both sides of the rectangle.
-    closed : bool or ((left, right), (bottom, top)), default False
-        Which sides of the rectangle are walls: all, none, or one boolean per side. Sides that are not walls are open.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Number of cells (nx, ny) along x and along y.
-    centres : tuple of array, each (nx, ny)
-        x and y of the centres of the cells.
-
-    Examples
-    --------
-    >>> grid = Grid([0, 0], [2, 1], h=1 / 2)
-    >>> grid.shape, grid.block([0, 0], [1, 1]).tolist()
-    ((4, 2), [[True, True], [True, True], [False, False], [False, False]])
-    """
 
     def zone(self, inside: Callable[[Array, Array], ArrayLike]) -> Mask:
         """Select the cells whose centre satisfies a condition.

@@ -22,7 +22,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
 from jostle.macro.grid import MIN_DISTANCE, Grid, Outline, Velocity, crossing, sampled
-from jostle.macro.law import Collision, Zone, fitting, moreau, settle
+from jostle.macro.law import Collision, Law, Zone, fitting, moreau, settle
 from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 
 # The faces of a staggered grid: which of them move, their masses, open widths and positions.
@@ -124,7 +124,7 @@ def solid_cells(grid: Grid, barrier: Outline) -> Booleans:
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
-class Isotropic:
+class Isotropic(Law):
     """The isotropic impact law: div u >= 0 in the saturated zone.
 
     A zone, or walls, given by an outline (a function of (x, y) that is negative inside, such as `Disc` or `Polygon`)
@@ -200,18 +200,6 @@ class Isotropic:
         return Cone(csr_array(triplets, shape=(n, len(self.mass))), describe="cell {}".format)
 
     def sample(self, velocity: Velocity) -> Array:
-        """Return the velocity components that the law changes.
-
-        Parameters
-        ----------
-        velocity : Velocity
-            A velocity field of the grid.
-
-        Returns
-        -------
-        array, shape (m,)
-            Components on the moving faces, those along x first; functions are evaluated at `places`.
-        """
         parts, velocity = [], fitting(velocity, self.grid)
         for axis, side in enumerate(self.faces):
             field = (velocity.x, velocity.y)[axis]
@@ -237,25 +225,6 @@ class Isotropic:
         return FivePoint(between[0], between[1], extra)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """Apply the law: u = U - (1 + e) grad p.
-
-        Parameters
-        ----------
-        velocity : Velocity
-            Velocity U before the impact.
-        restitution : float, default 0.0
-            Restitution coefficient e, between 0 and 1.
-
-        Returns
-        -------
-        Collision
-            The velocity after the impact, the pressure and the energy lost.
-
-        Raises
-        ------
-        NotConverged
-            If the projection misses its tolerance.
-        """
         U = self.sample(velocity)
         hit, lost = moreau(
             U, self, restitution, PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)

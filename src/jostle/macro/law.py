@@ -29,25 +29,56 @@ Zone = ArrayLike | Outline
 class Law(Protocol):
     """A macroscopic impact law; see `Isotropic`, `Square`, `Triangular`."""
 
-    @property
-    def grid(self) -> Grid: ...
-    @property
-    def saturated(self) -> Booleans: ...
+    grid: Grid
+    saturated: Booleans
+
     @property
     def cone(self) -> Cone:
         """The admissible velocities."""
-        ...
+        raise NotImplementedError
 
     @property
     def mass(self) -> Array:
         """Masses of the velocities, for a density of one in the saturated zone."""
-        ...
+        raise NotImplementedError
 
     def sample(self, velocity: Velocity) -> Array:
-        """The velocities to which the cone applies."""
-        ...
+        """Return the velocities to which the law applies.
 
-    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision: ...
+        Parameters
+        ----------
+        velocity : Velocity
+            A velocity field of the grid.
+
+        Returns
+        -------
+        array, shape (n, 2) or (m,)
+            Velocities in the saturated cells (`Square`) or at the lattice points (`Triangular`); components on the
+            moving faces, those along x first (`Isotropic`).
+        """
+        raise NotImplementedError
+
+    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
+        """Apply the law: u = U - (1 + e) grad p, with a pressure for each direction of a lattice.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            Velocity U before the impact.
+        restitution : float, default 0.0
+            Restitution coefficient e, between 0 and 1.
+
+        Returns
+        -------
+        Collision
+            The velocity after the impact, the pressures and the energy lost.
+
+        Raises
+        ------
+        NotConverged
+            If the projection misses its tolerance.
+        """
+        raise NotImplementedError
 
 
 def by_centres(grid: Grid, outline: Outline) -> Booleans:

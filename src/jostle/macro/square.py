@@ -19,12 +19,12 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Outline, Velocity
 from jostle.macro.lattice import SQUARE, Isotonic, Lattice, numbered
-from jostle.macro.law import Collision, Zone, fitting, moreau, settle
+from jostle.macro.law import Collision, Law, Zone, fitting, moreau, settle
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
-class Square:
+class Square(Law):
     """The impact law of a square lattice of grains along the axes of the grid.
 
     u_x must not decrease along x, nor u_y along y, in the saturated zone. Of a zone or of walls given by an outline,
@@ -75,38 +75,12 @@ class Square:
         return np.full(len(self.lattice), self.grid.h**2)
 
     def sample(self, velocity: Velocity) -> Array:
-        """Return the velocities in the saturated cells.
-
-        Parameters
-        ----------
-        velocity : Velocity
-            A velocity field of the grid.
-
-        Returns
-        -------
-        array, shape (n, 2)
-            Velocities of the saturated cells.
-        """
         U, velocity = np.empty((len(self.lattice), 2)), fitting(velocity, self.grid)
         for axis in (0, 1):
             U[:, axis] = velocity.component(axis)[self.saturated]
         return U
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """Apply the law: u_k = U_k - (1 + e) d p_k / d e_k.
-
-        Parameters
-        ----------
-        velocity : Velocity
-            Velocity U before the impact.
-        restitution : float, default 0.0
-            Restitution coefficient e, between 0 and 1.
-
-        Returns
-        -------
-        Collision
-            The velocity after the impact, the pressures and the energy lost.
-        """
         hit, lost = moreau(self.sample(velocity), self, restitution, Isotonic(lattice=self.lattice, tol=self.tol))
         fields = [velocity.component(axis).copy() for axis in (0, 1)]
         for axis, field in enumerate(fields):

@@ -20,7 +20,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
 from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
-from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
+from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, settle
 
 MAX_NEAREST = 6
 """Largest number of lattice points at the same distance from a point: the corners of a hexagon."""
@@ -28,7 +28,7 @@ MAX_NEAREST = 6
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
-class Triangular:
+class Triangular(Law):
     """The impact law of a triangular lattice of grains.
 
     u . e_k must not decrease along e_k, for the three directions of the lattice. A zone or walls given by an outline
@@ -134,43 +134,11 @@ class Triangular:
         return np.full(len(self.lattice), self.lattice.area)
 
     def sample(self, velocity: Velocity) -> Array:
-        """Return the velocities at the lattice points.
-
-        Parameters
-        ----------
-        velocity : Velocity
-            A velocity field of the grid.
-
-        Returns
-        -------
-        array, shape (n, 2)
-            Velocities at the lattice points.
-        """
         x, y = self.lattice.points.T
         return fitting(velocity, self.grid).at(x, y, mass=self.zone)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """Apply the law: u = U - (1 + e) sum_k (d p_k / d e_k) e_k.
-
-        In a cell, u is the mean over the lattice points that are nearest to its centre.
-
-        Parameters
-        ----------
-        velocity : Velocity
-            Velocity U before the impact.
-        restitution : float, default 0.0
-            Restitution coefficient e, between 0 and 1.
-
-        Returns
-        -------
-        Collision
-            The velocity after the impact, the pressures and the energy lost.
-
-        Raises
-        ------
-        NotConverged
-            If the projection misses its tolerance.
-        """
+        # In a cell, u is the mean over the lattice points that are nearest to its centre.
         solver = Isotonic(lattice=self.lattice, tol=self.tol)
         hit, lost = moreau(self.sample(velocity), self, restitution, solver)
         u = velocity.cells

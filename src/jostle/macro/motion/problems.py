@@ -74,9 +74,36 @@ DesiredVelocity = Callable[[float, Array], ArrayLike]
 """U(t, q): the desired velocities (n, 2) of people at the points q (n, 2), as for `Sweeping`."""
 
 
+class OfMass:
+    """What both problems have: a mass on a grid."""
+
+    grid: Grid
+    density: ArrayLike
+
+    @property
+    def mass(self) -> float:
+        """Mass at the start: the sum of the density times the area of a cell."""
+        return float(np.sum(self.density)) * self.grid.h**2
+
+    def empty(self, state: State) -> bool:
+        """Tell whether less than a thousandth of the mass is left; use it as `macro.solve(..., until=people.empty)`.
+
+        Parameters
+        ----------
+        state : State
+            The state of the run.
+
+        Returns
+        -------
+        bool
+            True if less than a thousandth of the mass is left.
+        """
+        return float(state.density.sum()) * self.grid.h**2 <= EMPTY_FRACTION * self.mass
+
+
 @check_arguments
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Crowd:
+class Crowd(OfMass):
     """People as a density of at most one, who move with their desired velocity as far as the others allow.
 
     `jo.crowds.density` makes a crowd from a floor plan. Mass that enters an exit, or leaves through an open side of the
@@ -127,26 +154,6 @@ class Crowd:
                 f"velocity must be made by grid.velocity(ux, uy), or be a function U(t, q), not {self.velocity!r}"
             )
 
-    @property
-    def mass(self) -> float:
-        """Mass at the start: the sum of the density times the area of a cell."""
-        return float(np.sum(self.density)) * self.grid.h**2
-
-    def empty(self, state: State) -> bool:
-        """Tell whether less than a thousandth of the mass is left; use it as `macro.solve(..., until=people.empty)`.
-
-        Parameters
-        ----------
-        state : State
-            The state of the run.
-
-        Returns
-        -------
-        bool
-            True if less than a thousandth of the mass is left.
-        """
-        return _empty(self, state)
-
     @cached_property
     def places(self) -> Array:
         """(n, 2): the centres of the cells in which people can be."""
@@ -189,7 +196,7 @@ class Crowd:
 
 @check_arguments
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Flow:
+class Flow(OfMass):
     """A mass with a density of at most one that moves freely until it is saturated.
 
     Mass that enters an exit, or leaves through an open side of the grid, is removed.
@@ -240,26 +247,6 @@ class Flow:
         if not isinstance(self.law, Restitution) or self.law.uniform is None:
             raise InvalidValue(f"law must have one coefficient e, as in jo.Restitution(0.5), not {self.law!r}")
 
-    @property
-    def mass(self) -> float:
-        """Mass at the start: the sum of the density times the area of a cell."""
-        return float(np.sum(self.density)) * self.grid.h**2
-
-    def empty(self, state: State) -> bool:
-        """Tell whether less than a thousandth of the mass is left; use it as `macro.solve(..., until=flow.empty)`.
-
-        Parameters
-        ----------
-        state : State
-            The state of the run.
-
-        Returns
-        -------
-        bool
-            True if less than a thousandth of the mass is left.
-        """
-        return _empty(self, state)
-
     def start(self) -> Faces:
         """Return the velocity on the faces at the start.
 
@@ -273,10 +260,6 @@ class Flow:
         moved = self.velocity.faces(0, self.density), self.velocity.faces(1, self.density)
         heavy = self.domain.means(np.asarray(self.density))
         return _through(self.domain, tuple(np.where(mass > 0.0, u, 0.0) for u, mass in zip(moved, heavy, strict=True)))
-
-
-def _empty(problem: Crowd | Flow, state: State) -> bool:
-    return float(state.density.sum()) * problem.grid.h**2 <= EMPTY_FRACTION * problem.mass
 
 
 def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
