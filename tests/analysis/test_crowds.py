@@ -228,8 +228,6 @@ def test_one_person_has_the_whole_room_or_what_the_cut_off_leaves():
     assert density(at_rest([[2.0, 2.0]]), 0, room).density.tolist() == [pytest.approx(1 / 30)]
     cut = density(at_rest([[2.0, 2.0]]), 0, room, cutoff=1.5).density
     np.testing.assert_allclose(cut, [1.0 / (3.0 * 1.5**2)])  # a polygon of twelve sides: 3 R^2
-    fine = density(at_rest([[2.0, 2.0]]), 0, room, cutoff=1.5, quarter=200).density
-    np.testing.assert_allclose(fine, [1.0 / (np.pi * 1.5**2)], rtol=1e-4)
 
 
 def test_people_pressed_into_a_hexagonal_lattice_have_cells():
