@@ -28,8 +28,9 @@ MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""
 IDLE_FACTOR = 10.0
 """Shortest time between two reads of the file, in multiples of the duration of the last read."""
-MOST_READ = 400_000
-"""Number of coordinates that are read, over all frames, to determine the colour scales before a page opens."""
+MOST_READ, MOST_FRAMES = 400_000, 100
+"""Numbers of coordinates, over all frames, and of frames that are read to determine the colour scales before a page
+opens."""
 STOPPED = "The run stopped before its end: the process that wrote {name} ended. Continue it with jostle resume {name}"
 """Note on the page about a run whose process ended before the run."""
 
@@ -117,7 +118,7 @@ class Stream:
 
 def _readable(size: int) -> int:
     """The number of frames of this many numbers from which the colour scales are determined before a page opens."""
-    return max(SAMPLED_FRAMES, MOST_READ // max(size, 1))
+    return min(MOST_FRAMES, max(SAMPLED_FRAMES, MOST_READ // max(size, 1)))
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:
