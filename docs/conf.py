@@ -74,7 +74,6 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "nested_sections": False,
     "plot_gallery": not IN_CI,
-    "parallel": True,  # as many processes as those of Sphinx, by joblib
 }
 
 napoleon_google_docstring = False
