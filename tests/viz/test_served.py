@@ -17,6 +17,7 @@ import jostle as jo
 from jostle.cli import main
 from jostle.errors import FileIsThere
 from jostle.io import Writer
+from jostle.viz.streaming import Stream
 from rows import whole
 
 ALL_CAME = "() => !viewer.source.busy && [...viewer.source.kept.values()].every((one) => one.size)"
@@ -59,6 +60,10 @@ def long_file(tmp_path_factory):
 @pytest.fixture
 def long_run(long_file):
     return jo.io.read(long_file)
+
+
+def test_a_page_of_a_long_run_opens_before_all_frames_are_read(long_run):
+    assert Stream(long_run)._scales.taken == 100
 
 
 def test_only_what_is_looked_at_and_a_little_more_is_sent(served, long_run):

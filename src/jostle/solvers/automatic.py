@@ -199,7 +199,9 @@ class _Afresh(AugmentedNewton):
         return AugmentedNewton.__name__
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        if self.seed is not None and guess is not None:
+        if self.seed is not None:
+            if guess is None:
+                raise Declined("from scattered multipliers, because those of a step before are not known")
             guess = guess * np.random.default_rng(self.seed).uniform(0.0, 3.0, len(guess))
         return super()._solve(w, K, M, slack, guess)
 
