@@ -277,10 +277,10 @@ def units(tree: Tree, d: int) -> Ints:
 
 def owners(tree: Tree, d: int, members: int) -> Ints:
     """(groups,) the thread that eliminates each group: threads are given to subtrees according to their work."""
-    parent, unit = tree[2].tolist(), units(tree, d)
+    parent = tree[2].tolist()
     count = len(parent)
     owner = np.zeros(count, np.int64)
-    if members == 1 or unit[0] == count - 1:
+    if members == 1 or (unit := units(tree, d))[0] == count - 1:
         return owner
     total, begin, children = _collected(parent, work_of(tree, d))
     waiting = [([g for g in range(count) if parent[g] < 0], 0, members)]
