@@ -20,7 +20,7 @@ from jostle.plans.limits import regular_file
 from jostle.plans.outlines import polygons, rings
 from jostle.plans.png import read_png
 from jostle.plans.wkt import read_wkt
-from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain
+from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain, many
 from jostle.scenarios.toml import Path, ScenarioError, Source
 from jostle.scenarios.toml import path as written_path
 
@@ -77,7 +77,7 @@ class DrawingTable(Table):
 Drawings = Annotated[
     Annotated[Text, Tag("<text>")]
     | Annotated[DrawingTable, Tag("<table>")]
-    | Annotated[tuple[DrawingTable, ...], Field(min_length=1, max_length=MAX_DRAWINGS, strict=False), Tag("<list>")],
+    | Annotated[tuple[DrawingTable, ...], many(1, MAX_DRAWINGS), Tag("<list>")],
     Discriminator(
         lambda value: "<text>" if isinstance(value, str) else "<list>" if isinstance(value, list | tuple) else "<table>"
     ),

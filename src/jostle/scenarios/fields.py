@@ -153,11 +153,17 @@ Seed = Annotated[int, Field(ge=0, lt=2**63), allowed("a whole number from 0 to 2
 Switch = Annotated[bool, allowed("true or false")]
 Text = Annotated[str, Field(max_length=MAX_TEXT_LENGTH), allowed(f"a text of at most {MAX_TEXT_LENGTH} characters")]
 
-Vector = Annotated[tuple[Number, ...], Field(min_length=2, max_length=3, strict=False)]
+
+def many(least: int = 0, most: int = MAX_ENTRIES) -> Any:
+    """The limits of the length of a list."""
+    return Field(min_length=least, max_length=most, strict=False)
+
+
+Vector = Annotated[tuple[Number, ...], many(2, 3)]
 """A point or a direction, in the dimension of the problem."""
-Corner = Annotated[tuple[Coordinate, ...], Field(min_length=2, max_length=3, strict=False)]
+Corner = Annotated[tuple[Coordinate, ...], many(2, 3)]
 """A corner of a box; coordinates may be infinite where the box is open."""
-Point = Annotated[tuple[Number, ...], Field(min_length=2, max_length=2, strict=False)]
+Point = Annotated[tuple[Number, ...], many(2, 2)]
 """A point of the plane."""
 
 
@@ -168,20 +174,12 @@ def shape_of(value: Any) -> str:
     )
 
 
+PositiveList = Annotated[tuple[Positive, ...], many(1, MAX_BODIES)]
 PositiveOrList = Annotated[
     Annotated[Positive, allowed("a positive number or a list of them"), Tag("<one>")]
-    | Annotated[
-        Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)], Tag("<list>")
-    ],
+    | Annotated[PositiveList, Tag("<list>")],
     Discriminator(lambda value: "<list>" if isinstance(value, list | tuple) else "<one>"),
 ]
-
-
-def many(least: int = 0, most: int = MAX_ENTRIES) -> Any:
-    """The limits of the length of a list."""
-    return Field(min_length=least, max_length=most, strict=False)
-
-
 Ends = Annotated[tuple[Point, ...], many(2, 2)]
 """Two points."""
 Points = Annotated[tuple[Point, ...], many(1)]
