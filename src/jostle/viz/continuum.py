@@ -15,7 +15,7 @@ from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arguments import Positive
 from jostle._tools.arrays import Array
 from jostle._tools.colours import GREEN, ORANGE, PUSH, VERMILION
 from jostle.crowds.crowding import Map
@@ -26,7 +26,7 @@ from jostle.macro.lattice import Lattice
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
 from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.sources import LENGTH, TIME, with_time, with_unit
-from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain
+from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain, plot
 
 MAX_ARROWS = 28
 """Largest number of arrows along an axis."""
@@ -34,7 +34,7 @@ LONGEST_ARROW = 1.6
 """Length of the longest arrow, in distances between arrows."""
 
 
-@check_arguments
+@plot
 def field(
     on: Grid | Map | Lattice,
     values: ArrayLike,
@@ -57,11 +57,6 @@ def field(
         Label of the colour bar.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure, with a colour bar.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -100,7 +95,7 @@ def field(
     return ax
 
 
-@check_arguments
+@plot
 def arrows(
     velocity: Velocity, *, zone: ArrayLike | None = None, fastest: Positive | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -114,13 +109,6 @@ def arrows(
         Cells in which arrows are drawn. None: all cells.
     fastest : float, optional
         Speed of the longest arrow, positive; use the same value to compare two fields. None: the largest speed.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -271,7 +259,7 @@ def _values(images: Images, name: str, k: int) -> Array:
     return values({field: np.asarray(images.fields[field][k]) for field in needed}, name)
 
 
-@check_arguments
+@plot
 def density(
     sol: ShownDensity,
     k: int = -1,
@@ -287,8 +275,6 @@ def density(
     ----------
     sol : Evolution, Images, str or path
         The result of `jo.macro.solve`, its images, or the name of its file.
-    k : int, default -1
-        Number of the frame; negative numbers count from the end.
     colour : {"density", "pressure", "speed"}, default "density"
         The quantity by which cells are coloured.
     contours : bool, default False
@@ -297,11 +283,6 @@ def density(
         Whether the velocity is drawn as arrows.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure, with a colour bar.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -326,7 +307,7 @@ def density(
     return ax
 
 
-@check_arguments
+@plot
 def densities(
     sol: ShownDensity,
     moments: int | Sequence[float] = 3,
@@ -349,11 +330,6 @@ def densities(
         Whether lines of equal pressure are drawn.
     arrows : bool, default False
         Whether the velocity is drawn as arrows.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
 
     Examples
     --------
@@ -378,7 +354,7 @@ def densities(
     return figure
 
 
-@check_arguments
+@plot
 def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | None = None) -> Axes:
     """Plot the mass of a density that has not left, over time.
 
@@ -386,13 +362,6 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     ----------
     runs : Evolution, Images, str or path, or a mapping of str to these
         One run, or several runs by name.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
@@ -33,7 +33,7 @@ from jostle.sets.shapes import CELL, SOLID, WALL, WIRE, Revolved, View, line_seg
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import LENGTH, Shown, solution, with_time, with_unit
-from jostle.viz.style import BODY_COLOURS, plain
+from jostle.viz.style import BODY_COLOURS, plain, plot
 
 # Projection of points in space onto the plane of a picture.
 
@@ -376,7 +376,7 @@ def _of_categories(count: int) -> ScalarMappable:
     return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN))
 
 
-@check_arguments
+@plot
 def draw(
     sol: Shown,
     k: int = -1,
@@ -390,10 +390,6 @@ def draw(
 
     Parameters
     ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
-    k : int, default -1
-        Number of the frame; negative numbers count from the end.
     ax : matplotlib Axes, optional
         Where to draw: flat Axes, also for bodies in space. None: a new figure, with a colour bar.
     colour : str or array_like, shape (n,), default "speed"
@@ -401,13 +397,6 @@ def draw(
         "pressure" (the forces on a body divided by its surface) or "group"; or one number per body.
     contacts : bool, default True
         Whether contact forces are drawn.
-    view : (float, float), default (-62, 16)
-        Azimuth and elevation of the view of bodies in space, in degrees.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -429,7 +418,7 @@ def draw(
     return ax
 
 
-@check_arguments
+@plot
 def strip(
     sol: Shown,
     moments: int | Sequence[float] = 3,
@@ -442,8 +431,6 @@ def strip(
 
     Parameters
     ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
     moments : int or sequence of float, default 3
         Number of frames, or the times of the frames. A number of frames is spread evenly over time and motion, and
         the last one is before most bodies have left.
@@ -451,13 +438,6 @@ def strip(
         The quantity by which bodies are coloured, as for `draw`.
     contacts : bool, default True
         Whether contact forces are drawn.
-    view : (float, float), default (-62, 16)
-        Azimuth and elevation of the view of bodies in space, in degrees.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
 
     Examples
     --------

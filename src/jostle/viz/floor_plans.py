@@ -21,7 +21,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, PathPatch, Polygon
 from matplotlib.path import Path as Outline
 
-from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
 from jostle.crowds.crowd import Crowd
@@ -39,7 +38,7 @@ from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
 from jostle.viz.drawing import telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
-from jostle.viz.style import CELL_COLOURS, plain
+from jostle.viz.style import CELL_COLOURS, plain, plot
 
 # Floor plans as matplotlib draws them: the walkable area, walls, openings with their names, a scale bar, people.
 #
@@ -400,7 +399,7 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
     shot.building.scale_bar(ax)
 
 
-@check_arguments
+@plot
 def plan(
     sol: Shown | Plan | Crowd, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -412,8 +411,6 @@ def plan(
     ----------
     sol : Solution, str, path, Plan or Crowd
         A solution, or the name of a trajectory file; before a run, a floor plan, or the people of `crowds.crowd`.
-    k : int, default -1
-        Number of the frame; negative numbers count from the end.
     layer : str, optional
         Map of the whole run to draw: "density" (mean), "worst density", "level of service" (Fruin 1971, of the worst
         density), "speed", "jam time", or, if contacts were saved, "force" (largest load on a person, see
@@ -422,11 +419,6 @@ def plan(
         The floor plan. None: that of the run, which must then be known.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure, with a legend.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -457,7 +449,7 @@ def plan(
     return ax
 
 
-@check_arguments
+@plot
 def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -> Figure:
     """Draw several frames of a crowd on its floor plan, side by side, or below each other if the plan is wide.
 
@@ -470,11 +462,6 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
         the last one is before most people have left.
     plan : Plan or Room, optional
         The floor plan. None: that of the run, which must then be known.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, finite
 from jostle._tools.colours import NEUTRAL, PALETTE
 from jostle.analysis.order import Order
@@ -20,7 +20,7 @@ from jostle.crowds.leaving import check_area_is_known, leaving_times
 from jostle.errors import InvalidValue
 from jostle.result.facts import Units
 from jostle.viz.sources import TIME, Shown, solution, with_unit
-from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen
+from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen, plot
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
@@ -32,7 +32,7 @@ DOTS = 4000.0
 """Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
 
-@check_arguments
+@plot
 def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes:
     """Plot errors over steps h with the fitted lines c h^k.
 
@@ -40,13 +40,6 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     ----------
     fits : Order or mapping of str to Order
         A fit of `jostle.analysis.order`, or several by name; the legend gives the order k of each.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -81,7 +74,7 @@ def _label_steps(ax: Axes, steps: Array) -> None:
         ax.set_xticks([], minor=True)
 
 
-@check_arguments
+@plot
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
     """Plot the number of people inside over time.
 
@@ -91,13 +84,6 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
         One run, or several runs by name.
     area : Plan, Room, polygon or corners, optional
         The area that people leave, as in `jostle.crowds.leaving_times`. None: that of the floor plan of the run.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -129,7 +115,7 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     return ax
 
 
-@check_arguments
+@plot
 def bifurcation(
     parameter: ArrayLike,
     values: Sequence[ArrayLike],
@@ -147,13 +133,6 @@ def bifurcation(
         For each parameter, the observed values, such as the positions once per period.
     names : (str, str), default ("$\\omega$", "$q$")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -175,7 +154,7 @@ def bifurcation(
     return ax
 
 
-@check_arguments
+@plot
 def basins(
     label: ArrayLike,
     x: tuple[Finite, Finite],
@@ -199,13 +178,6 @@ def basins(
         First and last value of the grid along y.
     names : (str, str), default ("$q$", "$u$")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -245,7 +217,7 @@ OPACITY = 0.25
 """Opacity of bands."""
 
 
-@check_arguments
+@plot
 def quantile_band(
     t: ArrayLike,
     curves: ArrayLike | Mapping[str, ArrayLike],
@@ -266,13 +238,6 @@ def quantile_band(
         Fraction of the curves inside the band, between 0 and 1; 0.9 is the band from 5 % to 95 %.
     names : (str, str), default ("$t$", "")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -297,7 +262,7 @@ def quantile_band(
     return ax
 
 
-@check_arguments
+@plot
 def mean_curve(
     x: ArrayLike,
     samples: Sequence[ArrayLike] | Mapping[str, Sequence[ArrayLike]],
@@ -318,13 +283,6 @@ def mean_curve(
         Confidence level of the intervals, between 0 and 1.
     names : (str, str), default ("", "")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
