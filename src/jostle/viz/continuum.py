@@ -24,8 +24,7 @@ from jostle.io.images import Images
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.lattice import Lattice
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
-from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
-from jostle.viz.sources import LENGTH, TIME, with_time, with_unit
+from jostle.viz.sources import LENGTH, TIME, VACUUM, ShownDensity, images_of, unit_of, values, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain, plot
 
 MAX_ARROWS = 28

@@ -17,8 +17,19 @@ from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.viz.continuum import HEADROOM
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for, refuse_space
-from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.sources import ENERGY, IMPULSE, LENGTH, TIME, VELOCITY, Shown, Unit, solution, with_unit
+from jostle.viz.sources import (
+    ENERGY,
+    IMPULSE,
+    LENGTH,
+    TIME,
+    VELOCITY,
+    Shown,
+    ShownDensity,
+    Unit,
+    density_in,
+    solution,
+    with_unit,
+)
 from jostle.viz.style import axes, legend, pen, plot
 
 WRAPPED = 0.5

@@ -36,12 +36,24 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.plans.outlines import package
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
-from jostle.viz.field_values import VACUUM, ShownDensity, colours, density_in, unit_of
-from jostle.viz.field_values import values as field_values
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.sources import ENERGY, LENGTH, VELOCITY, Shown, file_of, solution, with_unit
+from jostle.viz.sources import (
+    ENERGY,
+    LENGTH,
+    VACUUM,
+    VELOCITY,
+    Shown,
+    ShownDensity,
+    colours,
+    density_in,
+    file_of,
+    solution,
+    unit_of,
+    with_unit,
+)
+from jostle.viz.sources import values as field_values
 
 # Numbers given by the user to colour bodies: ``page(sol, path, quantities={"age": ages})``.
 

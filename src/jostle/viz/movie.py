@@ -28,10 +28,9 @@ from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
-from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import FPS, Drawn, Film, film
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.sources import Shown, file_of, solution
+from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
 
 # The times of the pictures of a film, and frames between two saved times.
 
