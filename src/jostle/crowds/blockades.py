@@ -27,8 +27,8 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.leaving import crossings, desired_speeds, distance_to_segment, known_plan, openings_of
 from jostle.crowds.moves import planar, radii_in
-from jostle.plans.areas import present, walkable
 from jostle.plans.openings import Gate, ends_of
+from jostle.plans.plan import present, walkable
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED

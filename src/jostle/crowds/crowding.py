@@ -29,8 +29,8 @@ from jostle._tools.arrays import Array, Integers, finite, numbers
 from jostle.crowds.leaving import known_plan, leaving_times, stretches
 from jostle.crowds.moves import planar
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present, walkable
 from jostle.plans.outlines import package
+from jostle.plans.plan import floors, present, walkable
 from jostle.result.solution import Solution
 
 CIRCLE_QUARTER = 3

@@ -14,8 +14,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.moves import MAX_WALKING_ON, fastest, known, moves, plan_of, planar
 from jostle.crowds.moves import known as known_moves
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present, walkable
-from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 
 # Who crossed a line, when, and the flow.

@@ -30,8 +30,8 @@ from jostle._tools.arrays import Array, Integers
 from jostle.crowds.moves import Move, moves, plan_of, planar
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
-from jostle.plans.areas import present, walkable
 from jostle.plans.outlines import package
+from jostle.plans.plan import present, walkable
 from jostle.result.solution import Solution
 
 # Evenly spaced frames of a crowd, for programs that have frames and a rate instead of times.

@@ -10,8 +10,7 @@
 import importlib as _importlib
 import typing as _typing
 
-from jostle.scenarios.kinds import KINDS
-from jostle.scenarios.reading import load, names, parse, shipped
+from jostle.scenarios.reading import KINDS, load, names, parse, shipped
 from jostle.scenarios.toml import ScenarioError
 
 if _typing.TYPE_CHECKING:

@@ -30,10 +30,9 @@ from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
 from jostle.crowds.summary import CrowdSummary, crowd_summary
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present, walkable
 from jostle.plans.openings import Gate, ends_of
 from jostle.plans.outlines import package
-from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
 from jostle.viz.drawing import telling_frames
