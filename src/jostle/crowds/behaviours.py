@@ -225,8 +225,6 @@ class AvoidJams(Behaviour):
             raise InvalidValue(
                 "AvoidJams chooses among exits, and the wish has none: give it jo.crowds.walk(plan, ...)"
             )
-        if not 0.0 < self.flow < np.inf:
-            raise InvalidValue(f"flow must be positive and finite (people per metre and second), not {self.flow}")
 
     def chosen(self, q: Array) -> Integers:
         first = self.wish.chosen(q)

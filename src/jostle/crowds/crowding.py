@@ -68,7 +68,7 @@ class Density:
 
 
 @check_arguments
-def voronoi(sol: Solution, k: int, area: Any, *, cutoff: float | None = None) -> Density:
+def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None) -> Density:
     """Voronoi cells, densities and speeds of the people in one frame.
 
     Parameters
@@ -102,8 +102,6 @@ def voronoi(sol: Solution, k: int, area: Any, *, cutoff: float | None = None) ->
 
 def density_of(q: Array, u: Array, W: Any, cutoff: float | None) -> Density:
     shapely = package("shapely")
-    if cutoff is not None and not 0.0 < cutoff < np.inf:
-        raise InvalidValue(f"a cut-off radius must be positive and finite, not {cutoff}")
     person = np.flatnonzero(present(q, W))
     cells = np.zeros(len(person), dtype=object)
     parts = floors(W)
@@ -146,7 +144,7 @@ class Densities(NamedTuple):
 
 
 @check_arguments
-def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None) -> Densities:
+def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive | None = None) -> Densities:
     """Density and speed in a measurement area at each saved time.
 
     Parameters
@@ -241,8 +239,6 @@ class Grid(NamedTuple):
 
 def grid_of(W: Any, size: float) -> Grid:
     shapely = package("shapely")
-    if not 0.0 < size < np.inf:
-        raise InvalidValue(f"the size of the squares must be positive and finite, not {size}")
     low, high = np.reshape(W.bounds, (2, 2))
     count = np.maximum(np.ceil((high - low) / size - SQUARE_TOLERANCE), 1).astype(int)
     x, y = (low[axis] + size * np.arange(count[axis] + 1) for axis in (0, 1))
@@ -277,8 +273,8 @@ def density_map(
     k: int | slice | Sequence[int] | None,
     area: Any,
     *,
-    size: float,
-    cutoff: float | None = None,
+    size: Positive,
+    cutoff: Positive | None = None,
 ) -> Map:
     """Densities in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -321,8 +317,8 @@ def speed_map(
     k: int | slice | Sequence[int] | None,
     area: Any,
     *,
-    size: float,
-    cutoff: float | None = None,
+    size: Positive,
+    cutoff: Positive | None = None,
 ) -> Map:
     """Speeds in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -550,7 +546,7 @@ class CrowdMaps:
 
 @check_arguments
 def crowd_maps(
-    sol: Solution, plan: Any = None, *, size: float = 1.0, frames: Count = MAP_FRAMES, counted: bool = False
+    sol: Solution, plan: Any = None, *, size: Positive = 1.0, frames: Count = MAP_FRAMES, counted: bool = False
 ) -> CrowdMaps:
     """Maps of density, speed and jam time over a whole run, in squares that cover a floor plan.
 

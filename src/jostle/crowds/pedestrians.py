@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.crowds.moves import Move, moves, plan_of, planar
 from jostle.errors import InvalidValue
@@ -115,8 +115,6 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan
 
 def _at_rate(sol: Solution, rate: float, plan: Any) -> Iterator[tuple[int, tuple[Array, Array]]]:
     """q and u at evenly spaced times, linear between the saved times and on both sides of a jump."""
-    if not 0.0 < rate < np.inf:
-        raise InvalidValue(f"rate must be positive and finite, in frames per second, not {rate}")
     last = int(np.floor((sol.t[-1] - sol.t[0]) * rate * (1.0 + SPACING_TOLERANCE)))
     times = np.minimum(sol.t[0] + np.arange(last + 1) / rate, sol.t[-1])
     yield 0, (sol.q[0], sol.u[0])
@@ -178,7 +176,7 @@ def export_jupedsim(sol: Solution, path: Path) -> None:
 
 
 @check_arguments
-def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) -> Any:
+def to_pedpy(sol: Solution, *, rate: Positive | None = None, inside: Any = None) -> Any:
     """Make a `pedpy.TrajectoryData`; PedPy also needs the area, `pedpy.WalkableArea(walkable(room))`.
 
     For Voronoi cells PedPy accepts nobody outside the area: pass the area as `inside`, too.
@@ -218,7 +216,9 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
 
 
 @check_arguments
-def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | None = None, inside: Any = None) -> Path:
+def write_text(
+    sol: Solution, path: str | os.PathLike[str], *, rate: Positive | None = None, inside: Any = None
+) -> Path:
     """Write the text file of the Pedestrian Dynamics Data Archive, which `pedpy.load_trajectory` reads.
 
     Parameters
@@ -268,7 +268,7 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
 
 @check_arguments
 def write_jupedsim(
-    sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: float | None = None, inside: Any = None
+    sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: Positive | None = None, inside: Any = None
 ) -> Path:
     """Write JuPedSim's SQLite file, with an area as its geometry.
 

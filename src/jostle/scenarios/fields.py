@@ -136,6 +136,7 @@ NotPositive = Annotated[
     float, Field(le=0.0), AfterValidator(_or_infinite), allowed("a number that is 0 or less, or -inf")
 ]
 Part = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), allowed("a number from 0 to 1")]
+Fraction = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False), allowed("a number between 0 and 1")]
 ProperPart = Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False), allowed("a number from 0 to less than 1")]
 Share = Annotated[float, Field(gt=0.0, le=1.0, allow_inf_nan=False), allowed("a number above 0, at most 1")]
 Tolerance = Annotated[
@@ -266,7 +267,8 @@ class OneOf:
 
 VALUES: dict[str, Any] = {
     "float": Number, "int": Whole, "bool": Switch, "str": Text, "Sequence[str]": Texts,
-    "Finite": Number, "Positive": Positive, "NotNegative": NotNegative, "Count": Iterations, "Natural": CountOrNone,
+    "Finite": Number, "Positive": Positive, "NotNegative": NotNegative,
+    "Count": Iterations, "Natural": CountOrNone, "Fraction": Fraction,
 }  # fmt: skip
 """Values that a file may give for a parameter, by its annotation."""
 PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", re.DOTALL)
