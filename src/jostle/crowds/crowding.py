@@ -220,18 +220,21 @@ class Grid(NamedTuple):
         """(s,) area, NaN where it is zero."""
         return np.where(self.area > 0.0, self.area, np.nan)
 
+    def numbers(self, x: Array) -> Integers:
+        """(n,) numbers of the squares that contain the points x (n, 2)."""
+        column, row = (
+            np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(edges) - 2)
+            for edges, places in zip((self.x, self.y), x.T, strict=True)
+        )
+        return np.asarray(row * self.shape[1] + column)
+
     def share(self, found: Density) -> tuple[Any, Any]:
         """Two sparse arrays (s, m): 1 if the person is in the square, and the area that their cell shares with it."""
         from scipy.sparse import csr_array
 
         shapely = package("shapely")
         size = (len(self.squares), len(found.person))
-        columns = self.shape[1]
-        column, row = (
-            np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
-            for edges, place in zip((self.x, self.y), found.place.T, strict=True)
-        )
-        here = csr_array((np.ones(size[1]), (row * columns + column, np.arange(size[1]))), shape=size)
+        here = csr_array((np.ones(size[1]), (self.numbers(found.place), np.arange(size[1]))), shape=size)
         cell, square = shapely.STRtree(self.squares).query(found.cells, predicate="intersects")
         shared = shapely.area(shapely.intersection(found.cells[cell], self.squares[square]))
         return here, csr_array((shared, (square, cell)), shape=size)
@@ -595,7 +598,7 @@ def crowd_maps(
         who = np.flatnonzero(present(q, W))
         if len(who) == 0:
             continue
-        square = _squares(grid, q[who])
+        square = grid.numbers(q[who])
         if counted:
             rho = np.bincount(square, minlength=squares) / grid.inside
         else:
@@ -610,16 +613,7 @@ def crowd_maps(
     jammed = np.zeros(squares)
     for each in stretches(sol, known, leaving_times(sol, known)):
         who = np.flatnonzero(each.jammed)
-        jammed += np.bincount(_squares(grid, each.place[who]), each.dt[who], squares)
+        jammed += np.bincount(grid.numbers(each.place[who]), each.dt[who], squares)
     mean_speed = np.divide(speed, there, out=np.full(squares, np.nan), where=there > 0.0)
     layers = (total / len(looked_at), worst, when, mean_speed, jammed / grid.inside)
     return CrowdMaps(grid.x, grid.y, *(np.where(usable, layer, np.nan).reshape(grid.shape) for layer in layers))
-
-
-def _squares(grid: Any, x: Array) -> Integers:
-    """(n,) numbers of the squares that contain the points x (n, 2)."""
-    column, row = (
-        np.clip(np.searchsorted(edges, x[:, axis], side="right") - 1, 0, len(edges) - 2)
-        for axis, edges in enumerate((grid.x, grid.y))
-    )
-    return np.asarray(row * grid.shape[1] + column)

@@ -25,13 +25,13 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.crowding import FRUIN, LEVELS
-from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, distance_to_segment, known_plan
+from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, known_plan
 from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
 from jostle.crowds.summary import CrowdSummary, crowd_summary
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of
-from jostle.plans.outlines import package
+from jostle.plans.outlines import distance_to, package
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
@@ -314,7 +314,7 @@ class Shot:
             shut = not gate.is_open(t)
             if gate.most is not None:
                 shut |= int((crossings(self.sol, ends).t <= t).sum()) >= gate.most
-            near = distance_to_segment(q[here], ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
+            near = distance_to(ends[None], q[here])[0] < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
             found[gate.at] = not shut or bool(near.any())
         return found
 
