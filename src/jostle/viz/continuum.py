@@ -299,7 +299,7 @@ def density(
         raise InvalidValue(f"k must be the number of one of the {len(images.t)} frames, not {k}")
     picture, alone = DensityPicture.of(images, [k], colour), ax is None
     if ax is None:
-        ax = plt.figure(figsize=figure_size(picture), layout="constrained").subplots()
+        ax = plt.figure(figsize=figure_size(picture.size), layout="constrained").subplots()
     picture.onto(ax, k, contours=contours, velocities=arrows)
     if alone:
         picture.bar(ax.figure, ax)
@@ -343,7 +343,7 @@ def densities(
     images = images_of(sol)
     numbers = frames_at(images.t, moments)
     picture = DensityPicture.of(images, numbers, colour)
-    figure = plt.figure(figsize=figure_size(picture, len(numbers)), layout="constrained")
+    figure = plt.figure(figsize=figure_size(picture.size, len(numbers)), layout="constrained")
     found = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
     for ax, k in zip(found, numbers, strict=True):
         picture.onto(ax, k, contours=contours, velocities=arrows)

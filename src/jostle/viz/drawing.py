@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -460,16 +459,9 @@ def strip(
     return figure
 
 
-class Sized(Protocol):
-    """A picture with a width and a height."""
-
-    @property
-    def size(self) -> tuple[float, float]: ...
-
-
-def figure_size(picture: Sized, number: int = 1) -> tuple[float, float]:
-    """Width and height of a figure for a number of frames side by side, in inches."""
-    width, height = picture.size
+def figure_size(size: tuple[float, float], number: int = 1) -> tuple[float, float]:
+    """Width and height of a figure for a number of frames of this size side by side, in inches."""
+    width, height = size
     tall = height / width
     each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
     return each * number + 1.3, each * max(tall, 0.15) + 0.8
@@ -486,7 +478,7 @@ def refuse_space(ax: Axes | None) -> None:
 
 def figure_for(picture: Picture, number: int = 1) -> Figure:
     """A new figure for a number of frames side by side."""
-    return plt.figure(figsize=figure_size(picture, number), layout="constrained")
+    return plt.figure(figsize=figure_size(picture.size, number), layout="constrained")
 
 
 def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array | None = None) -> list[int]:

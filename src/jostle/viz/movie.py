@@ -28,7 +28,7 @@ from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
-from jostle.viz.films import FPS, Drawn, Film, film
+from jostle.viz.films import FPS, Drawn, Gif, Mp4, film
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
 
@@ -205,7 +205,7 @@ def _film_of_density(
 
 
 def _record(
-    made: Film,
+    made: Mp4 | Gif,
     figure: Figure,
     times: Array,
     paint: Callable[[Axes, float], None],
@@ -246,7 +246,7 @@ def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[F
 def _figure(picture: Picture | DensityPicture, size: tuple[int, int] | None) -> Figure:
     """A figure with a colour bar and an even number of pixels in both directions."""
     if size is None:
-        width, height = figure_size(picture)
+        width, height = figure_size(picture.size)
         aspect = float(np.clip(width / height, *ASPECTS))
         high = min(LARGEST_SIZE[1], LARGEST_SIZE[0] / aspect)
         pixels = 2 * np.round(np.array([aspect * high, high]) / 2.0)
