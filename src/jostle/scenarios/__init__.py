@@ -10,7 +10,8 @@
 import importlib as _importlib
 import typing as _typing
 
-from jostle.scenarios.reading import KINDS, load, names, parse, shipped
+from jostle.scenarios.kinds import KINDS
+from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.toml import ScenarioError
 
 if _typing.TYPE_CHECKING:

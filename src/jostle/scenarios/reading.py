@@ -8,40 +8,17 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.plugins import Registry, suggestion
-from jostle.errors import InvalidValue
+from jostle._tools.plugins import suggestion
+from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.toml import Path, ScenarioError, Source, check_depth, document, lines, tables, text_of
 from jostle.scenarios.toml import path as written
 
 if TYPE_CHECKING:
-    from jostle.scenarios.problem import ProblemTable
     from jostle.scenarios.scenario import Scenario
 
-
-def _check(name: str, item: Any) -> None:
-    if not (isinstance(item, type) and hasattr(item, "model_fields") and hasattr(item, "refuses_ending")):
-        raise InvalidValue(f"the kind {name!r} must be a class that inherits from ProblemTable, not {item!r}")
-    if get_args(item.model_fields["kind"].annotation) != (name,):
-        raise InvalidValue(f'{item.__name__} must have the field `kind: Literal["{name}"]`')
-
-
-KINDS: Registry[type[ProblemTable]] = Registry(
-    "jostle.scenarios",
-    "kind of problem",
-    {
-        "grains": "jostle.scenarios.grains:Grains",
-        "cradle": "jostle.scenarios.others:Cradle",
-        "labyrinth": "jostle.scenarios.others:Labyrinth",
-        "crowd": "jostle.scenarios.people:Crowd",
-        "flow": "jostle.scenarios.densities:FlowTable",
-        "crowd_density": "jostle.scenarios.densities:CrowdDensityTable",
-    },
-    _check,
-)
-"""All kinds of problems, by their names in scenario files: an open list that plug-ins and scripts can add to."""
 MAX_DEPTH = 12
 """Largest number of keys in the path of a setting."""
 WORD = re.compile(r"[A-Za-z][\w ./+-]*")

@@ -43,7 +43,7 @@ from jostle.scenarios.fields import (
     table_of,
 )
 from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
-from jostle.scenarios.reading import KINDS
+from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.toml import ScenarioError, Source, document
 from jostle.scenarios.toml import path as written_path
 from jostle.schemes import SCHEMES
