@@ -42,8 +42,8 @@ from jostle.scenarios.fields import (
     made,
     table_of,
 )
-from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
 from jostle.scenarios.kinds import KINDS
+from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
 from jostle.scenarios.toml import ScenarioError, Source, document
 from jostle.scenarios.toml import path as written_path
 from jostle.schemes import SCHEMES
