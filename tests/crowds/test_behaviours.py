@@ -164,6 +164,7 @@ CHANGED = {
     "Together": {"chosen", "towards"},
     "Quickest": {"towards", "remembers", "memory", "remind"},
     "Repulsion": {"towards"},
+    "Sized": set(),
     "TimeGap": {"towards", "longest_step"},
 }
 """What each behaviour says itself."""
