@@ -159,6 +159,7 @@ CHANGED = {
     "AvoidJams": {"chosen"},
     "Reaction": {"towards", "waits"},
     "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
+    "GatedWalk": {"chosen", "towards", "distance", "lengths", "order", "cut_off", "closed"},
     "KnownExits": {"chosen", "lengths"},
     "StairPaces": {"towards"},
     "Together": {"chosen", "towards"},
