@@ -124,24 +124,25 @@ class Building:
         for name, at in getattr(self.plan, "labels", {}).items():
             x, y = map(float, at)
             ax.text(x, y, plain(name), zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
-        middle, states = np.mean(self.bounds, axis=0), dict(is_open or {})
-        found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
+        states = dict(is_open or {})
+        found = [(name, np.asarray(ends), EXIT_COLOUR, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
             more = f"{link.length:g} {self.unit} long" if link.every is None else f"lift, {lift_times(link)}"
-            found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, more))
+            found.append((name, np.asarray(link.start), STAIRS_COLOUR, more))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, middle, ""))
-        for name, ends, colour, inside, more in found:
+            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, ""))
+        for name, ends, colour, more in found:
             words = name
             if details is not None:
                 width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
                 words = ", ".join(filter(None, [name, width, more, details.get(name, "")]))
             elif name in states:
                 words = f"{name} ({'open' if states[name] else 'closed'})"
-            self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words, inside)
+            self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words)
 
-    def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
+    def _opening(self, ax: Axes, ends: Array, colour: str, name: str) -> None:
         """A segment, and its name beside the way of the people who leave, away from the middle of the plan."""
+        middle = np.mean(self.bounds, axis=0)
         ax.plot(*ends.T, color=colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
         along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
         along = -along if along @ (middle - ends.mean(axis=0)) < 0.0 else along
