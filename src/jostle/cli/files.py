@@ -339,12 +339,11 @@ def repair(
     VTK and ParaView can open the repaired file; jostle itself can also read the original. Every complete frame is
     kept. The original does not change unless --in-place is given. A trajectory that needs no repair is not copied.
     """
-    from jostle.io import are_images, read, read_images
     from jostle.io import repair as repaired
 
     if in_place and target is not None:
         raise InvalidValue("give either a file to write or --in-place, not both")
-    times = read_images(trajectory).t if are_images(trajectory) else read(trajectory).t
+    times = shown(trajectory).t
     kept = f"{len(times)} frames, up to t = {times[-1]:g}"
     made = None if in_place else target or beside(trajectory, ".repaired.vtkhdf")
     if not repaired(trajectory, made):

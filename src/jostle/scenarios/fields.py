@@ -372,6 +372,7 @@ def table_of(
     table = cast("type[Made]", create_model(f"{name}Table", __base__=base, __doc__=summary, **fields))
     table.makes, table._defaults = makes, own
     table._arguments = tuple(name for name in fields if name != "kind")
+    table.vectors = tuple(name for name, value in values.items() if value is Vector)
     return table
 
 

@@ -58,25 +58,12 @@ from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
 from jostle.sets.walls import HalfSpace, Inside, Outside, Segments
 
-
-class ShakenBase(Made):
-    """The vectors of an oscillation."""
-
-    vectors: ClassVar[tuple[str, ...]] = ("direction",)
-
-
-class TurningBase(Made):
-    """The vectors of a rotation."""
-
-    vectors: ClassVar[tuple[str, ...]] = ("centre", "axis")
-
-
 if TYPE_CHECKING:  # type checkers do not know classes that are made here
     ShakenTable: TypeAlias = Any
     TurningTable: TypeAlias = Any
 else:
-    ShakenTable = table_of(Shaken, values={"direction": Vector}, base=ShakenBase)
-    TurningTable = table_of(Turning, values={"centre": Vector, "axis": Vector}, base=TurningBase)
+    ShakenTable = table_of(Shaken, values={"direction": Vector}, base=Made)
+    TurningTable = table_of(Turning, values={"centre": Vector, "axis": Vector}, base=Made)
 
 
 class Wall(Table):
