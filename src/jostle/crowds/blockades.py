@@ -25,9 +25,9 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.leaving import crossings, desired_speeds, known_plan, openings_of
+from jostle.crowds.leaving import crossings, desired_speeds, known_plan
 from jostle.crowds.moves import planar, radii_in
-from jostle.plans.openings import Gate, ends_of
+from jostle.plans.openings import Gate, ends_of, named_openings
 from jostle.plans.outlines import distance_to, nearest_on
 from jostle.plans.plan import present, walkable
 from jostle.problems import Sweeping
@@ -130,7 +130,7 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     walls = _wall_points(sol, last, x, r)
     if len(touching) == 0 and not any(len(points) for points in walls):
         touching, reach = _touching(x, r, BLOCKING_GAP), BLOCKING_GAP
-    openings = openings_of(known)
+    openings = {one.name: one.ends for one in named_openings(known)}
     far = dict(zip(openings, distance_to(np.array(list(openings.values())), x), strict=True))
     for name in sorted(openings, key=lambda name: float(far[name].min())):
         arch = _arch(touching, walls, openings[name], far[name]) if reach == TOUCHING_GAP else ()

@@ -13,6 +13,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.moves import MAX_WALKING_ON, fastest, known, moves, plan_of, planar
 from jostle.errors import InvalidValue
+from jostle.plans.openings import named_openings
 from jostle.plans.outlines import distance_to
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
@@ -397,19 +398,6 @@ def _nearest_exits(sol: Solution, plan: Any) -> Integers:
     return by
 
 
-def openings_of(plan: Any) -> dict[str, Array]:
-    """The exits, stairs and doors of a plan as segments (2, 2), by their names in messages.
-
-    >>> import jostle as jo
-    >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
-    >>> list(openings_of(plan))
-    ["exit 'east'"]
-    """
-    named = {f"exit {name!r}": np.asarray(ends, dtype=float) for name, ends in plan.exits.items()}
-    named |= {f"stairs {name!r}": np.asarray(link.start) for name, link in getattr(plan, "links", {}).items()}
-    return named | {f"door {k}": np.asarray(ends) for k, ends in enumerate(getattr(plan, "doors", ()))}
-
-
 # The journey of each person: travel time, distance walked, time lost, time in jams.
 #
 # Between two saved times a person of desired speed v0 walks the distance ds in the time dt; on stairs, v0 is multiplied
@@ -603,7 +591,7 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     [("exit 'gate'", True)]
     """
     known = known_plan(sol, plan, "jams")
-    left, openings = leaving_times(sol, known), openings_of(known)
+    left, openings = leaving_times(sol, known), {one.name: one.ends for one in named_openings(known)}
     best: dict[str, tuple[int, float, Array]] = {}
     spans: dict[str, list[tuple[float, float]]] = {}
     for each in stretches(sol, known, left):
