@@ -25,7 +25,7 @@ from jostle.macro.grid import Grid, Velocity
 from jostle.macro.lattice import Lattice
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
 from jostle.viz.sources import LENGTH, TIME, VACUUM, ShownDensity, images_of, unit_of, values, with_time, with_unit
-from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain, plot
+from jostle.viz.style import CELL_COLOURS, axes, by_name, legend, pen, plain, plot
 
 MAX_ARROWS = 28
 """Largest number of arrows along an axis."""
@@ -372,9 +372,7 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     [1.0, 0.0]
     >>> plt.close(ax.figure)
     """
-    named = {name: images_of(run) for name, run in (runs if isinstance(runs, Mapping) else {"": runs}).items()}
-    if not named:
-        raise InvalidValue("there is no run to draw: give a run, or several by name, {'wide door': sol}")
+    named = {name: images_of(run) for name, run in by_name(runs, "runs").items()}
     ax = axes(ax)
     for number, (name, images) in enumerate(named.items()):
         ax.plot(images.t, images.totals["mass"], label=name, linewidth=1.4, **pen(number))

@@ -20,7 +20,7 @@ from jostle.crowds.leaving import check_area_is_known, leaving_times
 from jostle.errors import InvalidValue
 from jostle.result.facts import Units
 from jostle.viz.sources import TIME, Shown, solution, with_unit
-from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen, plot
+from jostle.viz.style import MAX_LEGEND_LINES, axes, by_name, legend, pen, plot
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
@@ -50,9 +50,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     (['Maury: order 1.00', 'Paoli: order 2.00'], 'log')
     >>> plt.close(ax.figure)
     """
-    named = {"": fits} if isinstance(fits, Order) else dict(fits)
-    if not named:
-        raise InvalidValue("there is no fit to draw: give an Order, or several by name, {'Maury': order(h, error)}")
+    named = by_name(fits, "fits")
     ax = axes(ax, (4.8, 4.0))
     for number, (name, fit) in enumerate(named.items()):
         colour = pen(number)["color"]
@@ -96,7 +94,7 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     [8, 0]
     >>> plt.close(ax.figure)
     """
-    named = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    named = by_name(runs, "runs")
     found = []
     for sol in map(solution, named.values()):
         found.append((sol, leaving_times(sol, area)))
@@ -247,7 +245,7 @@ def quantile_band(
     ([3.0, 1.0], 'median')
     >>> plt.close(ax.figure)
     """
-    x, named = _places(t, "t"), _named(curves, "curves")
+    x, named = _places(t, "t"), by_name(curves, "curves")
     found = {name: band(each, level=level) for name, each in named.items()}
     for one in found.values():
         _check_places(x, len(one.middle), "curves")
@@ -292,7 +290,7 @@ def mean_curve(
     [1.2, 2.1]
     >>> plt.close(ax.figure)
     """
-    places, named = _places(x, "x"), _named(samples, "samples")
+    places, named = _places(x, "x"), by_name(samples, "samples")
     found = {name: [summary(values, confidence=confidence) for values in each] for name, each in named.items()}
     for name, each in found.items():
         _check_places(places, len(each), "samples")
@@ -313,13 +311,6 @@ def _places(values: ArrayLike, name: str) -> Any:
     if places.ndim != 1:
         raise InvalidValue(f"{name} must be a list of numbers, not an array of shape {places.shape}")
     return places
-
-
-def _named(values: Any, name: str) -> dict[str, Any]:
-    named = dict(values) if isinstance(values, Mapping) else {"": values}
-    if not named:
-        raise InvalidValue(f"{name} is empty: there is nothing to draw")
-    return named
 
 
 def _check_places(places: Any, count: int, name: str) -> None:

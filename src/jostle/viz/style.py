@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import matplotlib.pyplot as plt
@@ -15,6 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.colours import LIGHT, PALETTE, UNKNOWN
+from jostle.errors import InvalidValue
 
 BODY_COLOURS, CELL_COLOURS = (
     LinearSegmentedColormap.from_list(name, list(stops)).with_extremes(bad=UNKNOWN)
@@ -120,6 +121,14 @@ def pen(number: int) -> dict[str, Any]:
         "color": PALETTE[number % len(PALETTE)],
         "linestyle": LINE_STYLES[number // len(PALETTE) % len(LINE_STYLES)],
     }
+
+
+def by_name(given: Any, parameter: str) -> dict[str, Any]:
+    """Several things by their names, of which only one, without a name, may be given."""
+    named = dict(given) if isinstance(given, Mapping) else {"": given}
+    if not named:
+        raise InvalidValue(f"{parameter} is empty: give one, or several by name, {{'name': ...}}")
+    return named
 
 
 def legend(ax: Axes, names: Sequence[str]) -> None:
