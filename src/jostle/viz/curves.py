@@ -174,9 +174,8 @@ def hits(sol: Solution) -> Integers:
     if sol.recorded is None or len(sol.t) < 2:
         return np.zeros(0, dtype=np.int64)
     interval = np.searchsorted(sol.t, sol.recorded.t) - 1
-    at_end = (
-        sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t
-    )  # its second step is in the next interval
+    # the second step of an impact at the end of an interval is in the next one
+    at_end = sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t
     found = np.unique(np.concatenate([interval, interval[at_end] + 1]))
     return np.asarray(found[(found >= 0) & (found < len(sol.t) - 1)], dtype=np.int64)
 

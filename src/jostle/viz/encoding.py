@@ -587,9 +587,8 @@ def _fitting(
         choices.append((count, encoder, left, int(max(sizes))))
         if count == total or not all(encoder.fine_enough(frame) for frame in sample):
             break
-    count, encoder, left, largest = max(
-        choices, key=lambda choice: choice[0]
-    )  # after compression, rounded frames may be longer
+    # after compression, rounded frames may be longer
+    count, encoder, left, largest = max(choices, key=lambda choice: choice[0])
     while count > 0:
         numbers = evenly(total, count)
         frames, scales = list[bytes](), cast("Any", reel.scales())
