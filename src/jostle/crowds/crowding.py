@@ -272,12 +272,7 @@ class Map:
 
 @check_arguments
 def density_map(
-    sol: Solution,
-    k: int | slice | Sequence[int] | None,
-    area: Any,
-    *,
-    size: Positive,
-    cutoff: Positive | None = None,
+    sol: Solution, k: int | slice | Sequence[int] | None, area: Any, *, size: Positive, cutoff: Positive | None = None
 ) -> Map:
     """Densities in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -316,12 +311,7 @@ def density_map(
 
 @check_arguments
 def speed_map(
-    sol: Solution,
-    k: int | slice | Sequence[int] | None,
-    area: Any,
-    *,
-    size: Positive,
-    cutoff: Positive | None = None,
+    sol: Solution, k: int | slice | Sequence[int] | None, area: Any, *, size: Positive, cutoff: Positive | None = None
 ) -> Map:
     """Speeds in squares that cover the walkable area, of one frame or the mean over several frames.
 

@@ -183,11 +183,7 @@ def animate(
 
 
 def _record(
-    made: Mp4 | Gif,
-    figure: Figure,
-    times: Array,
-    paint: Painter,
-    progress: Callable[[Drawn], object] | None,
+    made: Mp4 | Gif, figure: Figure, times: Array, paint: Painter, progress: Callable[[Drawn], object] | None
 ) -> None:
     """Paint a picture for each time, and add it to the film."""
     ax = figure.axes[0]
