@@ -376,8 +376,7 @@ class Reaction(Behaviour):
     times: Array
 
     def __init__(self, wish: Wish, times: Array) -> None:
-        object.__setattr__(self, "wish", wish)
-        super().__post_init__()
+        super().__init__(wish)
         found = finite(times, "times")
         if found.ndim > 1 or (found < 0.0).any():
             raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {times!r}")
@@ -438,8 +437,7 @@ class KnownExits(Behaviour):
     known: Booleans
 
     def __init__(self, wish: Wish, known: Truths) -> None:
-        object.__setattr__(self, "wish", wish)
-        super().__post_init__()
+        super().__init__(wish)
         found = np.array(known)
         if found.dtype != bool or found.ndim != 2 or found.shape[1] != wish.eligible:
             raise InvalidValue(
@@ -500,8 +498,7 @@ class Together(Behaviour):
     apart: float
 
     def __init__(self, wish: Wish, family: ArrayLike, *, apart: Positive = 1.5) -> None:
-        object.__setattr__(self, "wish", wish)
-        super().__post_init__()
+        super().__init__(wish)
         found = np.array(family)
         if found.ndim != 1 or found.dtype.kind not in "iu" or (found < ALONE).any():
             raise InvalidValue(
