@@ -19,8 +19,8 @@ import jostle as jo
 from jostle._tools.colours import GREEN, LIGHT
 from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture
-from jostle.viz.field_values import images_of
 from jostle.viz.movie import between
+from jostle.viz.sources import images_of
 from jostle.viz.style import BODY_COLOURS
 
 SECONDS, PAUSE = 5.0, 1.0

@@ -714,7 +714,7 @@ def test_a_source_needs_a_box_and_a_rate():
     with pytest.raises(jo.errors.NotFinite):
         jo.Source(([0.0, 0.0], [1.0, np.inf]), rate=1.0, within=within)
     for rate in (0.0, -1.0, np.nan):
-        with pytest.raises(jo.InvalidValue, match="rate must be positive"):
+        with pytest.raises(jo.InvalidValue, match="rate must be a positive number"):
             jo.Source(([0.0, 0.0], [1.0, 1.0]), rate=rate, within=within)
 
 

@@ -163,7 +163,7 @@ def test_the_step_advised_is_smaller_than_the_step_that_failed():
 
 @pytest.mark.parametrize("samples", [0, -1])
 def test_maury_needs_a_sample_of_the_force(samples):
-    with pytest.raises(jo.InvalidValue, match="samples must be at least 1"):
+    with pytest.raises(jo.InvalidValue, match="samples must be a whole number, at least 1"):
         jo.Maury(samples=samples)
 
 

@@ -607,7 +607,7 @@ def call(name, arguments):
 
 
 SAID = {
-    "area": "corners|area|polygon", "measure": "corners|area", "cutoff": "cut-off", "N": "number of discs",
+    "area": "corners|area|polygon", "measure": "corners|area",
     "radii": "radius", "within": "radi", "mass": "force|mass", "vertices": "polygon",
     "points": "polygon", "h": "steps", "runs": "Solution", "path": "file", "target": "suffix", "text": "TOML",
 }  # fmt: skip

@@ -359,7 +359,7 @@ def test_areas_that_are_none_are_refused(area):
 
 def test_other_nonsense_is_refused():
     sol, room = at_rest([[0.5, 0.5]]), [(0, 0), (1, 0), (1, 1), (0, 1)]
-    with pytest.raises(InvalidValue, match="a cut-off radius must be positive"):
+    with pytest.raises(InvalidValue, match="cutoff must be a positive number"):
         density(sol, 0, room, cutoff=0.0)
     with pytest.raises(InvalidValue, match="size"):
         density_map(sol, 0, room, size=-1.0)

@@ -159,11 +159,13 @@ CHANGED = {
     "AvoidJams": {"chosen"},
     "Reaction": {"towards", "waits"},
     "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
+    "GatedWalk": {"chosen", "towards", "distance", "lengths", "order", "cut_off", "closed"},
     "KnownExits": {"chosen", "lengths"},
     "StairPaces": {"towards"},
     "Together": {"chosen", "towards"},
     "Quickest": {"towards", "remembers", "memory", "remind"},
     "Repulsion": {"towards"},
+    "Sized": set(),
     "TimeGap": {"towards", "longest_step"},
 }
 """What each behaviour says itself."""
@@ -325,7 +327,7 @@ def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
     [
         (lambda: AvoidJams(WISHES["free"]()), "the wish has none"),
         (lambda: AvoidJams(WISHES["walk"](), flow=0.0), "flow must be a positive number"),
-        (lambda: Journey(WISHES["walk"](), ["west"], people=1, reach=0.0), "reach must be positive"),
+        (lambda: Journey(WISHES["walk"](), ["west"], people=1, reach=0.0), "reach must be a positive number"),
         (lambda: Journey(WISHES["free"](), ["west"], people=1, reach=0.5), "no exit 'west'"),
         (lambda: jo.crowds.walk(ROOM, radius=R, speed=-1.0), "speed not negative"),
         (lambda: jo.crowds.walk(ROOM, radius=0.0), "radius must be positive"),

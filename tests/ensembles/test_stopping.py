@@ -52,7 +52,7 @@ def test_a_precise_mean_is_one_whose_interval_is_narrow():
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, np.nan])
 def test_a_mean_is_never_certain(confidence):
-    with pytest.raises(jo.InvalidValue, match=f"confidence must be between 0 and 1, not {confidence}"):
+    with pytest.raises(jo.InvalidValue, match=f"confidence must be a number between 0 and 1, not {confidence}"):
         PreciseMean("x", width=0.5, confidence=confidence)
 
 

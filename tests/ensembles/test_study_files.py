@@ -75,7 +75,7 @@ WRONG = {
     'scenario = "cradle_apart"\n[design]\nkind = "grid"\nparameters = {}': "must contain at least one parameter",
     'scenario = "cradle_apart"\n[set]\nrun.hh = 1': "unknown key 'hh' in [run]; did you mean 'h'?",
     'scenario = "cradle_apart"\nmeasures = ["end_tim"]': "unknown measure 'end_tim'; did you mean 'end_time'?",
-    'scenario = "cradle_apart"\n[until]\nkind = "precise_mean"\nmeasure = "end_time"': "give either width or relative",
+    'scenario = "cradle_apart"\n[until]\nkind = "precise_mean"\nmeasure = "end_time"': ":2: until: give either width",
     'scenario = "missing.toml"': "cannot be read: No such file or directory",
     'function = "math:nothing"': "math has no 'nothing'",
     "scenario =": ":1: invalid TOML",

@@ -160,6 +160,6 @@ def test_an_evacuation_of_a_file_knows_its_plan(tmp_path):
 
 
 def test_no_fits_are_refused():
-    with pytest.raises(jo.InvalidValue, match="no fit to draw: give an Order"):
+    with pytest.raises(jo.InvalidValue, match="fits is empty: give one, or several by name"):
         viz.orders({})
     assert plt.get_fignums() == []

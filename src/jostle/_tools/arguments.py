@@ -24,9 +24,10 @@ Positive = float
 NotNegative = float
 Count = int
 Natural = int
+Fraction = float
 Constant = ArrayLike
 Truths = ArrayLike
-"""Conditions on a value beyond its type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
+"""Conditions on a value beyond its type: finite, positive, 0 or more, at least 1 or 0, between 0 and 1, without NaN."""
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
@@ -120,6 +121,7 @@ RULES = {
     "NotNegative": Rule(lambda value: number(value) and 0.0 <= value < np.inf, "a number that is 0 or more"),
     "Count": Rule(lambda value: isinstance(value, Integral) and int(value) >= 1, "a whole number, at least 1"),
     "Natural": Rule(lambda value: isinstance(value, Integral) and int(value) >= 0, "a whole number, at least 0"),
+    "Fraction": Rule(lambda value: number(value) and 0.0 < value < 1.0, "a number between 0 and 1"),
     "Mapping": Rule(lambda value: isinstance(value, Mapping), "a dictionary"),
     "None": Rule(lambda value: value is None, "None"),
 }

@@ -109,38 +109,15 @@ class Registry(Generic[Item]):
         return item
 
     def names(self) -> list[str]:
-        """All names; nothing is imported.
-
-        Returns
-        -------
-        list of str
-            The names of jostle, of plug-ins and of this program.
-        """
+        """The names of jostle, of plug-ins and of this program; nothing is imported."""
         return list(dict.fromkeys([*self._found(), *self._items]))
 
     def added(self) -> list[str]:
-        """The names that packages and scripts have added to those of jostle.
-
-        Returns
-        -------
-        list of str
-            The names.
-        """
+        """The names that packages and scripts have added to those of jostle."""
         return [name for name in self.names() if name not in self._builtin]
 
     def get(self, name: str) -> Item:
-        """The item of a name.
-
-        Parameters
-        ----------
-        name : str
-            Name of the item.
-
-        Returns
-        -------
-        object
-            The item, which is imported when it is first used.
-        """
+        """The item of a name, which is imported when it is first used."""
         if name not in self._items:
             if name not in self._found():
                 hint = suggestion(name, self.names(), f"known: {', '.join(self.names())}")
@@ -149,13 +126,7 @@ class Registry(Generic[Item]):
         return self._items[name]
 
     def items(self) -> Iterator[tuple[str, Item]]:
-        """All names with their items, which are imported.
-
-        Returns
-        -------
-        iterator of (str, object)
-            The names and items.
-        """
+        """All names with their items, which are imported."""
         return ((name, self.get(name)) for name in self.names())
 
     def __contains__(self, name: object) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle._tools.rotations import AXES
 from jostle.bodies import POINTS, body_radii
@@ -206,7 +206,7 @@ def owners(sol: Solution) -> Integers | None:
 
 
 @check_arguments
-def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Array:
+def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: Positive) -> Array:
     """The mean stress of the contacts, sigma = 1/V sum F (x) l; compression is positive.
 
     F = f n is the force on the second body, with friction F = f n + f_T, and sigma is then symmetric in the mean only.
@@ -242,8 +242,6 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     >>> (stress(sol, radii=1.0, volume=8.0) + 0.0).round(9).tolist()
     [[1.5, 0.0], [0.0, 0.0]]
     """
-    if not 0.0 < volume < np.inf:
-        raise InvalidValue(f"the volume must be positive and finite, not {volume}")
     found = forces(sol, k)
     r = body_radii(finite(radii, "radii"), len(found.present), float(sol.t[k]), allow_zero=True)
     _check_radii(sol, k, r)
@@ -276,7 +274,7 @@ def _check_radii(sol: Solution, k: int, radii: Array) -> None:
 
 
 @check_arguments
-def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> float:
+def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: Positive) -> float:
     """The mean pressure of the contacts, trace(sigma) / d.
 
     Parameters

@@ -99,12 +99,8 @@ def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) 
 
     Parameters
     ----------
-    sol : Solution
-        A run with contacts, its problem and its scheme.
-    k : int, default -1
-        Number of the saved frame.
-    closed : float, default 1e-6
-        Largest gap of a closed contact at the end of the step, in units of the smallest radius.
+    sol, k, closed : Solution, int, float
+        The same as for `multiplier_range`.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Fraction, check_arguments
 from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue
 
@@ -45,7 +45,7 @@ class Summary(NamedTuple):
 
 
 @check_arguments
-def summary(values: ArrayLike, *, confidence: float = 0.95, levels: Sequence[float] = LEVELS) -> Summary:
+def summary(values: ArrayLike, *, confidence: Fraction = 0.95, levels: Sequence[float] = LEVELS) -> Summary:
     """Mean, standard deviation, confidence interval of the mean, and quantiles of a sample.
 
     Parameters
@@ -72,7 +72,6 @@ def summary(values: ArrayLike, *, confidence: float = 0.95, levels: Sequence[flo
     x = np.asarray(values, dtype=float)
     if x.ndim != 1 or np.isnan(x).any():
         raise InvalidValue(f"values must be a list of numbers without NaN, not an array of shape {x.shape}")
-    check_fraction(confidence, "confidence")
     for level in levels:
         if not 0.0 <= level <= 1.0:
             raise InvalidValue(f"levels must be between 0 and 1, not {level}")
@@ -96,12 +95,6 @@ def student_quantile(n: int, confidence: float) -> float:
     return float(stdtrit(n - 1, 0.5 + confidence / 2.0))
 
 
-def check_fraction(value: float, name: str) -> None:
-    """Refuse a value that is not between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise InvalidValue(f"{name} must be between 0 and 1, not {value}")
-
-
 # Bands of curves: mean curves with confidence and quantile bands, and the number of people inside over time.
 
 
@@ -120,7 +113,7 @@ class Band(NamedTuple):
 
 
 @check_arguments
-def band(curves: ArrayLike, *, level: float = 0.9, confidence: float = 0.95) -> Band:
+def band(curves: ArrayLike, *, level: Fraction = 0.9, confidence: Fraction = 0.95) -> Band:
     """The band between two quantiles, the median and the mean of several curves.
 
     A level of 0.9 gives the band from the 5 % to the 95 % quantile: at each place nine of ten curves are in it.
@@ -149,8 +142,6 @@ def band(curves: ArrayLike, *, level: float = 0.9, confidence: float = 0.95) -> 
     x = np.asarray(curves, dtype=float)
     if x.ndim != 2 or x.size == 0 or not np.isfinite(x).all():
         raise InvalidValue(f"curves must be finite numbers, one row for each curve, not of shape {x.shape}")
-    check_fraction(level, "level")
-    check_fraction(confidence, "confidence")
     low, middle, high = np.quantile(x, [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0], axis=0)
     mean, k = x.mean(axis=0), len(x)
     half = student_quantile(k, confidence) * x.std(axis=0, ddof=1) / np.sqrt(k) if k > 1 else np.full(len(mean), np.inf)

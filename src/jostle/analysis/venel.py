@@ -52,7 +52,6 @@ def gamma(N: Count, *, radii: ArrayLike | None = None) -> float:
     >>> round(gamma(3), 6), gamma(2), round(gamma(3, radii=[1.0, 1.0, 2.0]))
     (529.089784, 1.0, 139751)
     """
-    _check(N)
     n_v = 6 if radii is None else most_neighbours(radii)
     if N <= 2:
         return 1.0
@@ -111,9 +110,6 @@ def eta(N: Count, radius: Positive) -> float:
     >>> round(eta(3, 1.0), 8)
     0.00133646
     """
-    _check(N)
-    if not radius > 0:
-        raise InvalidValue(f"the radius must be positive, not {radius}")
     if N == 1:
         return float("inf")
     if N == 2:
@@ -165,8 +161,3 @@ def opening(cone: Cone, M: Metric) -> Array:
     solver = Automatic()
     rates = Polyhedron(cone.G, -cone.G.norms(M), describe=cone.describe)
     return require(solver.project(np.zeros(cone.G.shape[1]), rates, M), solver).point
-
-
-def _check(N: int) -> None:
-    if N < 1:
-        raise InvalidValue(f"the number of discs must be at least 1, not {N}")

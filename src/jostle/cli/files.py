@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli import densities, sweeps
+from jostle.cli import sweeps
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of, of_trajectory
 from jostle.cli.show import plain, say, show, show_rows, size
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
@@ -119,7 +119,11 @@ def _of_scenario(name: str, text: bool) -> Found:
     run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
     seconds = {"t": f"{run.t:g} s", "h": f"{run.h:g} s", "every": f"{run.every:g} s"}
     if run.is_density:
-        return said | densities.of_scenario(run), seconds
+        problem = run.problem
+        return said | {
+            "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
+            "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
+        }, seconds  # fmt: skip
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         **({"law": repr(run.problem.law)} if getattr(run.problem, "turning", None) is not None else {}),
@@ -335,12 +339,11 @@ def repair(
     VTK and ParaView can open the repaired file; jostle itself can also read the original. Every complete frame is
     kept. The original does not change unless --in-place is given. A trajectory that needs no repair is not copied.
     """
-    from jostle.io import are_images, read, read_images
     from jostle.io import repair as repaired
 
     if in_place and target is not None:
         raise InvalidValue("give either a file to write or --in-place, not both")
-    times = read_images(trajectory).t if are_images(trajectory) else read(trajectory).t
+    times = shown(trajectory).t
     kept = f"{len(times)} frames, up to t = {times[-1]:g}"
     made = None if in_place else target or beside(trajectory, ".repaired.vtkhdf")
     if not repaired(trajectory, made):

@@ -13,8 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from jostle.cli import densities
-from jostle.cli.show import answers, in_words, plain, say, show, summary
+from jostle.cli.show import answers, density_in_words, density_summary, in_words, plain, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.devices import ARRAYS
 from jostle.kernels.memory import keep_freed_memory
@@ -239,13 +238,14 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool, du
     begin = time.perf_counter()
     try:
         with progress_bar(console) as bar:
-            how_to: dict[str, Any] = {"device": how.device, "output": output, "progress": bar}
             if not built.is_density:
-                sol = built.solve(**how_to)
+                sol = built.solve(device=how.device, output=output, progress=bar)
                 found, told = summary(sol, target) | answers(sol), in_words(sol)
+            elif how.device == "cpu":
+                built.solve(output=output, progress=bar)
+                found, told = of_trajectory(target)
             else:
-                images = densities.solved(built, **how_to)
-                found, told = densities.summary(images, target), densities.in_words(images)
+                raise InvalidValue(f"densities are computed on the CPU only, not on {how.device!r}")
     except Interrupted as error:
         say(f"{error}: jostle resume {target}", error=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -260,7 +260,7 @@ def of_trajectory(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
 
     if are_images(path):
         images = read_images(path)
-        return densities.summary(images, path), densities.in_words(images)
+        return density_summary(images, path), density_in_words(images)
     sol = read(path)
     return summary(sol, path) | answers(sol), in_words(sol)
 

@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.result.status import (
     EMPTY_BUILDING,
@@ -24,7 +25,7 @@ from jostle.result.status import (
     iterations_in_words,
     overlap_in_words,
 )
-from jostle.viz.sources import with_time
+from jostle.viz.sources import LENGTH, unit_text, with_time
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
@@ -77,6 +78,31 @@ def status_in(status: str, path: Path) -> str:
     from jostle.io.new_files import being_written
 
     return KILLED if status == RUNNING and not being_written(path) else status
+
+
+def density_summary(images: Images, path: Path) -> dict[str, Any]:
+    """A summary of the run of a density, from its file."""
+    status, steps = status_in(images.status, path), images.steps
+    found = {
+        "status": status, "message": MESSAGES.get(status, status),
+        "t": float(images.t[-1]), "steps": 0 if steps is None else len(steps), "frames": len(images.t),
+        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(), "h": images.h,
+        "fields": list(images.fields),
+    }  # fmt: skip
+    for name in ("walls", "exits"):
+        mask = getattr(images, name)
+        found[f"{name}_cells"] = 0 if mask is None else int(mask.sum())
+    for name, values in images.totals.items():
+        found |= {f"{name}_at_start": float(values[0]), f"{name}_at_end": float(values[-1])}
+    if steps is not None and len(steps):
+        found |= {"largest_substeps": int(steps["substeps"].max()), "worst_excess": float(steps["excess"].max())}
+    return found | {"bytes": path.stat().st_size}
+
+
+def density_in_words(images: Images) -> dict[str, str]:
+    """The values of a summary that have a unit, as text."""
+    units = images.units
+    return {"t": with_time(f"{images.t[-1]:.4g}", units), "h": f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()}
 
 
 def plain(text: object, encoding: str | None = None) -> str:

@@ -58,65 +58,19 @@ class Metric:
         return float(self.mass.min()) if self.diagonal else float(np.linalg.eigvalsh(self.mass)[0])
 
     def times(self, v: Array) -> Array:
-        """M v.
-
-        Parameters
-        ----------
-        v : array, shape (N,)
-            A vector.
-
-        Returns
-        -------
-        array, shape (N,)
-            The product.
-        """
+        """M v, for a vector v of shape (N,)."""
         return self.mass * v if self.diagonal else self.mass @ v
 
     def solve(self, v: Array) -> Array:
-        """M^-1 v.
-
-        Parameters
-        ----------
-        v : array, shape (N,)
-            A vector.
-
-        Returns
-        -------
-        array, shape (N,)
-            The solution x of M x = v.
-        """
+        """M^-1 v, for a vector v of shape (N,)."""
         return v / self.mass if self.diagonal else self.root.T @ (self.root @ v)
 
     def inner(self, u: Array, v: Array) -> float:
-        """The inner product <u, v>_M.
-
-        Parameters
-        ----------
-        u : array, shape (N,)
-            A vector.
-        v : array, shape (N,)
-            A vector.
-
-        Returns
-        -------
-        float
-            The inner product.
-        """
+        """The inner product <u, v>_M of two vectors of shape (N,)."""
         return float(dot(u, self.times(v)))
 
     def norm(self, v: Array) -> float:
-        """The norm |v|_M.
-
-        Parameters
-        ----------
-        v : array, shape (N,)
-            A vector.
-
-        Returns
-        -------
-        float
-            The norm.
-        """
+        """The norm |v|_M of a vector of shape (N,)."""
         return float(np.sqrt(max(self.inner(v, v), 0.0)))
 
     def whiten(self, rows: Array) -> Array:
@@ -136,18 +90,7 @@ class Metric:
         return known
 
     def of_bodies(self, bodies: int) -> Array | None:
-        """One inverse mass for each body.
-
-        Parameters
-        ----------
-        bodies : int
-            Number of bodies.
-
-        Returns
-        -------
-        array, shape (bodies,), or None
-            The inverse masses; None if the mass is a matrix, or differs between the coordinates of a body.
-        """
+        """(bodies,) one inverse mass for each body; None if the mass is a matrix, or differs within a body."""
         if bodies not in self._inverse:
             mass = self.mass.reshape(bodies, -1) if self.diagonal else None
             alike = mass is not None and bool((mass == mass[:, :1]).all())

@@ -86,14 +86,21 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
 
 
 @dataclass(frozen=True, eq=False)
-class Slowing(Behaviour):
-    """A wish in which people slow down for others ahead of them, v = min(v0, limits), and do not turn."""
+class Sized(Behaviour):
+    """A behaviour that knows the radii of people, one for all or one for each."""
 
     radii: ArrayLike
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "radii", _positive(self.radii))
+        given = finite(self.radii, "radii")
+        if not (given > 0.0).all():
+            raise InvalidValue(f"radii must be positive; the smallest is {given.min():g}")
+        object.__setattr__(self, "radii", given)
+
+
+class Slowing(Sized):
+    """A wish in which people slow down for others ahead of them, v = min(v0, limits), and do not turn."""
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
@@ -225,8 +232,6 @@ class AvoidJams(Behaviour):
             raise InvalidValue(
                 "AvoidJams chooses among exits, and the wish has none: give it jo.crowds.walk(plan, ...)"
             )
-        if not 0.0 < self.flow < np.inf:
-            raise InvalidValue(f"flow must be positive and finite (people per metre and second), not {self.flow}")
 
     def chosen(self, q: Array) -> Integers:
         first = self.wish.chosen(q)
@@ -249,14 +254,6 @@ class AvoidJams(Behaviour):
         return goal
 
 
-def _positive(radii: ArrayLike) -> Array:
-    """The radii of people, which must be positive."""
-    given = finite(radii, "radii")
-    if not (given > 0.0).all():
-        raise InvalidValue(f"radii must be positive; the smallest is {given.min():g}")
-    return given
-
-
 FOLLOWING_TIME = 0.7
 """Default time gap T (s): a compromise for doors, corners, corridors and single files
 (`python benchmarks/behaviours.py --calibrate`)."""
@@ -269,7 +266,7 @@ LONGEST_STEP = 0.1
 
 @check_arguments
 @dataclass(frozen=True, eq=False)
-class TimeGap(Behaviour):
+class TimeGap(Sized):
     """People keep a time gap T to the person ahead: v = min(v0, gap / T), where gap is the distance to that person.
 
     Parameters
@@ -292,14 +289,9 @@ class TimeGap(Behaviour):
     [[0.7, 0.0], [1.4, 0.0]]
     """
 
-    radii: ArrayLike
     _: KW_ONLY
     T: Positive = FOLLOWING_TIME
     strip: Positive = STRIP
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "radii", _positive(self.radii))
 
     @property
     def longest_step(self) -> float:
@@ -323,7 +315,7 @@ SIGHT = 6.0
 
 @check_arguments
 @dataclass(frozen=True, eq=False)
-class Repulsion(Behaviour):
+class Repulsion(Sized):
     """People turn away from others near them: e0 - sum of strength exp(-gap / decay) n, with the same speed.
 
     Parameters
@@ -346,14 +338,9 @@ class Repulsion(Behaviour):
     [[0.71, -0.71], [0.71, 0.71], [1.0, 0.0]]
     """
 
-    radii: ArrayLike
     _: KW_ONLY
     strength: NotNegative = STRENGTH
     decay: Positive = DECAY
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "radii", _positive(self.radii))
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         speed, direction = polar(self.wish.towards(t, q, goal))
@@ -389,8 +376,7 @@ class Reaction(Behaviour):
     times: Array
 
     def __init__(self, wish: Wish, times: Array) -> None:
-        object.__setattr__(self, "wish", wish)
-        super().__post_init__()
+        super().__init__(wish)
         found = finite(times, "times")
         if found.ndim > 1 or (found < 0.0).any():
             raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {times!r}")
@@ -451,8 +437,7 @@ class KnownExits(Behaviour):
     known: Booleans
 
     def __init__(self, wish: Wish, known: Truths) -> None:
-        object.__setattr__(self, "wish", wish)
-        super().__post_init__()
+        super().__init__(wish)
         found = np.array(known)
         if found.dtype != bool or found.ndim != 2 or found.shape[1] != wish.eligible:
             raise InvalidValue(
@@ -513,8 +498,7 @@ class Together(Behaviour):
     apart: float
 
     def __init__(self, wish: Wish, family: ArrayLike, *, apart: Positive = 1.5) -> None:
-        object.__setattr__(self, "wish", wish)
-        super().__post_init__()
+        super().__init__(wish)
         found = np.array(family)
         if found.ndim != 1 or found.dtype.kind not in "iu" or (found < ALONE).any():
             raise InvalidValue(

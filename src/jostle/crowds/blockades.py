@@ -25,10 +25,11 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.leaving import crossings, desired_speeds, distance_to_segment, known_plan, openings_of
+from jostle.crowds.leaving import crossings, desired_speeds, known_plan
 from jostle.crowds.moves import planar, radii_in
-from jostle.plans.areas import present, walkable
-from jostle.plans.openings import Gate, ends_of
+from jostle.plans.openings import Gate, ends_of, named_openings
+from jostle.plans.outlines import distance_to, nearest_on
+from jostle.plans.plan import present, walkable
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED
@@ -129,8 +130,8 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     walls = _wall_points(sol, last, x, r)
     if len(touching) == 0 and not any(len(points) for points in walls):
         touching, reach = _touching(x, r, BLOCKING_GAP), BLOCKING_GAP
-    openings = openings_of(known)
-    far = {name: distance_to_segment(x, ends) for name, ends in openings.items()}
+    openings = {one.name: one.ends for one in named_openings(known)}
+    far = dict(zip(openings, distance_to(np.array(list(openings.values())), x), strict=True))
     for name in sorted(openings, key=lambda name: float(far[name].min())):
         arch = _arch(touching, walls, openings[name], far[name]) if reach == TOUCHING_GAP else ()
         if arch:
@@ -230,10 +231,7 @@ def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]
     for shape in sol.shapes(k):
         if shape.kind == SEGMENTS:
             ends = np.asarray(shape.points, dtype=float).reshape(-1, 2, 2)
-            for a, b in ends:
-                along = b - a
-                part = np.clip((x - a) @ along / (along @ along), 0.0, 1.0)
-                near = a + part[:, None] * along
+            for near in nearest_on(ends, x):
                 for person in np.flatnonzero(np.linalg.norm(x - near, axis=1) - r < TOUCHING_GAP * r):
                     found[person].append(near[person])
         elif shape.kind == BALL:

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, shaped
-from jostle.crowds.groups import DEFAULT_SPEED
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.crowds.groups import DEFAULT_SPEED, polygon_of
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
@@ -28,7 +28,7 @@ from jostle.macro.grid import Grid
 from jostle.macro.motion.domain import Domain, Faces, Passage, after, before
 from jostle.macro.motion.problems import Crowd
 from jostle.plans.links import Link, Shaft
-from jostle.plans.openings import Opening
+from jostle.plans.openings import Opening, named_openings
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
 
@@ -221,7 +221,7 @@ def density(
         touched = free[low] | free[high]
         closed = np.zeros(touched.shape, dtype=bool)
         closed[touched] = obstacles.meet(lines[touched])
-        for opening in _openings(room):
+        for opening in named_openings(room):
             through = np.zeros_like(closed)
             through[touched] = _meet(opening.ends, lines[touched])
             through &= ~closed
@@ -326,15 +326,9 @@ def _rows(grid: Grid, free: Booleans, segment: Array, inward: Array) -> Integers
     return np.asarray(cells[np.argsort(part[chosen], kind="stable")])
 
 
-def _openings(plan: Plan) -> list[Opening]:
-    exits = [Opening.of(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
-    stairs = [Opening.of(f"stairs {name!r}", link.start) for name, link in plan.links.items()]
-    return exits + stairs + [Opening.of(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
-
-
 def _check_openings(plan: Plan, h: float, crossed: dict[str, int]) -> None:
     """Raise, naming the opening, if it is too narrow for the cells."""
-    for opening in _openings(plan):
+    for opening in named_openings(plan):
         if opening.width < h * (1.0 - ON_WALL) or crossed[opening.name] == 0:
             raise InvalidValue(
                 f"{opening} is too narrow for cells of side h = {h:g}: take h = {opening.width / 2.0:.3g} or less, a "
@@ -348,9 +342,7 @@ def _start(
     """(nx, ny) density at the start."""
     full, (x, y), where = densest_packing(radius), grid.centres, free
     if start is not None:
-        shapely = package("shapely")
-        polygon = start if hasattr(start, "geom_type") else shapely.Polygon(shaped(start, "start", -1, 2))
-        where = free & shapely.contains_xy(polygon, x, y)
+        where = free & package("shapely").contains_xy(polygon_of(start), x, y)
     if callable(n):
         return np.where(where, np.broadcast_to(np.asarray(n(x, y), dtype=float), x.shape) / full, 0.0)
     area = float(where.sum()) * grid.h**2

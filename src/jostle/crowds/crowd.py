@@ -394,7 +394,7 @@ def crowd(
         if shutting is not None:
             find = partial(_passing, to, itinerary.knowing)
             check_gates(shutting, find, places)
-            walking: Wish = GatedWalk(shutting, find)
+            walking: Wish = GatedWalk(find(np.zeros((0, 2, 2))), shutting, find)
         else:
             walking = itinerary.knowing(to())
         wished: Wish = itinerary.around(walking, to(), places, radii, random)

@@ -29,8 +29,8 @@ from jostle._tools.arrays import Array, Integers, finite, numbers
 from jostle.crowds.leaving import known_plan, leaving_times, stretches
 from jostle.crowds.moves import planar
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present, walkable
 from jostle.plans.outlines import package
+from jostle.plans.plan import floors, present, walkable
 from jostle.result.solution import Solution
 
 CIRCLE_QUARTER = 3
@@ -68,7 +68,7 @@ class Density:
 
 
 @check_arguments
-def voronoi(sol: Solution, k: int, area: Any, *, cutoff: float | None = None) -> Density:
+def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None) -> Density:
     """Voronoi cells, densities and speeds of the people in one frame.
 
     Parameters
@@ -102,8 +102,6 @@ def voronoi(sol: Solution, k: int, area: Any, *, cutoff: float | None = None) ->
 
 def density_of(q: Array, u: Array, W: Any, cutoff: float | None) -> Density:
     shapely = package("shapely")
-    if cutoff is not None and not 0.0 < cutoff < np.inf:
-        raise InvalidValue(f"a cut-off radius must be positive and finite, not {cutoff}")
     person = np.flatnonzero(present(q, W))
     cells = np.zeros(len(person), dtype=object)
     parts = floors(W)
@@ -146,7 +144,7 @@ class Densities(NamedTuple):
 
 
 @check_arguments
-def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None) -> Densities:
+def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive | None = None) -> Densities:
     """Density and speed in a measurement area at each saved time.
 
     Parameters
@@ -222,18 +220,21 @@ class Grid(NamedTuple):
         """(s,) area, NaN where it is zero."""
         return np.where(self.area > 0.0, self.area, np.nan)
 
+    def numbers(self, x: Array) -> Integers:
+        """(n,) numbers of the squares that contain the points x (n, 2)."""
+        column, row = (
+            np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(edges) - 2)
+            for edges, places in zip((self.x, self.y), x.T, strict=True)
+        )
+        return np.asarray(row * self.shape[1] + column)
+
     def share(self, found: Density) -> tuple[Any, Any]:
         """Two sparse arrays (s, m): 1 if the person is in the square, and the area that their cell shares with it."""
         from scipy.sparse import csr_array
 
         shapely = package("shapely")
         size = (len(self.squares), len(found.person))
-        columns = self.shape[1]
-        column, row = (
-            np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
-            for edges, place in zip((self.x, self.y), found.place.T, strict=True)
-        )
-        here = csr_array((np.ones(size[1]), (row * columns + column, np.arange(size[1]))), shape=size)
+        here = csr_array((np.ones(size[1]), (self.numbers(found.place), np.arange(size[1]))), shape=size)
         cell, square = shapely.STRtree(self.squares).query(found.cells, predicate="intersects")
         shared = shapely.area(shapely.intersection(found.cells[cell], self.squares[square]))
         return here, csr_array((shared, (square, cell)), shape=size)
@@ -241,8 +242,6 @@ class Grid(NamedTuple):
 
 def grid_of(W: Any, size: float) -> Grid:
     shapely = package("shapely")
-    if not 0.0 < size < np.inf:
-        raise InvalidValue(f"the size of the squares must be positive and finite, not {size}")
     low, high = np.reshape(W.bounds, (2, 2))
     count = np.maximum(np.ceil((high - low) / size - SQUARE_TOLERANCE), 1).astype(int)
     x, y = (low[axis] + size * np.arange(count[axis] + 1) for axis in (0, 1))
@@ -273,12 +272,7 @@ class Map:
 
 @check_arguments
 def density_map(
-    sol: Solution,
-    k: int | slice | Sequence[int] | None,
-    area: Any,
-    *,
-    size: float,
-    cutoff: float | None = None,
+    sol: Solution, k: int | slice | Sequence[int] | None, area: Any, *, size: Positive, cutoff: Positive | None = None
 ) -> Map:
     """Densities in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -317,12 +311,7 @@ def density_map(
 
 @check_arguments
 def speed_map(
-    sol: Solution,
-    k: int | slice | Sequence[int] | None,
-    area: Any,
-    *,
-    size: float,
-    cutoff: float | None = None,
+    sol: Solution, k: int | slice | Sequence[int] | None, area: Any, *, size: Positive, cutoff: Positive | None = None
 ) -> Map:
     """Speeds in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -550,7 +539,7 @@ class CrowdMaps:
 
 @check_arguments
 def crowd_maps(
-    sol: Solution, plan: Any = None, *, size: float = 1.0, frames: Count = MAP_FRAMES, counted: bool = False
+    sol: Solution, plan: Any = None, *, size: Positive = 1.0, frames: Count = MAP_FRAMES, counted: bool = False
 ) -> CrowdMaps:
     """Maps of density, speed and jam time over a whole run, in squares that cover a floor plan.
 
@@ -599,7 +588,7 @@ def crowd_maps(
         who = np.flatnonzero(present(q, W))
         if len(who) == 0:
             continue
-        square = _squares(grid, q[who])
+        square = grid.numbers(q[who])
         if counted:
             rho = np.bincount(square, minlength=squares) / grid.inside
         else:
@@ -614,16 +603,7 @@ def crowd_maps(
     jammed = np.zeros(squares)
     for each in stretches(sol, known, leaving_times(sol, known)):
         who = np.flatnonzero(each.jammed)
-        jammed += np.bincount(_squares(grid, each.place[who]), each.dt[who], squares)
+        jammed += np.bincount(grid.numbers(each.place[who]), each.dt[who], squares)
     mean_speed = np.divide(speed, there, out=np.full(squares, np.nan), where=there > 0.0)
     layers = (total / len(looked_at), worst, when, mean_speed, jammed / grid.inside)
     return CrowdMaps(grid.x, grid.y, *(np.where(usable, layer, np.nan).reshape(grid.shape) for layer in layers))
-
-
-def _squares(grid: Any, x: Array) -> Integers:
-    """(n,) numbers of the squares that contain the points x (n, 2)."""
-    column, row = (
-        np.clip(np.searchsorted(edges, x[:, axis], side="right") - 1, 0, len(edges) - 2)
-        for axis, edges in enumerate((grid.x, grid.y))
-    )
-    return np.asarray(row * grid.shape[1] + column)

@@ -16,11 +16,10 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
 from jostle.crowds.behaviours import KnownExits
-from jostle.crowds.wish import Wish
+from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import distance_to
-from jostle.plans.ways import Goal
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
@@ -140,8 +139,11 @@ class ClosedGates(ConstraintSet):
 
 
 @dataclass(frozen=True, eq=False)
-class GatedWalk(Wish):
-    """The walk to exits by the shortest way through open gates; in front of a closed gate if there is no such way."""
+class GatedWalk(Behaviour):
+    """The walk to exits by the shortest way through open gates; in front of a closed gate if there is no such way.
+
+    The wish inside is the walk while all gates are open.
+    """
 
     gates: Gates
     find: Callable[[Array], Wish]
@@ -150,38 +152,17 @@ class GatedWalk(Wish):
     """The walks found so far, by the closed gates."""
 
     @property
-    def _open(self) -> Wish:
-        return self._walk(np.zeros_like(self.gates.shut))
-
-    @property
     def _now(self) -> Wish:
-        return self._walk(self.gates.shut)
-
-    def _walk(self, shut: Booleans) -> Wish:
+        shut = self.gates.shut
+        if not shut.any():
+            return self.wish
         if shut.tobytes() not in self._walks:
             self._walks[shut.tobytes()] = self.find(self.gates.ends[shut])
         return self._walks[shut.tobytes()]
 
     @property
-    def goals(self) -> tuple[Goal, ...]:
-        return self._open.goals
-
-    @property
-    def eligible(self) -> int:
-        return self._open.eligible
-
-    @property
     def closed(self) -> Array:
-        return np.asarray(self.gates.ends[self.gates.shut])
-
-    def own(self, n: int) -> Integers:
-        return self._open.own(n)
-
-    def speeds(self, n: int) -> Array:
-        return self._open.speeds(n)
-
-    def widest(self, n: int) -> Array:
-        return self._open.widest(n)
+        return self.gates.closed
 
     def chosen(self, q: Array) -> Integers:
         now = self._now.chosen(q)
@@ -189,25 +170,27 @@ class GatedWalk(Wish):
             stuck = ~np.isfinite(self._now.lengths(q)[now, np.arange(len(q))])
         else:
             stuck = ~np.isfinite(self._now.distance(q, now))
-        return np.where(stuck, self._open.chosen(q), now) if stuck.any() else now
+        return np.where(stuck, self.wish.chosen(q), now) if stuck.any() else now
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         stuck = ~np.isfinite(self._now.distance(q, goal))
         wished = self._now.towards(t, q, goal)
-        return np.where(stuck[:, None], self._open.towards(t, q, goal), wished) if stuck.any() else wished
+        return np.where(stuck[:, None], self.wish.towards(t, q, goal), wished) if stuck.any() else wished
 
     def distance(self, q: Array, goal: Integers) -> Array:
         far = self._now.distance(q, goal)
         stuck = ~np.isfinite(far)
-        return np.where(stuck, self._open.distance(q, goal), far) if stuck.any() else far
+        return np.where(stuck, self.wish.distance(q, goal), far) if stuck.any() else far
 
     def cut_off(self, q: Array, goal: Integers) -> Booleans:
-        return ~np.isfinite(self._now.distance(q, goal)) & np.isfinite(self._open.distance(q, goal))
+        return ~np.isfinite(self._now.distance(q, goal)) & np.isfinite(self.wish.distance(q, goal))
 
     def lengths(self, q: Array) -> Array:
         far = self._now.lengths(q)
         stuck = ~np.isfinite(far[: self.eligible]).any(axis=0)
-        return np.where(stuck, self._open.lengths(q), far) if stuck.any() else far
+        return np.where(stuck, self.wish.lengths(q), far) if stuck.any() else far
+
+    order = Wish.order  # by the distances above, not by those of the wish inside
 
 
 def check_gates(gates: Gates, find: Callable[[Array], Wish], q: Array) -> None:

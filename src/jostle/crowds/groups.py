@@ -146,7 +146,7 @@ def regions(plan_area: Any, start: Any, size: float) -> Any:
     inner = shapely.buffer(plan_area, -size)
     if start is None:
         return inner
-    region = start if isinstance(start, shapely.Geometry) else shapely.Polygon(np.asarray(start, dtype=float))
+    region = polygon_of(start)
     found = shapely.intersection(region, inner)
     if not found.area > 0.0:
         raise InvalidValue(
@@ -205,10 +205,11 @@ def _area(plan: Plan, region: Any) -> float:
     """The size of the area in which people are placed."""
     if region is None:
         return plan.size
-    return float(package("shapely").intersection(_polygon(region), plan.area).area)
+    return float(package("shapely").intersection(polygon_of(region), plan.area).area)
 
 
-def _polygon(region: Any) -> Any:
+def polygon_of(region: Any) -> Any:
+    """A region as a polygon of shapely, which may be given by its corners."""
     shapely = package("shapely")
     return region if isinstance(region, shapely.Geometry) else shapely.Polygon(shaped(region, "start", -1, 2))
 
@@ -255,7 +256,7 @@ class _InPlan(Placed):
         self.region = None
         if region is not None:
             shapely = package("shapely")
-            self.region = _polygon(region)
+            self.region = polygon_of(region)
             if not self.region.is_valid or not self.region.intersection(plan.area).area > 0.0:
                 raise InvalidValue(
                     f"the region in which people start must be a polygon that does not cross itself and overlaps the "

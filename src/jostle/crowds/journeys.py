@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Natural, NotNegative, Positive, check_arguments
+from jostle._tools.arguments import Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.behaviours import ALONE, KnownExits, Together, neighbours
 from jostle.crowds.distributions import Distribution
@@ -312,15 +312,13 @@ class Journey(Behaviour):
         route: Route | Sequence[Route],
         *,
         people: Natural,
-        reach: NotNegative,
+        reach: Positive,
         stage: ArrayLike | None = None,
         stops: Mapping[str, AnyStop] | None = None,
         seed: Natural | np.random.Generator = 0,
     ):
         super().__init__(wish)
         names = [goal.name for goal in wish.goals]
-        if not reach > 0.0:
-            raise InvalidValue(f"reach must be positive, not {reach}")
         routes = _routes(route, people)
         longest = max((len(one) for one in routes), default=0)
         self.reach = reach

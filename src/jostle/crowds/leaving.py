@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.moves import MAX_WALKING_ON, fastest, known, moves, plan_of, planar
-from jostle.crowds.moves import known as known_moves
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present, walkable
-from jostle.plans.plan import Plan
+from jostle.plans.openings import named_openings
+from jostle.plans.outlines import distance_to
+from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 
 # Who crossed a line, when, and the flow.
@@ -166,12 +166,16 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Plan | Non
     _, first = np.unique(crossed.person[chosen], return_index=True)
     passed = np.sort(crossed.t[chosen][first])
     count = np.searchsorted(passed, sol.t, side="right")
-    mean = slope = np.nan
-    if len(passed) > 1 and passed[-1] > passed[0]:
-        mean = (len(passed) - 1) / float(passed[-1] - passed[0])
+    mean, slope = _flow(passed), np.nan
+    if np.isfinite(mean):
         off = passed - passed.mean()
         slope = float(off @ np.arange(len(passed)) / (off @ off))
     return Flow(np.asarray(sol.t), count, passed, mean, slope, _segment(line)[2])
+
+
+def _flow(t: Array) -> float:
+    """J = (N - 1) / (t_N - t_1); NaN if fewer than two people passed, or all at once."""
+    return (len(t) - 1) / float(t[-1] - t[0]) if len(t) > 1 and t[-1] > t[0] else np.nan
 
 
 @check_arguments
@@ -274,11 +278,6 @@ def check_area_is_known(sol: Solution, times: Array, area: Any, asked: str) -> N
 
 
 # By which exit each person left, and when: N(t) and the flow of each exit.
-#
-# With t_1 <= ... <= t_N the times at which N people left by an exit of width b,
-#
-#     flow            J = (N - 1) / (t_N - t_1)
-#     specific flow   J_s = J / b
 
 
 NO_PLAN = (
@@ -309,9 +308,7 @@ class ExitUse:
     @property
     def flow(self) -> float:
         """J in people per second between the first and the last; NaN if fewer than two left, or all at once."""
-        if len(self.t) < 2 or self.t[-1] <= self.t[0]:
-            return np.nan
-        return (len(self.t) - 1) / float(self.t[-1] - self.t[0])
+        return _flow(self.t)
 
     @property
     def specific(self) -> float:
@@ -390,39 +387,15 @@ def _nearest_exits(sol: Solution, plan: Any) -> Integers:
     polygon = walkable(plan)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     by = np.full(len(inside), -1)
-    for move in known_moves(moves(sol, plan)):
+    for move in known(moves(sol, plan)):
         now = present(move.after, polygon) & ~move.gone
         person = np.flatnonzero(inside & ~now)
         ends = move.after[person]
-        far = np.array([distance_to_segment(ends, np.asarray(exit_, dtype=float)) for exit_ in plan.exits.values()])
+        far = distance_to(np.array(list(plan.exits.values()), dtype=float), ends)
         reach = RUNNING_SPEED * (move.end - move.start)[person]
         by[person] = np.where(far.min(axis=0) <= reach, far.argmin(axis=0), -1)
         inside = now
     return by
-
-
-def openings_of(plan: Any) -> dict[str, Array]:
-    """The exits, stairs and doors of a plan as segments (2, 2), by their names in messages.
-
-    >>> import jostle as jo
-    >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
-    >>> list(openings_of(plan))
-    ["exit 'east'"]
-    """
-    named = {f"exit {name!r}": np.asarray(ends, dtype=float) for name, ends in plan.exits.items()}
-    named |= {f"stairs {name!r}": np.asarray(link.start) for name, link in getattr(plan, "links", {}).items()}
-    return named | {f"door {k}": np.asarray(ends) for k, ends in enumerate(getattr(plan, "doors", ()))}
-
-
-def distance_to_segment(x: Array, ends: Array) -> Array:
-    """(n,) the distance of the points x (n, 2) to the segment ends (2, 2).
-
-    >>> distance_to_segment(np.array([[0.0, 2.0], [5.0, 0.0]]), np.array([[-1.0, 0.0], [1.0, 0.0]])).tolist()
-    [2.0, 4.0]
-    """
-    along = ends[1] - ends[0]
-    part = np.clip((x - ends[0]) @ along / (along @ along), 0.0, 1.0)
-    return np.asarray(np.linalg.norm(x - ends[0] - part[:, None] * along, axis=1))
 
 
 # The journey of each person: travel time, distance walked, time lost, time in jams.
@@ -618,15 +591,14 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     [("exit 'gate'", True)]
     """
     known = known_plan(sol, plan, "jams")
-    left, openings = leaving_times(sol, known), openings_of(known)
+    left, openings = leaving_times(sol, known), {one.name: one.ends for one in named_openings(known)}
     best: dict[str, tuple[int, float, Array]] = {}
     spans: dict[str, list[tuple[float, float]]] = {}
     for each in stretches(sol, known, left):
         who = np.flatnonzero(each.jammed)
         if len(who) < JAM_PEOPLE:
             continue
-        far = np.stack([distance_to_segment(each.place[who], ends) for ends in openings.values()])
-        nearest = far.argmin(axis=0)
+        nearest = distance_to(np.array(list(openings.values())), each.place[who]).argmin(axis=0)
         for number, name in enumerate(openings):
             here = who[nearest == number]
             if len(here) < JAM_PEOPLE:

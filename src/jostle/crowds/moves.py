@@ -20,8 +20,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present
-from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan, floors, present
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 

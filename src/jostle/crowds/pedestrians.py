@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.crowds.moves import Move, moves, plan_of, planar
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
-from jostle.plans.areas import present, walkable
 from jostle.plans.outlines import package
+from jostle.plans.plan import present, walkable
 from jostle.result.solution import Solution
 
 # Evenly spaced frames of a crowd, for programs that have frames and a rate instead of times.
@@ -95,7 +95,8 @@ def usual_rate(sol: Solution) -> float:
 def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan: Any = None) -> Iterator[People]:
     """Yield the people of each frame, at the saved times or at a given rate; with `inside`, only those in an area.
 
-    A plan with stairs, by default that of the crowd, determines how people move between floors.
+    A plan with stairs, by default that of the crowd, determines how people move between floors. A run without anybody
+    is an error.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -108,15 +109,17 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan
         raise InvalidValue(NO_FRAME)
     polygon = None if inside is None else walkable(inside, "inside")
     states = enumerate(zip(sol.q, sol.u, strict=True)) if rate is None else _at_rate(sol, rate, plan)
+    somebody = False
     for number, (q, u) in states:
         person = np.flatnonzero(present(q, polygon))
+        somebody |= len(person) > 0
         yield People(number, person, q[person], u[person])
+    if not somebody:
+        raise InvalidValue("nobody is present in any frame")
 
 
 def _at_rate(sol: Solution, rate: float, plan: Any) -> Iterator[tuple[int, tuple[Array, Array]]]:
     """q and u at evenly spaced times, linear between the saved times and on both sides of a jump."""
-    if not 0.0 < rate < np.inf:
-        raise InvalidValue(f"rate must be positive and finite, in frames per second, not {rate}")
     last = int(np.floor((sol.t[-1] - sol.t[0]) * rate * (1.0 + SPACING_TOLERANCE)))
     times = np.minimum(sol.t[0] + np.arange(last + 1) / rate, sol.t[-1])
     yield 0, (sol.q[0], sol.u[0])
@@ -178,7 +181,7 @@ def export_jupedsim(sol: Solution, path: Path) -> None:
 
 
 @check_arguments
-def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) -> Any:
+def to_pedpy(sol: Solution, *, rate: Positive | None = None, inside: Any = None) -> Any:
     """Make a `pedpy.TrajectoryData`; PedPy also needs the area, `pedpy.WalkableArea(walkable(room))`.
 
     For Voronoi cells PedPy accepts nobody outside the area: pass the area as `inside`, too.
@@ -210,15 +213,15 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
     people = list(frames(sol, rate=rate, inside=inside))
     pandas, pedpy = package("pandas"), package("pedpy")
     x, y = np.concatenate([one.place for one in people]).T
-    if len(x) == 0:
-        raise InvalidValue("nobody is present in any frame")
     frame = np.repeat([one.number for one in people], [len(one.person) for one in people])
     table = {"id": np.concatenate([one.person for one in people]), "frame": frame, "x": x, "y": y}
     return pedpy.TrajectoryData(data=pandas.DataFrame(table), frame_rate=found)
 
 
 @check_arguments
-def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | None = None, inside: Any = None) -> Path:
+def write_text(
+    sol: Solution, path: str | os.PathLike[str], *, rate: Positive | None = None, inside: Any = None
+) -> Path:
     """Write the text file of the Pedestrian Dynamics Data Archive, which `pedpy.load_trajectory` reads.
 
     Parameters
@@ -256,19 +259,15 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
     found = frame_rate(sol) if rate is None else rate
     with whole(target) as new, open(new, "w", newline="\n") as file:
         file.write(f"# description: written by jostle\n# framerate: {found!r}\n# ID frame x/m y/m z/m\n")
-        somebody = False
         for number, person, place, _ in frames(sol, rate=rate, inside=inside):
-            somebody |= len(person) > 0
             rows = zip(person.tolist(), place.tolist(), strict=True)
             file.writelines(f"{who} {number} {x!r} {y!r} 0.0\n" for who, (x, y) in rows)
-        if not somebody:
-            raise InvalidValue("nobody is present in any frame")
     return target
 
 
 @check_arguments
 def write_jupedsim(
-    sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: float | None = None, inside: Any = None
+    sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: Positive | None = None, inside: Any = None
 ) -> Path:
     """Write JuPedSim's SQLite file, with an area as its geometry.
 
@@ -322,16 +321,12 @@ def write_jupedsim(
         file.executemany("INSERT INTO metadata VALUES (?, ?)", about)
         file.execute("INSERT INTO geometry VALUES (?, ?)", (number, wkt))
         facing = np.tile([1.0, 0.0], (sol.q.shape[1], 1))
-        somebody = False
         for people in frames(sol, rate=rate, inside=inside, plan=area):
-            somebody |= len(people.person) > 0
             rows = np.column_stack([people.place, _directions(facing, people)]).tolist()
             named = zip(people.person.tolist(), rows, strict=True)
             who = ((people.number, person, *row) for person, row in named)
             file.executemany("INSERT INTO trajectory_data VALUES (?, ?, ?, ?, ?, ?)", who)
             file.execute("INSERT INTO frame_data VALUES (?, ?)", (people.number, number))
-        if not somebody:
-            raise InvalidValue("nobody is present in any frame")
         file.execute("COMMIT")
     return target
 

@@ -370,9 +370,8 @@ def _checked_force(force: Any, d: int) -> Any:
 def _checked_within(within: Any, d: int) -> Any:
     """`Gaps` or `Planes`."""
     if within is None or isinstance(within, Free):
-        return Planes(
-            np.zeros((1, d)), np.ones(1), np.zeros(1)
-        )  # a row that is always open, because the loops need at least one
+        # a row that is always open, because the loops need at least one
+        return Planes(np.zeros((1, d)), np.ones(1), np.zeros(1))
     if isinstance(within, ConstraintSet):
         if not within.flat or within.moving is not False or within.equalities:
             raise InvalidValue(

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Count, Positive, check_arguments
+from jostle._tools.arguments import Count, Fraction, Positive, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import suggestion
 from jostle.analysis.statistics import summary
@@ -168,14 +168,12 @@ class PreciseMean(StoppingRule):
     measure: str
     width: Positive | None = None
     relative: Positive | None = None
-    confidence: float = 0.95
+    confidence: Fraction = 0.95
     least: Count = 10
 
     def __post_init__(self) -> None:
         if (self.width is None) == (self.relative is None):
             raise InvalidValue("give either width, in the unit of the measure, or relative, a fraction of the mean")
-        if not 0.0 < self.confidence < 1.0:
-            raise InvalidValue(f"confidence must be between 0 and 1, not {self.confidence}")
 
     def check(self, study: Study) -> None:
         _check_name(self.measure, study.measured, "measure")

@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,19 +45,6 @@ MAX_CHECKED_CASES = 200
 """Largest number of cases checked before a study of a scenario starts; the others are checked when they run."""
 
 
-class Subject(Protocol):
-    """The subject of a study."""
-
-    def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
-        """Raise if a case has an unknown parameter or an invalid value."""
-
-    def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
-        """The result of one run: a `Solution`, or the return value of a function."""
-
-    def identity(self) -> dict[str, str]:
-        """The description that must agree when a study is resumed."""
-
-
 @dataclass(frozen=True)
 class ScenarioSubject:
     """A scenario; the parameters of a case are settings of it, such as problem.groups.0.n."""
@@ -71,7 +58,7 @@ class ScenarioSubject:
         return parse(self.text, self.name, settings=settings, seed=None if SEED in parameters else seed)
 
     def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
-        """Parse the cases with a value that no earlier case has."""
+        """Raise if a case has an unknown parameter or an invalid value; only cases with new values are parsed."""
         seen: set[tuple[str, str]] = set()
         checked = 0
         for case in cases:
@@ -82,9 +69,11 @@ class ScenarioSubject:
                 self.scenario(case, 0)
 
     def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        """The result of one run."""
         return self.scenario(parameters, seed).build().solve()
 
     def identity(self) -> dict[str, str]:
+        """The description that must agree when a study is resumed."""
         return {"scenario": self.text}
 
 
@@ -135,6 +124,9 @@ class FunctionSubject:
 
     def identity(self) -> dict[str, str]:
         return {"function": self.place}
+
+
+Subject = ScenarioSubject | FunctionSubject
 
 
 def subject_of(of: Any) -> Subject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -14,8 +14,7 @@ from jostle.ensembles.stopping import PreciseMean, SettledCurves, StoppingRule
 from jostle.ensembles.study import Case, Study, grid, latin_hypercube, name_of
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load
-from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, Table, Text, complain
-from jostle.scenarios.fields import Positive as PositiveNumber
+from jostle.scenarios.fields import Complaint, Count, Seed, Switch, Table, Text, by_kind, complain, made, table_of
 from jostle.scenarios.messages import problems
 from jostle.scenarios.toml import Source, lines, tables, text_of
 from jostle.scenarios.toml import value as written
@@ -58,40 +57,10 @@ class LatinHypercubeTable(Table):
         return latin_hypercube(dict(flat(self.parameters)), self.n, seed=self.seed)
 
 
-class PreciseMeanTable(Table):
-    """Repeat until the confidence interval of a mean is narrow enough."""
-
-    kind: Literal["precise_mean"] = Field(
-        description="Repeat until the confidence interval of a mean is narrow enough."
-    )
-    measure: Text = Field(description="The measure.")
-    width: PositiveNumber | None = Field(None, description="Largest width of the interval, in the unit of the measure.")
-    relative: PositiveNumber | None = Field(
-        None, description="Largest width of the interval as a fraction of the mean."
-    )
-    confidence: ProperPart = Field(0.95, description="Confidence of the interval.")
-    least: Count = Field(10, description="Smallest number of runs.")
-
-    def rule(self) -> StoppingRule:
-        return PreciseMean(self.measure, self.width, self.relative, self.confidence, self.least)
-
-
-class SettledCurvesTable(Table):
-    """Repeat until the mean evacuation curve stops changing."""
-
-    kind: Literal["settled_curves"] = Field(description="Repeat until the mean evacuation curve stops changing.")
-    curve: Text = Field("leaving_times", description="The curve.")
-    erd: PositiveNumber = Field(0.01, description="Limit of the Euclidean relative difference.")
-    epc: PositiveNumber = Field(0.01, description="Limit of |1 - EPC|, with the Euclidean projection coefficient EPC.")
-    sc: PositiveNumber = Field(0.01, description="Limit of |1 - SC|, with the secant cosine SC.")
-    mean: PositiveNumber = Field(0.01, description="Limit of the relative change of the mean evacuation time.")
-    std: PositiveNumber = Field(
-        0.05, description="Limit of the relative change of the standard deviation of the evacuation time."
-    )
-    consecutive: Count = Field(10, description="Number of consecutive runs that must meet all limits.")
-
-    def rule(self) -> StoppingRule:
-        return SettledCurves(self.curve, self.erd, self.epc, self.sc, self.mean, self.std, self.consecutive)
+if TYPE_CHECKING:  # type checkers do not know classes that are made here
+    Until: TypeAlias = Any
+else:
+    Until = by_kind(table_of(PreciseMean, kind="precise_mean"), table_of(SettledCurves, kind="settled_curves"))
 
 
 class StudyTable(Table):
@@ -109,9 +78,7 @@ class StudyTable(Table):
     design: Annotated[GridTable | ListTable | LatinHypercubeTable, Field(discriminator="kind")] | None = Field(
         None, description="The cases; without a design there is one case."
     )
-    until: Annotated[PreciseMeanTable | SettledCurvesTable, Field(discriminator="kind")] | None = Field(
-        None, description="Rule that ends the repetitions of a case early."
-    )
+    until: Until | None = Field(None, description="Rule that ends the repetitions of a case early.")
 
     def cases(self) -> list[Case]:
         """The parameters of each case; [set] belongs to them for a function, and to the scenario otherwise."""
@@ -126,10 +93,7 @@ class StudyTable(Table):
     def _complaints(self) -> Iterator[Complaint]:
         if (self.scenario is None) == (self.function is None):
             yield ("scenario",), "give either a scenario or a function"
-        until = self.until
-        if isinstance(until, PreciseMeanTable) and (until.width is None) == (until.relative is None):
-            yield ("until", "width"), "give either width or relative"
-        if until is not None and self.repeat == 1:
+        if self.until is not None and self.repeat == 1:
             yield ("repeat",), "must be at least 2 with [until], where it is the largest number of runs of a case"
 
 
@@ -149,7 +113,7 @@ def load_study(path: Path) -> StudyFile:
     if folder not in sys.path:
         sys.path.append(folder)
     try:
-        return StudyFile(_study(table, path.parent), None if table.until is None else table.until.rule())
+        return StudyFile(_study(table, path.parent), made(table.until))
     except InvalidValue as error:
         raise ScenarioError([f"{path}: {error}"]) from None
 

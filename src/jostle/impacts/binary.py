@@ -182,15 +182,8 @@ def binary_impacts(
 
     Parameters
     ----------
-    before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with numbers.
-    cone : Cone, optional
-        The closed contacts, if `before` is a velocity.
-    law : Restitution, optional
-        Law with one number e, if `before` is a velocity. None: e = 1.
-    mass : float, array_like or Metric, optional
-        Masses, if `before` is a velocity. None: 1.
+    before, cone, law, mass : Motion or array_like, Cone, Restitution, Metric
+        The velocity before the impact, the contacts and the masses, as for `compare`.
     max_impacts : int, default 1000
         Largest number of impacts of one sequence.
     max_states : int, default 5000

@@ -95,15 +95,8 @@ def liu_zhao_brogliato(
 
     Parameters
     ----------
-    before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with numbers.
-    cone : Cone, optional
-        The closed contacts, if `before` is a velocity.
-    law : Restitution, optional
-        Law with one number e, if `before` is a velocity. None: e = 1.
-    mass : float, array_like or Metric, optional
-        Masses, if `before` is a velocity. None: 1.
+    before, cone, law, mass : Motion or array_like, Cone, Restitution, Metric
+        The velocity before the impact, the contacts and the masses, as for `compare`.
     stiffness : float or array_like, shape (m,), default 1.0
         Stiffness of each contact, positive; only the ratios matter.
     exponent : float, default 1.5

@@ -1,7 +1,7 @@
 """Macroscopic impact laws, and the passage from grains to densities (Bourdin & Maury 2020, sections 2 to 6)."""
 
 from jostle.macro.grid import Disc, Grid, Mask, Polygon, Velocity
-from jostle.macro.homogenise import ErrorTable, Homogenised, homogenise, phi
+from jostle.macro.homogenise import ErrorTable, Homogenised, Packing, homogenise, phi
 from jostle.macro.isotropic import Isotropic
 from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
 from jostle.macro.law import Collision
@@ -16,7 +16,6 @@ from jostle.macro.motion.solve import solve
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.motion.sticky import Merger, MergeTree, StickyBlocks
 from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
-from jostle.macro.packing import Packing
 from jostle.macro.square import Square
 from jostle.macro.structure import Structure, structure
 from jostle.macro.triangular import Triangular

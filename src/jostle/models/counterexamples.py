@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,22 +37,6 @@ GAUSS_POINTS = 12
 """Number of quadrature points for the integral of the force over one interval."""
 FLOOR_TOLERANCE = 1e-12
 """The particle is at the floor if its height is at most this fraction of its largest height."""
-
-
-class FloorMotion(Protocol):
-    """The motion of a particle above a floor."""
-
-    def q(self, t: ArrayLike) -> Array:
-        """Heights at some times."""
-        ...
-
-    def u(self, t: ArrayLike) -> Array:
-        """Velocities at some times; at the time of an impact, the velocity after it."""
-        ...
-
-    def changes(self, start: float, end: float) -> Array:
-        """Times in an interval at which the particle lands, hits the floor or takes off."""
-        ...
 
 
 class Conditions(NamedTuple):
@@ -80,9 +64,9 @@ class TwoMotions:
         The force on the particle of mass 1.
     e : float
         Restitution coefficient at the floor.
-    first : FloorMotion
+    first : SelfSimilar or Heights
         The first motion: ``q(t)`` and ``u(t)`` are its heights and velocities at one time or several.
-    second : FloorMotion
+    second : SelfSimilar or Heights
         The second motion.
     start : float
         Start of the interval in which `check` looks. Both motions continue down to t = 0 in the same way.
@@ -103,8 +87,8 @@ class TwoMotions:
 
     force: Callable[[float], float]
     e: float
-    first: FloorMotion
-    second: FloorMotion
+    first: SelfSimilar | Heights
+    second: SelfSimilar | Heights
     start: float
     end: float
     jumps: Callable[[float, float], Array]
@@ -128,7 +112,7 @@ class TwoMotions:
         a, b = self.start if start is None else start, self.end if end is None else end
         return self._conditions(self.first, a, b), self._conditions(self.second, a, b)
 
-    def _conditions(self, motion: FloorMotion, start: float, end: float) -> Conditions:
+    def _conditions(self, motion: SelfSimilar | Heights, start: float, end: float) -> Conditions:
         """The errors of one motion. The time is cut where the force jumps and where the particle lands or takes off."""
         even = np.geomspace(start, end, 400) if start > 0.0 else np.linspace(start, end, 400)
         t = np.unique(np.concatenate([even, self.jumps(start, end), motion.changes(start, end)]))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Natural, check_arguments
+from jostle._tools.arguments import Fraction, Natural, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.bodies import body_radii
 from jostle.convex.linear_map import Sparse
@@ -74,7 +74,7 @@ def separate(
     *,
     mass: ArrayLike | Metric = 1.0,
     seed: Natural | np.random.Generator = 0,
-    tol: float = 1e-4,
+    tol: Fraction = 1e-4,
 ) -> Array:
     """The nearest configuration without overlap, P_Q(q) in the M-norm: a local minimum, since Q is not convex.
 
@@ -116,8 +116,6 @@ def separate(
     target = finite(q, "q")
     if target.ndim != 2:
         raise InvalidValue(f"q must have one row per ball, shape (n, d), not {target.shape}")
-    if not 0.0 < tol < 1.0:
-        raise InvalidValue(f"tol must lie between 0 and 1, not {tol}")
     Q = within if isinstance(within, ConstraintSet) else Balls(finite(within, "radii"))
     if Q.convex_gaps is False:
         raise InvalidValue(f"the gaps of {Q} are not convex, so its linearised sets leave it; try within.nearest(q)")
@@ -312,7 +310,7 @@ def random_close_packing(
     box: Ends | None = None,
     period: ArrayLike | None = None,
     seed: Natural | np.random.Generator = 0,
-    tol: float = 1e-6,
+    tol: Fraction = 1e-6,
 ) -> Packing:
     """Balls with given relative radii, jammed at random in a box or in a periodic space, in 2-D or 3-D.
 
@@ -356,8 +354,6 @@ def random_close_packing(
     d = len(space.lower)
     if d not in INITIAL_FRACTIONS:
         raise InvalidValue(f"random_close_packing is for discs and spheres, in dimension 2 or 3, not {d}")
-    if not 0.0 < tol < 1.0:
-        raise InvalidValue(f"tol must lie between 0 and 1, not {tol}")
     size = finite(radii, "radii")
     size = body_radii(size, size.size, 0.0)
     random = np.random.default_rng(seed)

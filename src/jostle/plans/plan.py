@@ -20,7 +20,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
-from jostle.plans.dxf import read_dxf, write_dxf
+from jostle.plans.dxf import read_dxf
 from jostle.plans.links import BACK, Link, Shaft, passages
 from jostle.plans.outlines import (
     ON_EDGE,
@@ -36,9 +36,9 @@ from jostle.plans.outlines import (
     rings,
     without_doubles,
 )
-from jostle.plans.png import read_png, write_png
+from jostle.plans.png import read_png
 from jostle.plans.ways import Ways, usual_spacing
-from jostle.plans.wkt import read_wkt, write_wkt
+from jostle.plans.wkt import read_wkt
 
 if TYPE_CHECKING:
     from jostle.schemes.state import State
@@ -165,16 +165,6 @@ class Plan:
         x, y = self.half_planes.corners.T
         return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
 
-    @property
-    def inner_walls(self) -> Array:
-        """(k, 2, 2) walls that are not on the outline of the area."""
-        if len(self.walls) == 0:
-            return self.walls
-        shapely = package("shapely")
-        size = max(np.ptp(np.array(self.area.bounds).reshape(2, 2), axis=0))
-        inside = shapely.distance(self.area.boundary, shapely.points(self.walls.mean(axis=1))) > 1e-9 * size
-        return np.asarray(self.walls[inside])
-
     @classmethod
     def from_wkt(cls, text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None = None) -> Plan:
         """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
@@ -197,21 +187,6 @@ class Plan:
         (5, 2, 2)
         """
         return cls(**read_wkt(text, exits))
-
-    def to_wkt(self) -> str:
-        """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits.
-
-        Returns
-        -------
-        str
-            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
-
-        Examples
-        --------
-        >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).to_wkt()
-        'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
-        """
-        return write_wkt(self)
 
     @classmethod
     def from_dxf(
@@ -236,18 +211,6 @@ class Plan:
             The plan, in metres.
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
-
-    def to_dxf(self, path: str | PathLike[str]) -> None:
-        """Write the plan as a CAD drawing (DXF) in metres.
-
-        Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        """
-        write_dxf(self, path)
 
     @classmethod
     def from_png(
@@ -280,18 +243,6 @@ class Plan:
             The plan; its lower left corner is that of the picture.
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
-
-    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
-        """Write a picture of the plan: white floor, red pixels behind exits, and black elsewhere.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        scale : float
-            Size of a pixel (m).
-        """
-        write_png(self, path, scale=scale)
 
     def stored(self) -> dict[str, Any]:
         """The arguments of the plan as lists, numbers and texts, which a file can store.
@@ -680,3 +631,58 @@ def check_inside(plan: Plan, q: Array) -> None:
 def _corners(room: Any) -> list[Any]:
     """The corners of the outline and of the holes of a polygon of shapely, as lists."""
     return [np.array(ring.coords)[:-1, :2].tolist() for ring in (room.exterior, *room.interiors)]
+
+
+# Walkable areas, given as polygons of shapely, corners, or floor plans.
+
+
+def walkable(area: Any, name: str = "area") -> Any:
+    """The walkable area as a geometry of shapely, from a `Polygon`, a `MultiPolygon`, corners (k, 2), or a `Plan`.
+
+    The area of a plan with several floors is a `MultiPolygon` that includes the stairs. Errors call it `name`.
+
+    >>> import jostle as jo
+    >>> walkable([(0, 0), (4, 0), (4, 3), (0, 3)]).area
+    12.0
+    >>> walkable(jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])).area
+    12.0
+    """
+    shapely = package("shapely")
+    if isinstance(area, shapely.Geometry):
+        found = area
+    elif isinstance(area, Plan):
+        found = area.area
+    else:
+        corners = finite(area, name)
+        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+            raise InvalidValue(
+                f"{name} must have at least three corners (x, y), not be an array of shape {corners.shape}"
+            )
+        found = shapely.Polygon(corners)
+    if not isinstance(found, shapely.Polygon | shapely.MultiPolygon):
+        raise InvalidValue(f"{name} must be a polygon, several polygons, or a floor plan, not {type(found).__name__}")
+    if not found.is_valid or not found.area > 0.0:
+        raise InvalidValue(f"{name} must be a polygon that does not cross itself: {shapely.is_valid_reason(found)}")
+    return found
+
+
+def floors(area: Any) -> list[Any]:
+    """The disjoint polygons of an area, one per floor of a plan.
+
+    >>> len(floors(walkable([(0, 0), (4, 0), (4, 3), (0, 3)])))
+    1
+    """
+    return list(package("shapely").get_parts(area))
+
+
+def present(q: Array, polygon: Any = None) -> Booleans:
+    """(n,) who is present, and inside an area of shapely or on its boundary, if one is given.
+
+    >>> q = np.array([[0.5, 0.5], [7.0, 0.5], [np.nan, np.nan]])
+    >>> present(q).tolist(), present(q, walkable([(0, 0), (1, 0), (1, 1), (0, 1)])).tolist()
+    ([True, True, False], [True, False, False])
+    """
+    there: Booleans = np.asarray(np.isfinite(q).all(axis=1))
+    if polygon is not None:
+        there[there] = package("shapely").intersects_xy(polygon, q[there])
+    return there

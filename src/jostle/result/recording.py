@@ -106,9 +106,8 @@ class ImpactLog:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
         self.times.steps = [*self.times.steps[-1:], (before.q, h)]
-        rows = (p if contacts.equal is None else np.where(contacts.equal, 0.0, p)).nonzero()[
-            0
-        ]  # equalities do not close
+        pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
+        rows = pushed.nonzero()[0]
         pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
         if self.fresh is not None:
             self._second_step(before, after, h, pairs, p[rows])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Natural, accepts, check_arguments, described
+from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers
 from jostle.errors import InvalidValue
 from jostle.problems import check_coordinates
@@ -117,7 +117,7 @@ class Source:
         self,
         box: tuple[ArrayLike, ArrayLike],
         *,
-        rate: float,
+        rate: Positive,
         within: ConstraintSet,
         velocity: ArrayLike = 0.0,
         seed: Natural = 0,
@@ -125,8 +125,6 @@ class Source:
         lower, upper = finite(box[0], "box"), finite(box[1], "box")
         if lower.shape != upper.shape or (lower > upper).any():
             raise InvalidValue(f"a source needs a box (lower, upper), not {lower.tolist()}, {upper.tolist()}")
-        if not 0.0 < rate < np.inf:
-            raise InvalidValue(f"rate must be positive and finite, not {rate}")
         speed = finite(velocity, "velocity")
         check_coordinates(speed, "velocity", lower.shape)
         number = zlib.crc32(b"".join(part.tobytes() for part in (lower, upper, np.float64(rate), speed)) + b"%d" % seed)

@@ -14,11 +14,8 @@ from jostle.laws import Restitution
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
-from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain
+from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain, many
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
-
-MAX_SHAPES = 10_000
-"""Largest number of blocks, walls or exits."""
 
 
 class Box(Table):
@@ -93,17 +90,9 @@ class FilledDisc(Disc, Filled):
     """A disc filled with people."""
 
 
-Shapes = Annotated[
-    tuple[Annotated[Box | Disc, Field(discriminator="kind")], ...], Field(max_length=MAX_SHAPES, strict=False)
-]
-MovingBlocks = Annotated[
-    tuple[Annotated[MovingBox | MovingDisc, Field(discriminator="kind")], ...],
-    Field(min_length=1, max_length=MAX_SHAPES, strict=False),
-]
-FilledBlocks = Annotated[
-    tuple[Annotated[FilledBox | FilledDisc, Field(discriminator="kind")], ...],
-    Field(min_length=1, max_length=MAX_SHAPES, strict=False),
-]
+Shapes = Annotated[tuple[Annotated[Box | Disc, Field(discriminator="kind")], ...], many()]
+MovingBlocks = Annotated[tuple[Annotated[MovingBox | MovingDisc, Field(discriminator="kind")], ...], many(1)]
+FilledBlocks = Annotated[tuple[Annotated[FilledBox | FilledDisc, Field(discriminator="kind")], ...], many(1)]
 
 
 MAX_CELLS = 4_000_000
@@ -121,7 +110,7 @@ class DensityTable(ProblemTable):
     lower: Point = Field((0.0, 0.0), description="The lower left corner of the grid, [x, y] (m).")
     upper: Point = Field(description="The upper right corner of the grid, [x, y] (m).")
     cell: Positive = Field(description="Side of a cell (m); a whole number of cells must fill the grid.")
-    closed: Annotated[tuple[Side, ...], Field(max_length=4, strict=False)] = Field(
+    closed: Annotated[tuple[Side, ...], many(0, 4)] = Field(
         (), description="The sides that are walls: left, right, bottom, top. Mass that crosses another side is removed."
     )
     walls: Shapes = Field((), description="Walls: boxes and discs.")

@@ -20,9 +20,8 @@ from jostle.plans.limits import regular_file
 from jostle.plans.outlines import polygons, rings
 from jostle.plans.png import read_png
 from jostle.plans.wkt import read_wkt
-from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain
-from jostle.scenarios.toml import Path, ScenarioError, Source
-from jostle.scenarios.toml import path as written_path
+from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain, many
+from jostle.scenarios.toml import ScenarioError, Source
 
 MAX_DRAWINGS = 100
 """Largest number of drawings of a scenario."""
@@ -77,7 +76,7 @@ class DrawingTable(Table):
 Drawings = Annotated[
     Annotated[Text, Tag("<text>")]
     | Annotated[DrawingTable, Tag("<table>")]
-    | Annotated[tuple[DrawingTable, ...], Field(min_length=1, max_length=MAX_DRAWINGS, strict=False), Tag("<list>")],
+    | Annotated[tuple[DrawingTable, ...], many(1, MAX_DRAWINGS), Tag("<list>")],
     Discriminator(
         lambda value: "<text>" if isinstance(value, str) else "<list>" if isinstance(value, list | tuple) else "<table>"
     ),
@@ -95,7 +94,7 @@ def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source)
     except ValidationError:
         return data  # the check of the whole scenario reports the errors
     if folder is None:
-        raise _error(source, place, "a drawing needs a scenario file, read by load(path); this text has no folder")
+        raise source.error(place, "a drawing needs a scenario file, read by load(path); this text has no folder")
     if isinstance(found, str):
         found = DrawingTable.model_validate({"file": found})
     drawings = found if isinstance(found, tuple) else (found,)
@@ -107,7 +106,7 @@ def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source)
             floor = drawing.read(folder)
             _add(new, openings, floor, np.array(drawing.shift))
         except JostleError as error:
-            raise _error(source, where, str(error)) from error
+            raise source.error(where, str(error)) from error
     used = set(_named_ends(new, openings, source))
     exits = [{"name": name, "ends": ends} for name, ends in openings.items() if name not in used]
     new["exits"] = [*new.get("exits", []), *exits]
@@ -146,10 +145,6 @@ def _named_ends(problem: dict[str, Any], openings: dict[str, Any], source: Sourc
                 continue
             if name not in openings:
                 known = ", ".join(f'"{one}"' for one in openings)
-                raise _error(source, ("problem", "stairs", k, key), f"must be two points, or one of {known}")
+                raise source.error(("problem", "stairs", k, key), f"must be two points, or one of {known}")
             table[key] = openings[name]
             yield name
-
-
-def _error(source: Source, path: Path, message: str) -> ScenarioError:
-    return ScenarioError([f"{source.place(path)}{written_path(path)}: {message}"])

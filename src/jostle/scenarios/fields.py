@@ -136,6 +136,7 @@ NotPositive = Annotated[
     float, Field(le=0.0), AfterValidator(_or_infinite), allowed("a number that is 0 or less, or -inf")
 ]
 Part = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), allowed("a number from 0 to 1")]
+Fraction = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False), allowed("a number between 0 and 1")]
 ProperPart = Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False), allowed("a number from 0 to less than 1")]
 Share = Annotated[float, Field(gt=0.0, le=1.0, allow_inf_nan=False), allowed("a number above 0, at most 1")]
 Tolerance = Annotated[
@@ -153,11 +154,17 @@ Seed = Annotated[int, Field(ge=0, lt=2**63), allowed("a whole number from 0 to 2
 Switch = Annotated[bool, allowed("true or false")]
 Text = Annotated[str, Field(max_length=MAX_TEXT_LENGTH), allowed(f"a text of at most {MAX_TEXT_LENGTH} characters")]
 
-Vector = Annotated[tuple[Number, ...], Field(min_length=2, max_length=3, strict=False)]
+
+def many(least: int = 0, most: int = MAX_ENTRIES) -> Any:
+    """The limits of the length of a list."""
+    return Field(min_length=least, max_length=most, strict=False)
+
+
+Vector = Annotated[tuple[Number, ...], many(2, 3)]
 """A point or a direction, in the dimension of the problem."""
-Corner = Annotated[tuple[Coordinate, ...], Field(min_length=2, max_length=3, strict=False)]
+Corner = Annotated[tuple[Coordinate, ...], many(2, 3)]
 """A corner of a box; coordinates may be infinite where the box is open."""
-Point = Annotated[tuple[Number, ...], Field(min_length=2, max_length=2, strict=False)]
+Point = Annotated[tuple[Number, ...], many(2, 2)]
 """A point of the plane."""
 
 
@@ -168,20 +175,12 @@ def shape_of(value: Any) -> str:
     )
 
 
+PositiveList = Annotated[tuple[Positive, ...], many(1, MAX_BODIES)]
 PositiveOrList = Annotated[
     Annotated[Positive, allowed("a positive number or a list of them"), Tag("<one>")]
-    | Annotated[
-        Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)], Tag("<list>")
-    ],
+    | Annotated[PositiveList, Tag("<list>")],
     Discriminator(lambda value: "<list>" if isinstance(value, list | tuple) else "<one>"),
 ]
-
-
-def many(least: int = 0, most: int = MAX_ENTRIES) -> Any:
-    """The limits of the length of a list."""
-    return Field(min_length=least, max_length=most, strict=False)
-
-
 Ends = Annotated[tuple[Point, ...], many(2, 2)]
 """Two points."""
 Points = Annotated[tuple[Point, ...], many(1)]
@@ -268,7 +267,8 @@ class OneOf:
 
 VALUES: dict[str, Any] = {
     "float": Number, "int": Whole, "bool": Switch, "str": Text, "Sequence[str]": Texts,
-    "Finite": Number, "Positive": Positive, "NotNegative": NotNegative, "Count": Iterations, "Natural": CountOrNone,
+    "Finite": Number, "Positive": Positive, "NotNegative": NotNegative,
+    "Count": Iterations, "Natural": CountOrNone, "Fraction": Fraction,
 }  # fmt: skip
 """Values that a file may give for a parameter, by its annotation."""
 PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", re.DOTALL)
@@ -372,6 +372,7 @@ def table_of(
     table = cast("type[Made]", create_model(f"{name}Table", __base__=base, __doc__=summary, **fields))
     table.makes, table._defaults = makes, own
     table._arguments = tuple(name for name in fields if name != "kind")
+    table.vectors = tuple(name for name, value in values.items() if value is Vector)
     return table
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle._tools.arrays import Array, Booleans, InTime
+from jostle._tools.arrays import Array, Booleans, Integers, InTime
 from jostle.endings import Empty
 from jostle.laws import ConvexFriction, Coulomb, ImpactLaw, Restitution
 from jostle.models.movements import Movement, Shaken, Turning
@@ -26,22 +26,25 @@ from jostle.scenarios.fields import (
     MAX_BODIES,
     Complaint,
     Corner,
+    Corners,
     Count,
     CountOrNone,
+    Line,
     Made,
     Multiple,
     NotNegative,
     Number,
     Part,
     Path,
-    Point,
     Positive,
+    PositiveList,
     PositiveOrList,
     Table,
     Vector,
     allowed,
     complain,
     made,
+    many,
     shape_of,
     table_of,
 )
@@ -55,28 +58,12 @@ from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
 from jostle.sets.walls import HalfSpace, Inside, Outside, Segments
 
-MAX_POINTS = 10_000
-"""Largest number of points of a wall."""
-
-
-class ShakenBase(Made):
-    """The vectors of an oscillation."""
-
-    vectors: ClassVar[tuple[str, ...]] = ("direction",)
-
-
-class TurningBase(Made):
-    """The vectors of a rotation."""
-
-    vectors: ClassVar[tuple[str, ...]] = ("centre", "axis")
-
-
 if TYPE_CHECKING:  # type checkers do not know classes that are made here
     ShakenTable: TypeAlias = Any
     TurningTable: TypeAlias = Any
 else:
-    ShakenTable = table_of(Shaken, values={"direction": Vector}, base=ShakenBase)
-    TurningTable = table_of(Turning, values={"centre": Vector, "axis": Vector}, base=TurningBase)
+    ShakenTable = table_of(Shaken, values={"direction": Vector}, base=Made)
+    TurningTable = table_of(Turning, values={"centre": Vector, "axis": Vector}, base=Made)
 
 
 class Wall(Table):
@@ -183,8 +170,7 @@ class Box(Wall):
 
     @model_validator(mode="after")
     def _is_not_empty(self) -> Self:
-        pairs = zip(self.lower, self.upper, strict=False)
-        complain([] if all(a < b for a, b in pairs) else [(("upper",), f"must be above lower = {list(self.lower)}")])
+        complain(_ordered(self.lower, self.upper))
         return self
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
@@ -198,9 +184,7 @@ class Path2D(Turns):
 
     only: ClassVar[int | None] = 2
     kind: Literal["segments"] = Field(description="Thin straight walls from each point to the next (2-D).")
-    points: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
-        description="Two points [x, y] or more (m); repeat the first at the end to close the path."
-    )
+    points: Line = Field(description="Two points [x, y] or more (m); repeat the first at the end to close the path.")
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
         points = np.array(self.points)
@@ -212,9 +196,7 @@ class Polygon(Turns):
 
     only: ClassVar[int | None] = 2
     kind: Literal["polygon"] = Field(description="A convex obstacle with straight sides (2-D).")
-    corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MAX_POINTS, strict=False)] = Field(
-        description="Three corners [x, y] or more (m), in order around it."
-    )
+    corners: Corners = Field(description="Three corners [x, y] or more (m), in order around it.")
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
         return Polygons(self.movement(d).points(np.array(self.corners)), radii=radii)
@@ -225,9 +207,7 @@ class Obstacles(Turns):
 
     vectors: ClassVar[tuple[str, ...]] = ("centres",)
     kind: Literal["balls"] = Field(description="Round obstacles: discs in 2-D, spheres in 3-D.")
-    centres: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_POINTS, strict=False)] = Field(
-        description="Centres of the obstacles (m), one or more."
-    )
+    centres: Annotated[tuple[Vector, ...], many(1)] = Field(description="Centres of the obstacles (m), one or more.")
     radius: Positive = Field(description="Radius of the obstacles (m).")
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
@@ -255,7 +235,7 @@ class Vessel(Turns):
     only: ClassVar[int | None] = 3
     vectors: ClassVar[tuple[str, ...]] = ("base", "axis")
     kind: Literal["vessel"] = Field(description="A surface of revolution around an axis (3-D).")
-    profile: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
+    profile: Line = Field(
         description="Outline of the vessel: two points [radius, height] or more (m), from one end to the other."
     )
     base: Vector = Field((0.0, 0.0, 0.0), description="Point of the axis from which heights are measured (m).")
@@ -303,10 +283,10 @@ class Size(Table):
 class Spread(Table):
     """Grains of several sizes: give either a range or a mixture."""
 
-    uniform: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=2, strict=False)] | None = Field(
+    uniform: Annotated[tuple[Positive, ...], many(2, 2)] | None = Field(
         None, description="The smallest and the largest radius (m) of a uniform distribution."
     )
-    mixture: Annotated[tuple[Size, ...], Field(min_length=1, max_length=100, strict=False)] | None = Field(
+    mixture: Annotated[tuple[Size, ...], many(1, 100)] | None = Field(
         None, description="A few sizes, each with its share of the number of grains."
     )
 
@@ -323,9 +303,7 @@ class Spread(Table):
 
 Radii = Annotated[
     Annotated[Positive, allowed("a positive number, a list of them, or { uniform = [from, to] }"), Tag("<one>")]
-    | Annotated[
-        Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)], Tag("<list>")
-    ]
+    | Annotated[PositiveList, Tag("<list>")]
     | Annotated[Spread, Tag("<table>")],
     Discriminator(shape_of),
 ]
@@ -340,10 +318,14 @@ def drawn(radii: float | tuple[float, ...] | Spread, n: int, random: np.random.G
     if radii.uniform is not None:
         return random.uniform(radii.uniform[0], radii.uniform[1], n)
     assert radii.mixture is not None
-    shares = np.array([size.share for size in radii.mixture])
+    return random.permutation(np.array([size.radius for size in radii.mixture])[_of_each(radii.mixture, n)])
+
+
+def _of_each(tables: Sequence[Size | ClumpTable], n: int) -> Integers:
+    """(n,) the numbers of tables that share n grains, in their order."""
+    shares = np.array([table.share for table in tables])
     ends = np.round(np.cumsum(shares / shares.sum()) * n).astype(int)
-    each = np.diff(ends, prepend=0)
-    return random.permutation(np.repeat([size.radius for size in radii.mixture], each))
+    return np.repeat(np.arange(len(tables)), np.diff(ends, prepend=0))
 
 
 class Swelling(Table):
@@ -454,7 +436,7 @@ class Points(Table):
 
     vectors: ClassVar[tuple[str, ...]] = ("points",)
     kind: Literal["points"] = Field(description="Given points.")
-    points: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] = Field(
+    points: Annotated[tuple[Vector, ...], many(1, MAX_BODIES)] = Field(
         description="Centres of the grains (m), one for each."
     )
 
@@ -523,7 +505,7 @@ MAX_SHAPES = 100
 """Largest number of shapes of clumps."""
 MAX_WALLS = 1000
 """Largest number of walls, outlets or sources."""
-Several = Field(default=(), max_length=MAX_WALLS, strict=False)
+Several = many(0, MAX_WALLS)
 
 
 class Law(Table):
@@ -559,7 +541,7 @@ class ClumpTable(Table):
     """A rigid clump of balls."""
 
     vectors: ClassVar[tuple[str, ...]] = ("arms",)
-    arms: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_POINTS, strict=False)] = Field(
+    arms: Annotated[tuple[Vector, ...], many(1)] = Field(
         description="Centres of the balls (m), seen from their centre of mass."
     )
     radii: PositiveOrList = Field(description="Radii of the balls (m): one for all, or one for each.")
@@ -586,10 +568,8 @@ Gravity = Annotated[
 
 def shared(clumps: Sequence[ClumpTable], n: int, random: np.random.Generator) -> list[tuple[Array, Array]]:
     """The shapes (arms, radii) of n clumps, in random order."""
-    shares, shapes = np.array([one.share for one in clumps]), [one.shape for one in clumps]
-    ends = np.round(np.cumsum(shares / shares.sum()) * n).astype(int)
-    kinds = np.repeat(np.arange(len(shapes)), np.diff(ends, prepend=0))
-    return [shapes[kind] for kind in random.permutation(kinds)]
+    shapes = [one.shape for one in clumps]
+    return [shapes[kind] for kind in random.permutation(_of_each(clumps, n))]
 
 
 def _volumes(radii: Array, d: int) -> Array:
@@ -611,7 +591,7 @@ class Grains(ProblemTable):
         description="Radius (m): one number, a list with one for each grain, { uniform = [smallest, largest] } or "
         "{ mixture = [{ radius = ..., share = ... }, ...] }."
     )
-    clumps: Annotated[tuple[ClumpTable, ...], Field(max_length=MAX_SHAPES, strict=False)] = Field(
+    clumps: Annotated[tuple[ClumpTable, ...], many(0, MAX_SHAPES)] = Field(
         (), description="Shapes of rigid clumps of balls, each with its share of the number of grains; they are turned "
         "at random at the start.",
     )  # fmt: skip
@@ -619,9 +599,7 @@ class Grains(ProblemTable):
     density: Positive | None = Field(
         None, description="Mass per volume (kg/m^3), in 2-D per area (kg/m^2); 1000 by default."
     )
-    masses: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] | None = Field(
-        None, description="Masses (kg), one for each grain, instead of a density."
-    )
+    masses: PositiveList | None = Field(None, description="Masses (kg), one for each grain, instead of a density.")
     e: Part = Field(
         0.0,
         description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss. A law of friction has "

@@ -25,6 +25,7 @@ from jostle.scenarios.fields import (
     PositiveOrList,
     Table,
     complain,
+    many,
 )
 from jostle.scenarios.problem import Built, ProblemTable
 from jostle.schemes.base import RESTITUTION
@@ -82,11 +83,11 @@ class Labyrinth(ProblemTable):
     q0: Point = Field((0.5, 0.6), description="Centre of the ball at the start, [x, y] (m).")
     radius: NotNegative = Field(0.0, description="Radius of the ball (m).")
     board: Point = Field((6.0, 4.0), description="Width and height of the board (m); its lower left corner is [0, 0].")
-    holes: Annotated[tuple[Point, ...], Field(max_length=10_000, strict=False)] = Field(
+    holes: Annotated[tuple[Point, ...], many()] = Field(
         tuple((float(x), float(y)) for x, y in HOLES), description="Centres of the holes, [x, y] (m)."
     )
     hole: Positive = Field(0.5, description="Radius of the holes (m); the ball goes around them.")
-    tilts: Annotated[tuple[Tilt, ...], Field(min_length=1, max_length=10_000, strict=False)] = Field(
+    tilts: Annotated[tuple[Tilt, ...], many(1)] = Field(
         tuple(Tilt(t=t, velocity=velocity) for t, velocity in TILTS),
         description="Tilts of the board, in the order of their times.",
     )

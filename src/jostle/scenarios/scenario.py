@@ -26,7 +26,6 @@ from jostle.scenarios.fields import (
     NotPositive,
     Number,
     OneOf,
-    Path,
     Positive,
     ProperPart,
     Samples,
@@ -44,8 +43,7 @@ from jostle.scenarios.fields import (
 )
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
-from jostle.scenarios.toml import ScenarioError, Source, document
-from jostle.scenarios.toml import path as written_path
+from jostle.scenarios.toml import Source, document
 from jostle.schemes import SCHEMES
 from jostle.schemes.base import FIRST, SECOND, able, in_words, nobody
 from jostle.solvers import SOLVERS
@@ -388,11 +386,8 @@ class Scenario(Table):
             try:
                 return self._build()
             except Misfit as error:
-                raise self._error(error.path, str(error)) from error.error
-
-    def _error(self, path: Path, message: str) -> ScenarioError:
-        source = self._source or Source(self.name, "", {}, {})
-        return ScenarioError([f"{source.place(path)}{written_path(path)}: {message}"])
+                source = self._source or Source(self.name, "", {}, {})
+                raise source.error(error.path, str(error)) from error.error
 
     def _build(self) -> Run:
         with belongs_to("problem"):

@@ -65,6 +65,10 @@ class Source:
                 return f"{self.name}, setting {self.settings[path[:length]][:80]!r}: "
         return f"{self.name}:{self.line(path)}: "
 
+    def error(self, where: Path, message: str) -> ScenarioError:
+        """The error about the key at a path."""
+        return ScenarioError([f"{self.place(where)}{path(where)}: {message}"])
+
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 MAX_LINE_LENGTH = 100

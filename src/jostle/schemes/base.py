@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,23 +26,12 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 
-class SchemeClass(Protocol):
-    """A class of schemes, as far as the list needs to know it."""
-
-    __name__: str
-    __module__: str
-    abilities: ClassVar[frozenset[str]]
-
-    def __call__(self, **options: Any) -> Any:
-        """A scheme with these options."""
-
-
 def _check_scheme(name: str, item: Any) -> None:
     if not (isinstance(item, type) and hasattr(item, "abilities") and hasattr(item, "step")):
         raise InvalidValue(f"the scheme {name!r} must be a class that inherits from jo.Scheme, not {item!r}")
 
 
-SCHEMES: Registry[SchemeClass] = Registry(
+SCHEMES: Registry[type[Scheme]] = Registry(
     "jostle.schemes",
     "scheme",
     {
@@ -117,7 +106,7 @@ def needs_of(problem: Any) -> frozenset[str]:
     return frozenset(need for need, there in found.items() if there)
 
 
-def able(needs: frozenset[str]) -> dict[str, SchemeClass]:
+def able(needs: frozenset[str]) -> dict[str, type[Scheme]]:
     """The schemes that meet all needs, by their names in scenario files.
 
     >>> list(able(frozenset({SECOND, RESTITUTION})))
@@ -155,7 +144,7 @@ def in_words(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _imported_name(scheme: SchemeClass) -> str:
+def _imported_name(scheme: type[Scheme]) -> str:
     """The name of a scheme, with its module if it belongs to a plug-in."""
     inside = scheme.__module__.partition(".")[0] in ("jostle", "__main__")
     return scheme.__name__ if inside else f"{scheme.__module__}.{scheme.__name__}"

@@ -19,9 +19,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle._tools.arguments import Count
 from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
-from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING, Scheme
 from jostle.schemes.grip import turned_on
@@ -58,12 +58,7 @@ class Maury(Scheme):
     balances: ClassVar[bool] = True
     on_devices: ClassVar[bool] = True
 
-    samples: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.samples < 1:
-            raise InvalidValue(f"samples must be at least 1, not {self.samples}")
+    samples: Count = 2
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.

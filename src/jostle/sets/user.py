@@ -39,11 +39,9 @@ class UserSet(ConstraintSet):
         gradient: Gap | None,
         convex: bool | None,
         moving: bool | None,
-        length: float | None,
+        length: Positive | None,
         equalities: bool = False,
     ):
-        if length is not None and not 0.0 < length < np.inf:
-            raise InvalidValue(f"length must be positive and finite, a radius, say, or None, not {length}")
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps, self.moving = convex, moving
         self.equalities = self.curved = equalities

@@ -15,7 +15,7 @@ from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arguments import Positive
 from jostle._tools.arrays import Array
 from jostle._tools.colours import GREEN, ORANGE, PUSH, VERMILION
 from jostle.crowds.crowding import Map
@@ -24,9 +24,8 @@ from jostle.io.images import Images
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.lattice import Lattice
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
-from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
-from jostle.viz.sources import LENGTH, TIME, with_time, with_unit
-from jostle.viz.style import CELL_COLOURS, axes, legend, pen, plain
+from jostle.viz.sources import LENGTH, TIME, VACUUM, ShownDensity, images_of, unit_of, values, with_time, with_unit
+from jostle.viz.style import CELL_COLOURS, axes, by_name, legend, pen, plain, plot
 
 MAX_ARROWS = 28
 """Largest number of arrows along an axis."""
@@ -34,7 +33,7 @@ LONGEST_ARROW = 1.6
 """Length of the longest arrow, in distances between arrows."""
 
 
-@check_arguments
+@plot
 def field(
     on: Grid | Map | Lattice,
     values: ArrayLike,
@@ -57,11 +56,6 @@ def field(
         Label of the colour bar.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure, with a colour bar.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -100,7 +94,7 @@ def field(
     return ax
 
 
-@check_arguments
+@plot
 def arrows(
     velocity: Velocity, *, zone: ArrayLike | None = None, fastest: Positive | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -114,13 +108,6 @@ def arrows(
         Cells in which arrows are drawn. None: all cells.
     fastest : float, optional
         Speed of the longest arrow, positive; use the same value to compare two fields. None: the largest speed.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -271,7 +258,7 @@ def _values(images: Images, name: str, k: int) -> Array:
     return values({field: np.asarray(images.fields[field][k]) for field in needed}, name)
 
 
-@check_arguments
+@plot
 def density(
     sol: ShownDensity,
     k: int = -1,
@@ -287,8 +274,6 @@ def density(
     ----------
     sol : Evolution, Images, str or path
         The result of `jo.macro.solve`, its images, or the name of its file.
-    k : int, default -1
-        Number of the frame; negative numbers count from the end.
     colour : {"density", "pressure", "speed"}, default "density"
         The quantity by which cells are coloured.
     contours : bool, default False
@@ -297,11 +282,6 @@ def density(
         Whether the velocity is drawn as arrows.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure, with a colour bar.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -319,14 +299,14 @@ def density(
         raise InvalidValue(f"k must be the number of one of the {len(images.t)} frames, not {k}")
     picture, alone = DensityPicture.of(images, [k], colour), ax is None
     if ax is None:
-        ax = plt.figure(figsize=figure_size(picture), layout="constrained").subplots()
+        ax = plt.figure(figsize=figure_size(picture.size), layout="constrained").subplots()
     picture.onto(ax, k, contours=contours, velocities=arrows)
     if alone:
         picture.bar(ax.figure, ax)
     return ax
 
 
-@check_arguments
+@plot
 def densities(
     sol: ShownDensity,
     moments: int | Sequence[float] = 3,
@@ -350,11 +330,6 @@ def densities(
     arrows : bool, default False
         Whether the velocity is drawn as arrows.
 
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
-
     Examples
     --------
     >>> import jostle as jo
@@ -368,7 +343,7 @@ def densities(
     images = images_of(sol)
     numbers = frames_at(images.t, moments)
     picture = DensityPicture.of(images, numbers, colour)
-    figure = plt.figure(figsize=figure_size(picture, len(numbers)), layout="constrained")
+    figure = plt.figure(figsize=figure_size(picture.size, len(numbers)), layout="constrained")
     found = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
     for ax, k in zip(found, numbers, strict=True):
         picture.onto(ax, k, contours=contours, velocities=arrows)
@@ -378,7 +353,7 @@ def densities(
     return figure
 
 
-@check_arguments
+@plot
 def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | None = None) -> Axes:
     """Plot the mass of a density that has not left, over time.
 
@@ -386,13 +361,6 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     ----------
     runs : Evolution, Images, str or path, or a mapping of str to these
         One run, or several runs by name.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -404,9 +372,7 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     [1.0, 0.0]
     >>> plt.close(ax.figure)
     """
-    named = {name: images_of(run) for name, run in (runs if isinstance(runs, Mapping) else {"": runs}).items()}
-    if not named:
-        raise InvalidValue("there is no run to draw: give a run, or several by name, {'wide door': sol}")
+    named = {name: images_of(run) for name, run in by_name(runs, "runs").items()}
     ax = axes(ax)
     for number, (name, images) in enumerate(named.items()):
         ax.plot(images.t, images.totals["mass"], label=name, linewidth=1.4, **pen(number))

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import BLUE, VERMILION
 from jostle.crowds.moves import jumps
@@ -17,29 +17,28 @@ from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.viz.continuum import HEADROOM
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for, refuse_space
-from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.sources import ENERGY, IMPULSE, LENGTH, TIME, VELOCITY, Shown, Unit, solution, with_unit
-from jostle.viz.style import axes, legend, pen
+from jostle.viz.sources import (
+    ENERGY,
+    IMPULSE,
+    LENGTH,
+    TIME,
+    VELOCITY,
+    Shown,
+    ShownDensity,
+    Unit,
+    density_in,
+    solution,
+    with_unit,
+)
+from jostle.viz.style import axes, legend, pen, plot
 
 WRAPPED = 0.5
 """A body that moves by more than this fraction of a period between two frames has crossed an end of the cell."""
 
 
-@check_arguments
+@plot
 def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Plot each coordinate of q over time.
-
-    Parameters
-    ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -59,25 +58,11 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-@check_arguments
+@plot
 def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION)) -> Axes:
     """Plot the paths of all bodies, with the walls and a dot at each start.
 
     A path is interrupted where a body crosses the end of a periodic cell or takes stairs.
-
-    Parameters
-    ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-    view : (float, float), default (-62, 16)
-        Azimuth and elevation of the view of bodies in space, in degrees.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -112,23 +97,14 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
     return ax
 
 
-@check_arguments
+@plot
 def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     """Plot the phase portrait (q_k, u_k) of one coordinate; jumps of the velocity are thin lines.
 
     Parameters
     ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
     coordinate : int, default 0
         Number k of the coordinate, from 0.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -154,7 +130,7 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-@check_arguments
+@plot
 def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Plot each impact as a bar at its time, with its impulse as height.
 
@@ -162,13 +138,6 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     ----------
     sol : Solution, EventSolution, str or path
         A solution that has impacts; they are not stored in trajectory files.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -205,9 +174,8 @@ def hits(sol: Solution) -> Integers:
     if sol.recorded is None or len(sol.t) < 2:
         return np.zeros(0, dtype=np.int64)
     interval = np.searchsorted(sol.t, sol.recorded.t) - 1
-    at_end = (
-        sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t
-    )  # its second step is in the next interval
+    # the second step of an impact at the end of an interval is in the next one
+    at_end = sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t
     found = np.unique(np.concatenate([interval, interval[at_end] + 1]))
     return np.asarray(found[(found >= 0) & (found < len(sol.t) - 1)], dtype=np.int64)
 
@@ -223,7 +191,7 @@ def _names(letter: str, shape: tuple[int, ...]) -> list[str]:
 # Curves of energies over time, and of the balance of energy.
 
 
-@check_arguments
+@plot
 def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     """Plot the kinetic energy over time, and the potential and total energy if the force is constant.
 
@@ -233,13 +201,6 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     ----------
     sol : Solution, EventSolution, Evolution, Images, str or path
         A solution, the run of a density, or the name of a file.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -273,21 +234,9 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-@check_arguments
+@plot
 def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Plot the energy balance over time: kinetic energy, work of forces and moving walls, dissipated energy, and error.
-
-    Parameters
-    ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------

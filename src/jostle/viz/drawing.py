@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +23,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
@@ -33,7 +32,7 @@ from jostle.sets.shapes import CELL, SOLID, WALL, WIRE, Revolved, View, line_seg
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import LENGTH, Shown, solution, with_time, with_unit
-from jostle.viz.style import BODY_COLOURS, plain
+from jostle.viz.style import BODY_COLOURS, plain, plot
 
 # Projection of points in space onto the plane of a picture.
 
@@ -376,7 +375,7 @@ def _of_categories(count: int) -> ScalarMappable:
     return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN))
 
 
-@check_arguments
+@plot
 def draw(
     sol: Shown,
     k: int = -1,
@@ -390,10 +389,6 @@ def draw(
 
     Parameters
     ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
-    k : int, default -1
-        Number of the frame; negative numbers count from the end.
     ax : matplotlib Axes, optional
         Where to draw: flat Axes, also for bodies in space. None: a new figure, with a colour bar.
     colour : str or array_like, shape (n,), default "speed"
@@ -401,13 +396,6 @@ def draw(
         "pressure" (the forces on a body divided by its surface) or "group"; or one number per body.
     contacts : bool, default True
         Whether contact forces are drawn.
-    view : (float, float), default (-62, 16)
-        Azimuth and elevation of the view of bodies in space, in degrees.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -429,7 +417,7 @@ def draw(
     return ax
 
 
-@check_arguments
+@plot
 def strip(
     sol: Shown,
     moments: int | Sequence[float] = 3,
@@ -442,8 +430,6 @@ def strip(
 
     Parameters
     ----------
-    sol : Solution, EventSolution, str or path
-        A solution, or the name of a trajectory file.
     moments : int or sequence of float, default 3
         Number of frames, or the times of the frames. A number of frames is spread evenly over time and motion, and
         the last one is before most bodies have left.
@@ -451,13 +437,6 @@ def strip(
         The quantity by which bodies are coloured, as for `draw`.
     contacts : bool, default True
         Whether contact forces are drawn.
-    view : (float, float), default (-62, 16)
-        Azimuth and elevation of the view of bodies in space, in degrees.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
 
     Examples
     --------
@@ -480,16 +459,9 @@ def strip(
     return figure
 
 
-class Sized(Protocol):
-    """A picture with a width and a height."""
-
-    @property
-    def size(self) -> tuple[float, float]: ...
-
-
-def figure_size(picture: Sized, number: int = 1) -> tuple[float, float]:
-    """Width and height of a figure for a number of frames side by side, in inches."""
-    width, height = picture.size
+def figure_size(size: tuple[float, float], number: int = 1) -> tuple[float, float]:
+    """Width and height of a figure for a number of frames of this size side by side, in inches."""
+    width, height = size
     tall = height / width
     each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
     return each * number + 1.3, each * max(tall, 0.15) + 0.8
@@ -506,7 +478,7 @@ def refuse_space(ax: Axes | None) -> None:
 
 def figure_for(picture: Picture, number: int = 1) -> Figure:
     """A new figure for a number of frames side by side."""
-    return plt.figure(figsize=figure_size(picture, number), layout="constrained")
+    return plt.figure(figsize=figure_size(picture.size, number), layout="constrained")
 
 
 def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array | None = None) -> list[int]:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,12 +36,24 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.plans.outlines import package
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
-from jostle.viz.field_values import VACUUM, ShownDensity, colours, density_in, unit_of
-from jostle.viz.field_values import values as field_values
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.sources import ENERGY, LENGTH, VELOCITY, Shown, file_of, solution, with_unit
+from jostle.viz.sources import (
+    ENERGY,
+    LENGTH,
+    VACUUM,
+    VELOCITY,
+    Shown,
+    ShownDensity,
+    colours,
+    density_in,
+    file_of,
+    solution,
+    unit_of,
+    with_unit,
+)
+from jostle.viz.sources import values as field_values
 
 # Numbers given by the user to colour bodies: ``page(sol, path, quantities={"age": ages})``.
 
@@ -536,40 +548,6 @@ FRAME_OVERHEAD = 24
 """Number of bytes of a frame besides its data, for its time and the separators."""
 
 
-class FrameEncoder(Protocol):
-    """Converts frames into bytes."""
-
-    @property
-    def note(self) -> str:
-        """The note on the page about the precision of its numbers."""
-
-    def frame(self, frame: Any) -> bytes:
-        """The bytes of a frame."""
-
-    def fine_enough(self, frame: Any) -> bool:
-        """Whether the numbers of a frame may be rounded to 16 bits."""
-
-    def about(self) -> dict[str, Any]:
-        """The data that all frames share."""
-
-
-class Reel(Protocol):
-    """Frames that a page plays, of bodies or of fields."""
-
-    @property
-    def t(self) -> Array:
-        """The times of the frames."""
-
-    def frames(self, numbers: Sequence[int]) -> Iterator[Any]:
-        """Yield some of the frames; each has a time t."""
-
-    def encoder(self, small: bool) -> FrameEncoder:
-        """The encoder of the frames, which rounds to 16 bits if `small` is true."""
-
-    def scales(self) -> Any:
-        """The collector of frames that determines the colour scales."""
-
-
 class Packed(NamedTuple):
     """As many frames as fit, and the data needed to show them."""
 
@@ -596,25 +574,24 @@ class Packed(NamedTuple):
 
 def _fitting(
     reel: Reel, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
-) -> tuple[FrameEncoder, list[bytes], list[int], Any]:
+) -> tuple[Any, list[bytes], list[int], Any]:
     """The encoder, the frames that fit, their numbers, and the scales."""
     total = len(reel.t)
     sample = [*reel.frames(evenly(total, SAMPLED_FRAMES))]
     choices = []
     for small in (False, True):
-        encoder = reel.encoder(small)
+        encoder: Any = reel.encoder(small)
         sizes = [per_byte * len(encoder.frame(frame)) + FRAME_OVERHEAD for frame in sample]
         left = most_bytes - shell - len(json.dumps(encoder.about()))
         count = min(total, int(FILL_FRACTION * left / np.mean(sizes)))
         choices.append((count, encoder, left, int(max(sizes))))
         if count == total or not all(encoder.fine_enough(frame) for frame in sample):
             break
-    count, encoder, left, largest = max(
-        choices, key=lambda choice: choice[0]
-    )  # after compression, rounded frames may be longer
+    # after compression, rounded frames may be longer
+    count, encoder, left, largest = max(choices, key=lambda choice: choice[0])
     while count > 0:
         numbers = evenly(total, count)
-        frames, scales = list[bytes](), reel.scales()
+        frames, scales = list[bytes](), cast("Any", reel.scales())
         for frame in reel.frames(numbers):
             frames.append(encoder.frame(frame))
             scales.take(frame, encoder)
@@ -730,6 +707,9 @@ class Bodies:
 
     def scales(self) -> Scales:
         return Scales()
+
+
+Reel = Bodies | Fields
 
 
 def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:

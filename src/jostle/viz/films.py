@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,19 +56,8 @@ class Drawn(NamedTuple):
     end: float
 
 
-class Film(Protocol):
-    """A film file to which pictures are added."""
-
-    def add(self, picture: Pixels) -> None: ...
-    def close(self) -> None:
-        """Finish the file after the last picture."""
-
-    def abandon(self) -> None:
-        """Give up the film."""
-
-
 @contextmanager
-def film(path: str | os.PathLike[str], source: Path | None = None, fps: int = FPS) -> Iterator[Film]:
+def film(path: str | os.PathLike[str], source: Path | None = None, fps: int = FPS) -> Iterator[Mp4 | Gif]:
     """Open a film to add pictures to; the file appears when it is complete. The suffix gives the format.
 
     `source` is the trajectory of the run, which must not be replaced.
@@ -105,6 +94,7 @@ class Mp4:
         self._process: subprocess.Popen[bytes] | None = None
 
     def add(self, picture: Pixels) -> None:
+        """Add a picture."""
         if self._process is None:
             height, width = picture.shape[:2]
             if height % 2 or width % 2:
@@ -120,6 +110,7 @@ class Mp4:
             self.close()
 
     def close(self) -> None:
+        """Finish the file after the last picture."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -129,6 +120,7 @@ class Mp4:
             raise OSError(words.strip() or f"ffmpeg ended with {process.returncode}")
 
     def abandon(self) -> None:
+        """Give up the film."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

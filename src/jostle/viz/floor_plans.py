@@ -21,25 +21,23 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, PathPatch, Polygon
 from matplotlib.path import Path as Outline
 
-from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.crowding import FRUIN, LEVELS
-from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, distance_to_segment, known_plan
+from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, known_plan
 from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
 from jostle.crowds.summary import CrowdSummary, crowd_summary
 from jostle.errors import InvalidValue
-from jostle.plans.areas import floors, present, walkable
 from jostle.plans.openings import Gate, ends_of
-from jostle.plans.outlines import package
-from jostle.plans.plan import Plan
+from jostle.plans.outlines import distance_to, package
+from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
 from jostle.viz.drawing import telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
-from jostle.viz.style import CELL_COLOURS, plain
+from jostle.viz.style import CELL_COLOURS, plain, plot
 
 # Floor plans as matplotlib draws them: the walkable area, walls, openings with their names, a scale bar, people.
 #
@@ -126,24 +124,25 @@ class Building:
         for name, at in getattr(self.plan, "labels", {}).items():
             x, y = map(float, at)
             ax.text(x, y, plain(name), zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
-        middle, states = np.mean(self.bounds, axis=0), dict(is_open or {})
-        found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
+        states = dict(is_open or {})
+        found = [(name, np.asarray(ends), EXIT_COLOUR, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
             more = f"{link.length:g} {self.unit} long" if link.every is None else f"lift, {lift_times(link)}"
-            found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, more))
+            found.append((name, np.asarray(link.start), STAIRS_COLOUR, more))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, middle, ""))
-        for name, ends, colour, inside, more in found:
+            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, ""))
+        for name, ends, colour, more in found:
             words = name
             if details is not None:
                 width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
                 words = ", ".join(filter(None, [name, width, more, details.get(name, "")]))
             elif name in states:
                 words = f"{name} ({'open' if states[name] else 'closed'})"
-            self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words, inside)
+            self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words)
 
-    def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
+    def _opening(self, ax: Axes, ends: Array, colour: str, name: str) -> None:
         """A segment, and its name beside the way of the people who leave, away from the middle of the plan."""
+        middle = np.mean(self.bounds, axis=0)
         ax.plot(*ends.T, color=colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
         along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
         along = -along if along @ (middle - ends.mean(axis=0)) < 0.0 else along
@@ -316,7 +315,7 @@ class Shot:
             shut = not gate.is_open(t)
             if gate.most is not None:
                 shut |= int((crossings(self.sol, ends).t <= t).sum()) >= gate.most
-            near = distance_to_segment(q[here], ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
+            near = distance_to(ends[None], q[here])[0] < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
             found[gate.at] = not shut or bool(near.any())
         return found
 
@@ -400,7 +399,7 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
     shot.building.scale_bar(ax)
 
 
-@check_arguments
+@plot
 def plan(
     sol: Shown | Plan | Crowd, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -412,8 +411,6 @@ def plan(
     ----------
     sol : Solution, str, path, Plan or Crowd
         A solution, or the name of a trajectory file; before a run, a floor plan, or the people of `crowds.crowd`.
-    k : int, default -1
-        Number of the frame; negative numbers count from the end.
     layer : str, optional
         Map of the whole run to draw: "density" (mean), "worst density", "level of service" (Fruin 1971, of the worst
         density), "speed", "jam time", or, if contacts were saved, "force" (largest load on a person, see
@@ -422,11 +419,6 @@ def plan(
         The floor plan. None: that of the run, which must then be known.
     ax : matplotlib Axes, optional
         Where to draw. None: a new figure, with a legend.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -457,7 +449,7 @@ def plan(
     return ax
 
 
-@check_arguments
+@plot
 def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -> Figure:
     """Draw several frames of a crowd on its floor plan, side by side, or below each other if the plan is wide.
 
@@ -470,11 +462,6 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
         the last one is before most people have left.
     plan : Plan or Room, optional
         The floor plan. None: that of the run, which must then be known.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
 
     Examples
     --------

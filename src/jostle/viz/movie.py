@@ -28,10 +28,9 @@ from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
-from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.films import FPS, Drawn, Film, film
+from jostle.viz.films import FPS, Drawn, Gif, Mp4, film
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.sources import Shown, file_of, solution
+from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
 
 # The times of the pictures of a film, and frames between two saved times.
 
@@ -106,6 +105,8 @@ def _turn_between(scene: Scene, k: int, after: int, part: float) -> Array | None
     return np.asarray(mean / np.linalg.norm(mean, axis=1)[:, None])
 
 
+Painter = Callable[[Axes, float], None]
+"""Paints the picture of a time on some axes."""
 DPI = 110
 """Resolution of films, in dots per inch."""
 LARGEST_SIZE = (1280, 960)
@@ -168,62 +169,28 @@ def animate(
     1 2 3 4 5 6 7 8 9 10 11 'rack.gif'
     """
     images = density_in(sol)
-    if images is not None:
-        return _film_of_density(images, path, speed, colour, size, fps, progress)
-    shown = solution(cast("Shown", sol))
+    shown = solution(cast("Shown", sol)) if images is None else images
     times = moments(shown.t, speed, fps)
-    with film(path, file_of(shown), fps) as made:
-        picture = _picture(shown, times, "speed" if colour is None else colour, view)
-
-        def paint(ax: Axes, t: float) -> None:
-            picture.onto(ax, between(picture.scene, t), contacts)
-
-        _record(made, _figure(picture, size), times, paint, progress)
-    return Path(path)
-
-
-def _film_of_density(
-    images: Images,
-    path: str | os.PathLike[str],
-    speed: float,
-    colour: str | ArrayLike | None,
-    size: tuple[int, int] | None,
-    fps: int,
-    progress: Callable[[Drawn], object] | None,
-) -> Path:
-    times = moments(images.t, speed, fps)
-    with film(path, images.path, fps) as made:
-        chosen: Any = "density" if colour is None else colour
-        if not isinstance(chosen, str):
-            raise InvalidValue(f"colour must be the name of a field of the density, not {chosen!r}")
-        picture = DensityPicture.of(images, frames_at(images.t, times.tolist()), chosen)
-
-        def paint(ax: Axes, t: float) -> None:
-            picture.onto(ax, frames_at(images.t, [min(t, float(images.t[-1]))])[0])
-
+    painted: tuple[Picture | DensityPicture, Painter]
+    with film(path, shown.path if isinstance(shown, Images) else file_of(shown), fps) as made:
+        if isinstance(shown, Images):
+            painted = _of_density(shown, times, "density" if colour is None else colour)
+        else:
+            painted = _of_bodies(shown, times, "speed" if colour is None else colour, view, contacts)
+        picture, paint = painted
         _record(made, _figure(picture, size), times, paint, progress)
     return Path(path)
 
 
 def _record(
-    made: Film,
-    figure: Figure,
-    times: Array,
-    paint: Callable[[Axes, float], None],
-    progress: Callable[[Drawn], object] | None,
+    made: Mp4 | Gif, figure: Figure, times: Array, paint: Painter, progress: Callable[[Drawn], object] | None
 ) -> None:
     """Paint a picture for each time, and add it to the film."""
     ax = figure.axes[0]
     canvas: Any = FigureCanvasAgg(figure)
     for step, t in enumerate(times, start=1):
-        for artist in (
-            *ax.images,
-            *ax.collections,
-            *ax.lines,
-            *ax.patches,
-            *ax.texts,
-        ):  # keep the axes, because ticks are slow to draw
-            artist.remove()
+        for artist in (*ax.images, *ax.collections, *ax.lines, *ax.patches, *ax.texts):
+            artist.remove()  # the axes stay, because ticks are slow to draw
         paint(ax, float(t))
         if step == 1:
             canvas.draw()
@@ -234,20 +201,31 @@ def _record(
             progress(Drawn(step, len(times), float(t), float(times[-1])))
 
 
-def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[Finite, Finite]) -> Picture:
-    """A picture on the scale of all saved times next to these times."""
+def _of_bodies(
+    sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[Finite, Finite], contacts: bool
+) -> tuple[Picture, Painter]:
+    """A picture on the scale of all saved times next to these times, and what paints it at a time."""
     k = np.clip(np.searchsorted(sol.t, times, side="right") - 1, 0, len(sol.t) - 1)
     beside = np.unique(np.concatenate([k, np.minimum(k + 1, len(sol.t) - 1)]))
     picture = Picture.of(sol, beside.tolist(), colour, view)
     forces = picture.strongest[picture.strongest > 0.0]
-    # the widest bar is the median of the largest forces, since one impact would make all other bars thin
-    return replace(picture, strongest=np.array([np.median(forces)])) if len(forces) else picture
+    if len(forces):  # the widest bar is the median of the largest forces: one impact would make all other bars thin
+        picture = replace(picture, strongest=np.array([np.median(forces)]))
+    return picture, lambda ax, t: picture.onto(ax, between(picture.scene, t), contacts)
+
+
+def _of_density(images: Images, times: Array, colour: str | ArrayLike) -> tuple[DensityPicture, Painter]:
+    """A picture on the scale of the saved times nearest to these times, and what paints it at a time."""
+    if not isinstance(colour, str):
+        raise InvalidValue(f"colour must be the name of a field of the density, not {colour!r}")
+    picture = DensityPicture.of(images, frames_at(images.t, times.tolist()), colour)
+    return picture, lambda ax, t: picture.onto(ax, frames_at(images.t, [min(t, float(images.t[-1]))])[0])
 
 
 def _figure(picture: Picture | DensityPicture, size: tuple[int, int] | None) -> Figure:
     """A figure with a colour bar and an even number of pixels in both directions."""
     if size is None:
-        width, height = figure_size(picture)
+        width, height = figure_size(picture.size)
         aspect = float(np.clip(width / height, *ASPECTS))
         high = min(LARGEST_SIZE[1], LARGEST_SIZE[0] / aspect)
         pixels = 2 * np.round(np.array([aspect * high, high]) / 2.0)

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Finite, check_arguments
+from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, finite
 from jostle._tools.colours import NEUTRAL, PALETTE
 from jostle.analysis.order import Order
@@ -20,7 +20,7 @@ from jostle.crowds.leaving import check_area_is_known, leaving_times
 from jostle.errors import InvalidValue
 from jostle.result.facts import Units
 from jostle.viz.sources import TIME, Shown, solution, with_unit
-from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen
+from jostle.viz.style import MAX_LEGEND_LINES, axes, by_name, legend, pen, plot
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
@@ -32,7 +32,7 @@ DOTS = 4000.0
 """Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
 
-@check_arguments
+@plot
 def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes:
     """Plot errors over steps h with the fitted lines c h^k.
 
@@ -40,13 +40,6 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     ----------
     fits : Order or mapping of str to Order
         A fit of `jostle.analysis.order`, or several by name; the legend gives the order k of each.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -57,9 +50,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     (['Maury: order 1.00', 'Paoli: order 2.00'], 'log')
     >>> plt.close(ax.figure)
     """
-    named = {"": fits} if isinstance(fits, Order) else dict(fits)
-    if not named:
-        raise InvalidValue("there is no fit to draw: give an Order, or several by name, {'Maury': order(h, error)}")
+    named = by_name(fits, "fits")
     ax = axes(ax, (4.8, 4.0))
     for number, (name, fit) in enumerate(named.items()):
         colour = pen(number)["color"]
@@ -81,7 +72,7 @@ def _label_steps(ax: Axes, steps: Array) -> None:
         ax.set_xticks([], minor=True)
 
 
-@check_arguments
+@plot
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
     """Plot the number of people inside over time.
 
@@ -91,13 +82,6 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
         One run, or several runs by name.
     area : Plan, Room, polygon or corners, optional
         The area that people leave, as in `jostle.crowds.leaving_times`. None: that of the floor plan of the run.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -110,7 +94,7 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     [8, 0]
     >>> plt.close(ax.figure)
     """
-    named = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    named = by_name(runs, "runs")
     found = []
     for sol in map(solution, named.values()):
         found.append((sol, leaving_times(sol, area)))
@@ -129,7 +113,7 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     return ax
 
 
-@check_arguments
+@plot
 def bifurcation(
     parameter: ArrayLike,
     values: Sequence[ArrayLike],
@@ -147,13 +131,6 @@ def bifurcation(
         For each parameter, the observed values, such as the positions once per period.
     names : (str, str), default ("$\\omega$", "$q$")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -175,7 +152,7 @@ def bifurcation(
     return ax
 
 
-@check_arguments
+@plot
 def basins(
     label: ArrayLike,
     x: tuple[Finite, Finite],
@@ -199,13 +176,6 @@ def basins(
         First and last value of the grid along y.
     names : (str, str), default ("$q$", "$u$")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the picture.
 
     Examples
     --------
@@ -245,7 +215,7 @@ OPACITY = 0.25
 """Opacity of bands."""
 
 
-@check_arguments
+@plot
 def quantile_band(
     t: ArrayLike,
     curves: ArrayLike | Mapping[str, ArrayLike],
@@ -266,13 +236,6 @@ def quantile_band(
         Fraction of the curves inside the band, between 0 and 1; 0.9 is the band from 5 % to 95 %.
     names : (str, str), default ("$t$", "")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -282,7 +245,7 @@ def quantile_band(
     ([3.0, 1.0], 'median')
     >>> plt.close(ax.figure)
     """
-    x, named = _places(t, "t"), _named(curves, "curves")
+    x, named = _places(t, "t"), by_name(curves, "curves")
     found = {name: band(each, level=level) for name, each in named.items()}
     for one in found.values():
         _check_places(x, len(one.middle), "curves")
@@ -297,7 +260,7 @@ def quantile_band(
     return ax
 
 
-@check_arguments
+@plot
 def mean_curve(
     x: ArrayLike,
     samples: Sequence[ArrayLike] | Mapping[str, Sequence[ArrayLike]],
@@ -318,13 +281,6 @@ def mean_curve(
         Confidence level of the intervals, between 0 and 1.
     names : (str, str), default ("", "")
         Labels of the axes.
-    ax : matplotlib Axes, optional
-        Where to draw. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The Axes with the plot.
 
     Examples
     --------
@@ -334,7 +290,7 @@ def mean_curve(
     [1.2, 2.1]
     >>> plt.close(ax.figure)
     """
-    places, named = _places(x, "x"), _named(samples, "samples")
+    places, named = _places(x, "x"), by_name(samples, "samples")
     found = {name: [summary(values, confidence=confidence) for values in each] for name, each in named.items()}
     for name, each in found.items():
         _check_places(places, len(each), "samples")
@@ -355,13 +311,6 @@ def _places(values: ArrayLike, name: str) -> Any:
     if places.ndim != 1:
         raise InvalidValue(f"{name} must be a list of numbers, not an array of shape {places.shape}")
     return places
-
-
-def _named(values: Any, name: str) -> dict[str, Any]:
-    named = dict(values) if isinstance(values, Mapping) else {"": values}
-    if not named:
-        raise InvalidValue(f"{name} is empty: there is nothing to draw")
-    return named
 
 
 def _check_places(places: Any, count: int, name: str) -> None:

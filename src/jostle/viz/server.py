@@ -27,8 +27,7 @@ from typing import Any
 from jostle._tools.arguments import Natural, check_arguments
 from jostle.errors import InvalidValue, JostleError
 from jostle.viz.encoding import Given
-from jostle.viz.field_values import ShownDensity
-from jostle.viz.sources import Shown
+from jostle.viz.sources import Shown, ShownDensity
 from jostle.viz.streaming import FieldStream, Stream, stream_of
 from jostle.viz.viewer import SERVED, document, policy
 

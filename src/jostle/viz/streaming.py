@@ -20,9 +20,8 @@ from jostle.io.reading import read
 from jostle.result.solution import Solution
 from jostle.result.status import FINISHED, RUNNING
 from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, Fields, Given, Scales, evenly, refuse_quantities
-from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.scene import Scene
-from jostle.viz.sources import Shown, file_of, solution
+from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
 
 MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""

@@ -1,9 +1,11 @@
-"""What all plots share: the style of matplotlib, the colour maps, the pens of curves, and where to draw."""
+"""What all plots share: parameters, the style of matplotlib, the colour maps, the pens of curves, and where to draw."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import matplotlib.pyplot as plt
 from cycler import cycler
@@ -11,7 +13,9 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
+from jostle._tools.arguments import check_arguments
 from jostle._tools.colours import LIGHT, PALETTE, UNKNOWN
+from jostle.errors import InvalidValue
 
 BODY_COLOURS, CELL_COLOURS = (
     LinearSegmentedColormap.from_list(name, list(stops)).with_extremes(bad=UNKNOWN)
@@ -41,6 +45,31 @@ LINE_STYLES = ("-", "--", ":", "-.")
 """Line styles, which change when the colours repeat."""
 MAX_LEGEND_LINES = 8
 """Largest number of lines that a legend names."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+PARAMETERS = {
+    "sol": "Solution, EventSolution, str or path\n    A solution, or the name of a trajectory file.",
+    "k": "int, default -1\n    Number of the frame; negative numbers count from the end.",
+    "ax": "matplotlib Axes, optional\n    Where to draw. None: a new figure.",
+    "view": "(float, float), default (-62, 16)\n    Azimuth and elevation of the view of bodies in space, in degrees.",
+}
+"""Descriptions of the parameters of plots, unless their docstrings have their own."""
+RESULTS = {"Axes": "matplotlib Axes\n    The Axes with the picture.", "Figure": "matplotlib Figure\n    The figure."}
+"""Descriptions of the results of plots, by their annotations."""
+
+
+def plot(function: F) -> F:
+    """A function that plots: its arguments are checked, and `PARAMETERS` and `RESULTS` complete its docstring."""
+    if function.__doc__:  # not with python -OO
+        text, _, examples = inspect.cleandoc(function.__doc__).partition("Examples\n")
+        purpose, _, parameters = text.partition("Parameters\n----------\n")
+        known = PARAMETERS | dict(re.findall(r"^(\w+) : (.*(?:\n    .*)*)", parameters, re.MULTILINE))
+        described = "\n".join(f"{name} : {known[name]}" for name in inspect.signature(function).parameters)
+        result = RESULTS[function.__annotations__["return"]]
+        function.__doc__ = (
+            f"{purpose}Parameters\n----------\n{described}\n\nReturns\n-------\n{result}\n\nExamples\n{examples}"
+        )
+    return check_arguments(function)
 
 
 def use_style() -> None:
@@ -92,6 +121,14 @@ def pen(number: int) -> dict[str, Any]:
         "color": PALETTE[number % len(PALETTE)],
         "linestyle": LINE_STYLES[number // len(PALETTE) % len(LINE_STYLES)],
     }
+
+
+def by_name(given: Any, parameter: str) -> dict[str, Any]:
+    """Several things by their names, of which only one, without a name, may be given."""
+    named = dict(given) if isinstance(given, Mapping) else {"": given}
+    if not named:
+        raise InvalidValue(f"{parameter} is empty: give one, or several by name, {{'name': ...}}")
+    return named
 
 
 def legend(ax: Axes, names: Sequence[str]) -> None:

@@ -19,9 +19,8 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.io.new_files import whole
 from jostle.viz.encoding import SPARE_BYTES, Given, Packed, checked, reel_of, text
-from jostle.viz.field_values import ShownDensity
 from jostle.viz.films import Drawn
-from jostle.viz.sources import Shown, target_for
+from jostle.viz.sources import Shown, ShownDensity, target_for
 
 # The HTML page of the viewer, joined from the markup, the styles and the scripts of the folder web.
 #

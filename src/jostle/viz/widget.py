@@ -15,8 +15,7 @@ from jostle._tools.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
 from jostle.result.status import RUNNING
 from jostle.viz.encoding import Given, Packed, reel_of
-from jostle.viz.field_values import ShownDensity, density_in
-from jostle.viz.sources import Shown, solution
+from jostle.viz.sources import Shown, ShownDensity, density_in, solution
 from jostle.viz.streaming import Follower, News, follow, stream_of
 from jostle.viz.viewer import NOTEBOOK, markup, script, style
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle._tools.arguments import check_fields
+from jostle._tools.arguments import Fraction, check_fields
 from jostle._tools.arrays import Array, Booleans
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
@@ -117,13 +117,11 @@ class Scheme:
     bounces: ClassVar[bool] = False
     """Whether the scheme supports restitution coefficients e > 0."""
 
-    tol: float = 1e-8
+    tol: Fraction = 1e-8
     """How much a density may exceed one."""
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not 0.0 < self.tol < 1.0:
-            raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
 
     def check(self, problem: Crowd | Flow) -> None:
         """Refuse problems that the scheme cannot solve."""
