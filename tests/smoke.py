@@ -86,6 +86,7 @@ def functions_that_need_extras() -> int:
         ("export", lambda: jo.io.export("run.vtkhdf", "run.gsd")),
         ("crowd", lambda: to_pedpy(walk)),
         ("crowd", lambda: room.area),
+        ("crowd", lambda: room.to_dxf("plan.dxf")),
         ("crowd", lambda: jo.crowds.Plan.from_wkt("POLYGON ((0 0, 1 0, 1 1, 0 0))")),
         ("crowd", lambda: jo.crowds.Plan.from_dxf("plan.dxf")),
         ("crowd", lambda: jo.crowds.Plan.from_png("plan.png", scale=0.1)),

@@ -7,7 +7,6 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Link, Plan, Room
-from plan_files import as_wkt, write_dxf, write_png
 
 shapely = pytest.importorskip("shapely")
 
@@ -93,7 +92,7 @@ def test_a_plan_knows_how_far_outside_people_are_and_when_it_is_empty():
         (lambda: Plan([ROOMS[0], np.add(ROOMS[0], 1.0)], exits={"a": ((0, 1), (0, 2))}), "rooms 0 and 1 overlap by 16"),
         (lambda: Plan.from_wkt("POLYGON ((0 0"), "not well-known text"),
         (lambda: Plan.from_wkt("POINT (0 0)"), "no polygon"),
-        (lambda: Plan.from_wkt(as_wkt(plans()["holed"]), ["one"]), "1 names, but the text has 2 exits"),
+        (lambda: Plan.from_wkt(plans()["holed"].to_wkt(), ["one"]), "1 names, but the text has 2 exits"),
         (lambda: Link("up", ((0, 0), (0, 1)), ((5, 0), (5, 2)), length=3.0), "1 wide at its start and 2 at its end"),
         (lambda: Plan(HOLED, exits=EXITS, links=[Link("a", ((3, 2.5), (3, 3.5)), ((0, 1), (0, 2)), length=4.0)]),
          "link 'a'.*run through the plan"),
@@ -112,7 +111,7 @@ def test_impossible_plans_are_refused_by_name(make, says):
 @pytest.mark.parametrize("name", plans())
 def test_text_keeps_a_plan_to_the_last_digit(name):
     plan = plans()[name]
-    again = Plan.from_wkt(as_wkt(plan), exits=list(plan.exits))
+    again = Plan.from_wkt(plan.to_wkt(), exits=list(plan.exits))
     assert again.area.equals(plan.area)
     assert {name: ends.tolist() for name, ends in again.exits.items()} == {n: e.tolist() for n, e in plan.exits.items()}
     assert same_walls(again, plan)
@@ -122,7 +121,7 @@ def test_text_keeps_a_plan_to_the_last_digit(name):
 def test_a_drawing_keeps_walls_and_the_names_of_exits(name, tmp_path):
     pytest.importorskip("ezdxf")
     plan = plans()[name]
-    write_dxf(plan, tmp_path / "plan.dxf")
+    plan.to_dxf(tmp_path / "plan.dxf")
     again = Plan.from_dxf(tmp_path / "plan.dxf")
     assert set(again.exits) == set(plan.exits)
     assert again.area.symmetric_difference(plan.area).area < 1e-9
@@ -171,7 +170,7 @@ def test_a_picture_keeps_a_plan_whose_corners_are_corners_of_pixels(scale, tmp_p
     pytest.importorskip("PIL")
     exits = {"south": ((1, 0), (2.5, 0)), "east": ((8, 2.5), (8, 3.5))}
     plan = Plan(HOLED, exits=exits)
-    write_png(plan, tmp_path / "plan.png", scale=scale)
+    plan.to_png(tmp_path / "plan.png", scale=scale)
     again = Plan.from_png(tmp_path / "plan.png", scale=scale)
     shift = again.area.bounds[0]
     moved = shapely.transform(plan.area, lambda x: x + shift)
@@ -184,7 +183,7 @@ def test_a_picture_keeps_a_plan_whose_corners_are_corners_of_pixels(scale, tmp_p
 def test_a_picture_with_oblique_walls_is_straightened_on_request(tmp_path):
     pytest.importorskip("PIL")
     plan = plans()["oblique"]
-    write_png(plan, tmp_path / "plan.png", scale=0.05)
+    plan.to_png(tmp_path / "plan.png", scale=0.05)
     with pytest.raises(jo.InvalidValue, match=r"not straight.*give a tolerance"):
         Plan.from_png(tmp_path / "plan.png", scale=0.05)
     again = Plan.from_png(tmp_path / "plan.png", scale=0.05, tolerance=0.1)
@@ -310,7 +309,7 @@ def test_a_place_in_a_column_is_outside_of_the_plan():
 
 def test_circles_of_a_drawing_are_columns(tmp_path):
     plan = colonnade()
-    write_dxf(plan, tmp_path / "hall.dxf")
+    plan.to_dxf(tmp_path / "hall.dxf")
     again = Plan.from_dxf(tmp_path / "hall.dxf")
     np.testing.assert_allclose(again.columns, plan.columns, atol=1e-12)
     assert again.area.area == pytest.approx(plan.area.area, rel=1e-9)

@@ -5,7 +5,6 @@ import pytest
 
 import jostle as jo
 from jostle.scenarios import ScenarioError, load, parse
-from plan_files import as_wkt, write_dxf, write_png
 
 pytest.importorskip("ezdxf")
 BOX = [(0, 0), (8, 0), (8, 4), (0, 4)]
@@ -46,11 +45,9 @@ def test_a_drawing_is_the_plan_in_the_unit_of_the_drawing(tmp_path):
 def test_every_kind_of_drawing_gives_the_same_building(tmp_path, kind):
     plan, file = hall(east=EAST), tmp_path / f"floor.{kind}"
     if kind == "wkt":
-        file.write_text(as_wkt(plan))
-    elif kind == "png":
-        write_png(plan, file, scale=0.1)
+        file.write_text(plan.to_wkt())
     else:
-        write_dxf(plan, file)
+        getattr(plan, f"to_{kind}")(file, **({"scale": 0.1} if kind == "png" else {}))
     said = f'{{ file = "{file.name}", scale = {0.1 if kind == "png" else 1.0} }}'
     scenario = load(write(tmp_path, said))
     sol = jo.solve(**scenario.build()._asdict())
@@ -64,7 +61,7 @@ def test_every_kind_of_drawing_gives_the_same_building(tmp_path, kind):
 def test_well_known_text_has_the_scale_that_the_file_gives(tmp_path):
     places = [[(100.0 * x, 100.0 * y) for x, y in points] for points in (BOX, EAST)]
     plan = jo.crowds.Plan(places[0], exits={"east": places[1]}, walls=[[(400, 0), (400, 200)]])  # in centimetres
-    (tmp_path / "floor.wkt").write_text(as_wkt(plan))
+    (tmp_path / "floor.wkt").write_text(plan.to_wkt())
     found = load(write(tmp_path, '{ file = "floor.wkt", scale = 0.01 }')).build().problem.plan
     metres = hall(east=EAST)
     assert found.area.equals_exact(metres.area, 1e-12, normalize=True)
@@ -73,8 +70,8 @@ def test_well_known_text_has_the_scale_that_the_file_gives(tmp_path):
 
 
 def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path):
-    write_dxf(hall(east=EAST, foot=STAIRS), tmp_path / "ground.dxf")
-    write_dxf(hall(top=STAIRS), tmp_path / "upper.dxf")
+    hall(east=EAST, foot=STAIRS).to_dxf(tmp_path / "ground.dxf")
+    hall(top=STAIRS).to_dxf(tmp_path / "upper.dxf")
     plan = '[{ file = "ground.dxf" }, { file = "upper.dxf", shift = [30.0, 0.0] }]'
     more = 'stairs = [{ name = "stairs", start = "top", end = "foot", length = 5.0, pace = "down" }]\n'
     rest = REST.replace("n = 4", "places = [[32.0, 1.0]]")
@@ -103,7 +100,7 @@ def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path)
     ],
 )  # fmt: skip
 def test_mistakes_are_named(tmp_path, plan, more, message):
-    (tmp_path / "floor.wkt").write_text(as_wkt(hall(east=EAST)))
+    (tmp_path / "floor.wkt").write_text(hall(east=EAST).to_wkt())
     with pytest.raises(ScenarioError, match=message):
         load(write(tmp_path, plan, more=more))
 

@@ -9,7 +9,6 @@ from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 import jostle as jo
 from jostle._tools.colours import GROUPS, LIGHT
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
-from plan_files import write_dxf
 from rows import few
 
 matplotlib.use("Agg")
@@ -190,7 +189,7 @@ def test_names_of_rooms_are_texts_of_a_drawing(tmp_path):
     pytest.importorskip("ezdxf")
     exits = {"east": ((9, 1), (9, 2))}
     plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits, labels={"Hall 1": (4.5, 1.5)})
-    write_dxf(plan, tmp_path / "plan.dxf")
+    plan.to_dxf(tmp_path / "plan.dxf")
     assert {name: at.tolist() for name, at in jo.crowds.Plan.from_dxf(tmp_path / "plan.dxf").labels.items()} == {
         "Hall 1": [4.5, 1.5]
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike
-from typing import Any
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from jostle.plans.limits import (
     regular_file,
 )
 from jostle.plans.outlines import package
+
+if TYPE_CHECKING:
+    from jostle.plans.plan import Plan
 
 ROUND = 0.01
 """Largest distance between an arc and the polyline that replaces it: a centimetre, after scaling to metres. (ezdxf
@@ -285,6 +288,27 @@ def _gap(shapely: Any, noded: Any) -> str:
     return (
         f"the walls have loose ends at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
     )
+
+
+def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
+    """Write a plan as a CAD drawing (DXF) in metres."""
+    ezdxf = package("ezdxf")
+    if plan.links:
+        raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")
+    drawing = ezdxf.new(units=6)
+    space = drawing.modelspace()
+    drawing.layers.add("WALLS", color=7)
+    for a, b in plan.walls:
+        space.add_line(tuple(a), tuple(b), dxfattribs={"layer": "WALLS"})
+    for x, y, radius in plan.columns:
+        space.add_circle((x, y), radius, dxfattribs={"layer": "WALLS"})
+    for name, (a, b) in plan.exits.items():
+        layer = f"EXITS-{name}"
+        drawing.layers.add(layer, color=1)
+        space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
+    for name, (x, y) in plan.labels.items():
+        space.add_text(name, height=0.3, dxfattribs={"layer": ROOMS, "insert": (x, y)})
+    drawing.saveas(fspath(path))
 
 
 METRES = {

@@ -20,7 +20,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
-from jostle.plans.dxf import read_dxf
+from jostle.plans.dxf import read_dxf, write_dxf
 from jostle.plans.links import BACK, Link, Shaft, passages
 from jostle.plans.outlines import (
     ON_EDGE,
@@ -36,9 +36,9 @@ from jostle.plans.outlines import (
     rings,
     without_doubles,
 )
-from jostle.plans.png import read_png
+from jostle.plans.png import read_png, write_png
 from jostle.plans.ways import Ways, usual_spacing
-from jostle.plans.wkt import read_wkt
+from jostle.plans.wkt import read_wkt, write_wkt
 
 if TYPE_CHECKING:
     from jostle.schemes.state import State
@@ -165,6 +165,16 @@ class Plan:
         x, y = self.half_planes.corners.T
         return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
 
+    @property
+    def inner_walls(self) -> Array:
+        """(k, 2, 2) walls that are not on the outline of the area."""
+        if len(self.walls) == 0:
+            return self.walls
+        shapely = package("shapely")
+        size = max(np.ptp(np.array(self.area.bounds).reshape(2, 2), axis=0))
+        inside = shapely.distance(self.area.boundary, shapely.points(self.walls.mean(axis=1))) > 1e-9 * size
+        return np.asarray(self.walls[inside])
+
     @classmethod
     def from_wkt(cls, text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None = None) -> Plan:
         """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
@@ -187,6 +197,21 @@ class Plan:
         (5, 2, 2)
         """
         return cls(**read_wkt(text, exits))
+
+    def to_wkt(self) -> str:
+        """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits.
+
+        Returns
+        -------
+        str
+            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
+
+        Examples
+        --------
+        >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).to_wkt()
+        'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
+        """
+        return write_wkt(self)
 
     @classmethod
     def from_dxf(
@@ -211,6 +236,18 @@ class Plan:
             The plan, in metres.
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
+
+    def to_dxf(self, path: str | PathLike[str]) -> None:
+        """Write the plan as a CAD drawing (DXF) in metres.
+
+        Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is overwritten.
+        """
+        write_dxf(self, path)
 
     @classmethod
     def from_png(
@@ -243,6 +280,18 @@ class Plan:
             The plan; its lower left corner is that of the picture.
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
+
+    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
+        """Write a picture of the plan: white floor, red pixels behind exits, and black elsewhere.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is overwritten.
+        scale : float
+            Size of a pixel (m).
+        """
+        write_png(self, path, scale=scale)
 
     def stored(self) -> dict[str, Any]:
         """The arguments of the plan as lists, numbers and texts, which a file can store.

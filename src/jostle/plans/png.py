@@ -7,22 +7,27 @@ of pixels, unless a `tolerance` allows them to be straightened.
 from __future__ import annotations
 
 import struct
-from os import PathLike
-from typing import Any
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Booleans, finite
+from jostle._tools.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue
 from jostle.plans.limits import MAX_PICTURE_CORNERS, MAX_PIXELS, MAX_RUNS, check, regular_file
 from jostle.plans.outlines import package
 
+if TYPE_CHECKING:
+    from jostle.plans.plan import Plan
+
 COLOUR = 64
 """Largest difference of each channel between a pixel and its nominal colour, of 255."""
+MARGIN = 2
+"""Number of pixels around the plan in a written picture."""
 FORMATS = ("PNG", "BMP", "GIF", "JPEG")
 """Formats of pictures that are read; other formats could start external programs."""
-BLACK, RED = (0, 0, 0), (255, 0, 0)
+WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
 
 
 def read_png(
@@ -62,6 +67,33 @@ def read_png(
     rooms = [shapely.transform(face, lambda x: scale * x) for face in inside]
     found.sort(key=lambda line: tuple(line.mean(axis=0)[::-1]))
     return {"area": rooms, "exits": {f"exit {k}": line for k, line in enumerate(found)}}
+
+
+def write_png(plan: Plan, path: str | PathLike[str], *, scale: float) -> None:
+    """Write a picture of a plan: white floor, red pixels behind exits, and black elsewhere."""
+    shapely = package("shapely")
+    low, high = np.array(plan.area.bounds).reshape(2, 2)
+    columns, rows = (np.ceil(np.round((high - low) / scale, 6)).astype(int) + 2 * MARGIN).tolist()
+    x = low[0] + scale * (np.arange(columns) - MARGIN + 0.5)
+    y = low[1] + scale * (np.arange(rows) - MARGIN + 0.5)
+    inside = shapely.contains_xy(plan.area, *np.meshgrid(x, y))
+    image = np.where(inside[..., None], WHITE, BLACK).astype(np.uint8)
+    for wall in plan.inner_walls:
+        image[_pixels(wall, np.zeros(2), low, scale)] = BLACK
+    for name, ends in plan.exits.items():
+        behind = _pixels(ends, 0.5 * scale * plan.outward[name], low, scale)
+        image[behind] = np.where(inside[behind][:, None], image[behind], RED)
+    package("PIL.Image").fromarray(image[::-1]).save(fspath(path))
+
+
+def _pixels(ends: Array, aside: Array, low: Array, scale: float) -> tuple[Any, Any]:
+    """Rows and columns of the pixels along a segment, or beside it, without pixels that it only touches at its ends."""
+    length = float(np.linalg.norm(ends[1] - ends[0]))
+    number = max(int(np.ceil(4.0 * length / scale)), 1)
+    part = (np.arange(number) + 0.5) / number
+    points = ends[0] + part[:, None] * (ends[1] - ends[0]) + aside
+    index = np.floor((points - low) / scale).astype(int) + MARGIN
+    return index[:, 1], index[:, 0]
 
 
 def _pixels_of(path: str) -> Any:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.errors import InvalidValue
 from jostle.plans.outlines import package
+
+if TYPE_CHECKING:
+    from jostle.plans.plan import Plan
+
 
 MAX_DEPTH = 32
 """Largest depth of nested parentheses in well-known text; a collection of polygons with holes needs 4."""
@@ -67,3 +71,15 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *
         named = dict(zip(names, lines, strict=True))
     walls = [np.stack([line[:-1], line[1:]], axis=1) for line in thin]
     return {"area": rooms, "exits": named, "walls": np.concatenate([np.zeros((0, 2, 2)), *walls])}
+
+
+def write_wkt(plan: Plan) -> str:
+    """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits."""
+    shapely = package("shapely")
+    if plan.links:
+        raise InvalidValue(f"well-known text cannot contain stairs; write each floor without {list(plan.links)}")
+    rooms = list(shapely.get_parts(plan.area))
+    inner = plan.inner_walls
+    thin = [shapely.multilinestrings(shapely.linestrings(inner))] if len(inner) else []
+    exits = [shapely.linestrings(ends) for ends in plan.exits.values()]
+    return str(shapely.to_wkt(shapely.geometrycollections([*rooms, *thin, *exits]), rounding_precision=-1))
