@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from jostle.cli.machine import EXTRAS
+from jostle.io.saving import versions
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FOR_DEVELOPERS = {"all", "test", "lint", "docs", "release", "dev"}
@@ -50,6 +51,7 @@ def test_the_doctor_names_what_each_extra_is_for_and_how_to_install_it(jostle, m
             raise importlib.metadata.PackageNotFoundError(name)
         return "1.2"
 
+    versions()  # which are kept as long as the process lasts, are the true ones
     monkeypatch.setattr(importlib.metadata, "version", version)
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     found = json.loads(jostle("doctor", "--json")[1])
