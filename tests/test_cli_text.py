@@ -3,8 +3,10 @@
 import builtins
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,10 +56,15 @@ LONG = "a" * 300
 NOT_UTF8 = os.fsdecode(b"x\xff")
 
 
-@pytest.fixture
-def walk(here):
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
     one = jo.Motion(q0=[[0.0, 0.0]], v0=[[1.0, 0.0]], within=jo.Balls([0.5]))
-    return jo.io.write(jo.solve(one, jo.Maury(), t=0.2, h=0.1), "walk.vtkhdf")
+    return jo.io.write(jo.solve(one, jo.Maury(), t=0.2, h=0.1), tmp_path_factory.mktemp("walk") / "walk.vtkhdf")
+
+
+@pytest.fixture
+def walk(here, walked):
+    return Path(shutil.copy(walked, "walk.vtkhdf"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.ensembles import Copies, Gaps, advance
-from rows import whole
+from rows import examples, whole
 
 CIRCLE = jo.Inside([0.0, 0.0], 1.0)
 
@@ -140,7 +140,7 @@ def bowls(draw):
     return lambda x: a * x * x + b * np.cos(c * x), x, 2.0 * a + abs(b) * c * c
 
 
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(bowl=bowls(), e=st.sampled_from([0.0, 0.3, 0.9]), v=st.floats(-2.0, 2.0), h=st.sampled_from([0.02, 0.01]))
 def test_nothing_sinks_into_a_random_floor_by_more_than_its_fastest_impact(bowl, e, v, h):
     floor, x, curvature = bowl

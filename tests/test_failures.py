@@ -528,6 +528,7 @@ def test_a_run_takes_the_steps_it_should(scheme, t, h, steps, last):
         assert sol.stats["h"][-1] == pytest.approx(last, rel=1e-9)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [3, 17, 29, 58, 115, 999])
 @pytest.mark.parametrize("h", [0.1, 0.01, 1.0 / 3.0, 0.7])
 def test_a_multiple_of_the_step_is_reached_exactly(n, h):

@@ -19,7 +19,7 @@ from jostle.io import Writer
 from jostle.viz.streaming import Stream
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(pile):
     with viz.serve(pile, title="A pile") as running:
         yield running

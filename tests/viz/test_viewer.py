@@ -305,7 +305,7 @@ def test_a_lost_graphics_card_comes_back(opened, pile):
 @pytest.mark.parametrize(
     ("problem", "scheme"),
     [
-        (jo.models.cradle(5), jo.Paoli()),
+        whole((jo.models.cradle(5), jo.Paoli())),
         whole((jo.models.labyrinth(), jo.Venel())),
         (jo.models.vibrating_table(2.0), jo.Maury()),
         (
