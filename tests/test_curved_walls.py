@@ -39,6 +39,7 @@ def test_the_overlap_along_a_circle_is_of_second_order_and_the_path_too():
 CIRCLES = {"wall": CIRCLE, "equality": jo.constraints(lambda t, q: [1.0 - np.hypot(*q)], equal=True)}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("within", CIRCLES.values(), ids=CIRCLES)
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
 @pytest.mark.parametrize("rest", [3e-3, 1e-3, 1e-5, 1e-7])
@@ -178,6 +179,7 @@ def test_copies_in_a_bowl_do_not_sink_either():
     assert abs(np.linalg.norm(after.q0) - 1.0) <= 0.04**2
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])

@@ -33,7 +33,7 @@ def common(force, rows, m=1, *, flat=True, moving=False, length=0.0):
     return Common(force, rows, flat, moving, np.full(m, length), ROOT)
 
 
-def at_work(m, *, n=3, e=0.4, above=0.5, seed=0, tangents=0):
+def at_work(m, *, n=4, e=0.4, above=0.5, seed=0, tangents=0):
     """n copies without a contact, of m gaps each."""
     random = np.random.default_rng(seed)
     numbers = np.stack([np.zeros(n), np.full(n, H), np.full(n, e)], axis=1)

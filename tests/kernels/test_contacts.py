@@ -163,6 +163,7 @@ def test_a_few_contacts_among_many_bodies_stop_when_they_are_solved():
         np.testing.assert_allclose(p, 1.0, rtol=1e-12)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("nowhere", [np.nan, np.inf])
 def test_bodies_that_are_nowhere_spoil_no_block(blocked, nowhere):
     """Those who left a run have no place; here some of them even have contacts."""

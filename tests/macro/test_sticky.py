@@ -337,6 +337,7 @@ def test_blocks_that_meet_at_one_time_take_part_in_one_impact(e):
 # --- invariants ---
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.3, 0.9, 1.0])
 @pytest.mark.parametrize("walls", [NO_WALLS, (0.0, 9.0)])
 def test_energy_never_grows_and_e_1_keeps_it(e, walls):

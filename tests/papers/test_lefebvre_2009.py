@@ -188,6 +188,7 @@ def test_a_blow_tears_the_glue_if_it_needs_more_than_there_is(J, velocities, lef
     assert np.abs(watch.gamma((0, 1))[8:] - left).max() <= 1e-6
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("speed", "velocity", "left"), [(0.3, -0.3, -0.7), (2.0, -1.0, 0.0)])
 @over_solvers
 def test_a_glued_ball_follows_a_wall_that_draws_back_as_far_as_its_glue_goes(speed, velocity, left, solver):
@@ -321,6 +322,7 @@ def test_the_gaps_of_glued_discs_are_of_order_two():
     assert order(steps, gaps).order == pytest.approx(2.0, abs=0.3)
 
 
+@pytest.mark.each_value
 @over_solvers
 @pytest.mark.parametrize("small", [1e-2, 1e-4, -3e-7])
 def test_a_cluster_whose_gaps_cannot_all_be_closed_keeps_its_glue(small, solver):

@@ -222,6 +222,7 @@ def test_playing_to_the_end_of_a_run_that_goes_on_follows_it(served, tmp_path):
         for k in range(4):
             fall(writer, k)
         tab = served(jo.io.read(tmp_path / "run.vtkhdf"))
+        scrub(tab, 2)
         play_faster(tab)
         tab.locator("#play").click()
         wait_until(tab, "() => document.getElementById('follow').checked && viewer.shown === 3")

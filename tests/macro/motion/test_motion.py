@@ -96,6 +96,7 @@ def test_a_barrier_tends_to_the_constraint():
     assert apart[2] < 1e-3
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("structure", ["isotropic", "square"])
 def test_two_blocks_that_touch_part_with_their_restitution(e, structure):
