@@ -11,7 +11,6 @@ import pytest
 import jostle as jo
 from jostle.errors import BrokenFile, FileInUse, FileIsThere
 from jostle.macro import Flow, Grid, Splitting
-from rows import examples
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +176,7 @@ def test_a_byte_that_changed_is_refused_or_changes_nothing(run):
     place, _ = run
     good, whole = place.read_bytes(), contents(place)
     refused, random = 0, np.random.default_rng(0)
-    for byte in random.integers(0, len(good), examples(60)):
+    for byte in random.integers(0, len(good), 60):
         bad = bytearray(good)
         bad[byte] ^= 1 << int(random.integers(8))
         place.write_bytes(bad)
@@ -185,7 +184,7 @@ def test_a_byte_that_changed_is_refused_or_changes_nothing(run):
             assert contents(place) == whole
         except BrokenFile:
             refused += 1
-    assert refused > examples(60) / 6
+    assert refused > 10
 
 
 def test_a_frame_that_changed_is_refused_when_it_is_read(run):
