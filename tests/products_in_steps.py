@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-SIDE = 100
+SIDE = 60
 """Number of bodies along a side of the lattice."""
 PRODUCTS = ("dot", "vdot", "inner", "matmul", "tensordot")
 found: set[str] = set()

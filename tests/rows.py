@@ -35,5 +35,5 @@ def halvings(h, times=4):
 
 
 def examples(count):
-    """So many random examples in `make test-all`, and a quarter of them, but four at least, in `make test`."""
-    return count if WHOLE else max(4, count // 4)
+    """The number of random examples: all in `make test-all`, a sixth of them, but four at least, in `make test`."""
+    return count if WHOLE else max(4, count // 6)

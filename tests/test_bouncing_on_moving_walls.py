@@ -52,7 +52,7 @@ def test_the_reference_is_that_of_event_driven_integration():
 
 
 def test_a_ball_on_a_sinusoidal_table_converges_with_order_one_to_the_event_driven_solution():
-    starts, errors = np.linspace(0.8, 1.2, 20), []
+    starts, errors = np.linspace(0.8, 1.2, 10), []
     exact = np.array([by_events(q, 0.8, 1.6)[0] for q in starts])
     balls = jo.Motion(
         q0=starts[:, None], force=-GRAVITY, within=jo.HalfSpace([1.0], offset=height), law=jo.Restitution(0.8)

@@ -1,8 +1,9 @@
 """The command line, as a person uses it."""
 
-import contextlib
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,25 +200,26 @@ def test_exports_for_other_programs(here, jostle):
 LONG = ["--set", "problem.n=60", "--set", "run.t=0.2", "--set", "run.h=0.004", "-q"]
 """The silo with few discs and long steps, of which it takes fifty."""
 OFTEN = ["--checkpoint", "0.05", "-q"]
-SIGNALLED = """
+KILLED = """
 import os, signal, sys
 from jostle import cli, terminal
 
-step, name, show = int(sys.argv[1]), sys.argv[2], terminal.ProgressBar.__call__
+step, show = int(sys.argv[1]), terminal.ProgressBar.__call__
 
 def show_and_hit(bar, progress):
     show(bar, progress)
     if progress.step == step:
-        os.kill(os.getpid(), getattr(signal, name))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 terminal.ProgressBar.__call__ = show_and_hit
-cli.main(sys.argv[3:])
+cli.main(sys.argv[2:])
 """
 """The command line, in a process that gets a signal in a given step."""
 
 
-def signalled(step, name, *arguments):
-    command = [sys.executable, "-c", SIGNALLED, str(step), name, *arguments]
+def killed(step, *arguments):
+    """Run a command in a process that is killed after a step."""
+    command = [sys.executable, "-c", KILLED, str(step), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -231,12 +233,18 @@ def uninterrupted(tmp_path_factory):
     return contents(path)
 
 
-def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle, uninterrupted):
-    done = signalled(30, "SIGINT", "run", "silo", "-o", "a.vtkhdf", *LONG, *OFTEN)
-    assert done.returncode == 130
-    assert "interrupted after step 30" in done.stderr
-    assert "jostle resume a.vtkhdf" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle, uninterrupted, monkeypatch):
+    def ctrl_c(bar, progress):
+        if progress.step == 30:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as there:
+        there.setattr("jostle.terminal.ProgressBar.__call__", ctrl_c)
+        code, _, err = jostle("run", "silo", "-o", "a.vtkhdf", *LONG, *OFTEN)
+    assert code == 130
+    assert "interrupted after step 30" in err
+    assert "jostle resume a.vtkhdf" in err
+    assert "Traceback" not in err
     assert json.loads(jostle("info", "a.vtkhdf", "--json")[1])["status"] == "interrupted"
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
     assert contents("a.vtkhdf") == uninterrupted
@@ -248,7 +256,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, j
     """kill -9 in some steps; each time what was acknowledged is there, and the rest is done again."""
     start, go_on = ["run", "silo", "-o", "a.vtkhdf", *LONG, "--checkpoint", "0"], ["resume", "a.vtkhdf", *OFTEN]
     for arguments, step in ((start, 20), (go_on, 45)):
-        done = signalled(step, "SIGKILL", *arguments)
+        done = killed(step, *arguments)
         assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
         assert len(jo.io.read(here / "a.vtkhdf").t) > 1
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
@@ -270,32 +278,34 @@ def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jos
     assert contents("a.vtkhdf") == uninterrupted
 
 
-def test_a_bar_is_shown_in_a_terminal_only(here, jostle):
-    leader, follower = os.openpty()
-    command = ["run", "silo", *LONG[:-1], "-o"]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    program = [sys.executable, "-m", "jostle", *command, "a.vtkhdf"]
-    with subprocess.Popen(program, stderr=follower, **quiet) as process:
-        os.close(follower)
-        seen = b""
-        with contextlib.suppress(OSError):  # the end of a pseudo terminal
-            while chunk := os.read(leader, 4096):
-                seen += chunk
-        os.close(leader)
-    assert process.returncode == 0
-    for words in (b"steps/s", b"overlap", b"residual", b"left", b"100%"):
-        assert words in seen
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_bar_is_shown_in_a_terminal_only(here, jostle, monkeypatch):
+    command, terminal = ["run", "silo", *LONG[:-1], "-o"], Terminal()
+    with monkeypatch.context() as there:
+        there.setattr(sys, "stderr", terminal)
+        assert jostle(*command, "a.vtkhdf")[0] == 0
+    for words in ("steps/s", "overlap", "residual", "left", "100%"):
+        assert words in terminal.getvalue()
     code, out, err = jostle(*command, "b.vtkhdf")
     assert code == 0
     assert "steps/s" not in err
     assert "\x1b" not in out + err
 
 
-@pytest.fixture
-def walk(here):
-    """A trajectory, walk.vtkhdf: a disc that walks."""
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
     one = jo.Motion(q0=[[0.0, 0.0]], v0=[[1.0, 0.0]], within=jo.Balls([0.5]))
-    return jo.io.write(jo.solve(one, jo.Maury(), t=1.0, h=0.1), "walk.vtkhdf")
+    return jo.io.write(jo.solve(one, jo.Maury(), t=1.0, h=0.1), tmp_path_factory.mktemp("walk") / "walk.vtkhdf")
+
+
+@pytest.fixture
+def walk(here, walked):
+    """A trajectory, walk.vtkhdf: a disc that walks."""
+    return Path(shutil.copy(walked, "walk.vtkhdf"))
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,7 @@ def test_names_of_pages_and_pictures_are_those_that_are_asked_for(pair, jostle):
     assert jostle("view", pair, "--save", "b.html")[1] == "b.html\n"
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("contacts", ["true", "false"])
 def test_what_the_table_output_says_is_in_the_file(here, jostle, precision, contacts):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.ensembles import Copies, Gaps, advance
-from rows import whole
+from rows import examples, whole
 
 CIRCLE = jo.Inside([0.0, 0.0], 1.0)
 
@@ -39,6 +39,7 @@ def test_the_overlap_along_a_circle_is_of_second_order_and_the_path_too():
 CIRCLES = {"wall": CIRCLE, "equality": jo.constraints(lambda t, q: [1.0 - np.hypot(*q)], equal=True)}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("within", CIRCLES.values(), ids=CIRCLES)
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
 @pytest.mark.parametrize("rest", [3e-3, 1e-3, 1e-5, 1e-7])
@@ -140,7 +141,7 @@ def bowls(draw):
     return lambda x: a * x * x + b * np.cos(c * x), x, 2.0 * a + abs(b) * c * c
 
 
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(bowl=bowls(), e=st.sampled_from([0.0, 0.3, 0.9]), v=st.floats(-2.0, 2.0), h=st.sampled_from([0.02, 0.01]))
 def test_nothing_sinks_into_a_random_floor_by_more_than_its_fastest_impact(bowl, e, v, h):
     floor, x, curvature = bowl
@@ -178,6 +179,7 @@ def test_copies_in_a_bowl_do_not_sink_either():
     assert abs(np.linalg.norm(after.q0) - 1.0) <= 0.04**2
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])

@@ -127,7 +127,7 @@ def test_a_ball_in_a_box_keeps_its_energy_for_a_thousand_impacts(t):
     np.testing.assert_allclose(sol.q(t), 0.25 + np.minimum(unfolded, 2.0 * period - unfolded), atol=1e-10)
 
 
-@pytest.mark.parametrize(("t", "least"), [(50.0, 167), whole((150.0, 500))])
+@pytest.mark.parametrize(("t", "least"), [(25.0, 83), whole((150.0, 500))])
 def test_several_discs_in_a_box_keep_their_energy_and_stay_apart(t, least):
     within = jo.Balls(np.full(4, 0.3)) & jo.Box([0.0, 0.0], [3.0, 2.0])
     q0 = [[0.5, 0.5], [1.5, 0.6], [2.5, 1.4], [0.8, 1.5]]
@@ -135,7 +135,7 @@ def test_several_discs_in_a_box_keep_their_energy_and_stay_apart(t, least):
     discs = jo.Motion(q0=q0, v0=v0, mass=[1.0, 2.0, 1.5, 0.7], within=within, law=jo.Restitution(1.0))
     sol = jo.solve_by_events(discs, t=t)
     assert len(sol.events) > least
-    at = np.linspace(0.0, t, 2001)
+    at = np.linspace(0.0, t, 501)
     energies = [energy(discs, q, u) for q, u in zip(sol.q(at), sol.u(at), strict=True)]
     np.testing.assert_allclose(energies, energies[0], rtol=1e-13)
     assert min(within.gap(0.0, q) for q in sol.q(at)) > -1e-12

@@ -33,6 +33,7 @@ def falling(**more):
 # --- times ---
 
 
+@pytest.mark.each_value
 @every_scheme
 @pytest.mark.parametrize(
     ("t", "h", "steps"),

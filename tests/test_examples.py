@@ -143,7 +143,7 @@ def test_examples_fit_on_a_screen():
 
 def test_a_building_of_two_drawings_empties_by_its_stairs():
     few = [f"problem.groups.{k}.{said}" for k in (0, 1) for said in ("n=3", "reaction=0.0", "speed=1.34")]
-    few += ['problem.behaviour={ kind = "plain" }', "run.h=0.1"]
+    few += ['problem.behaviour={ kind = "plain" }', "run.h=0.2"]
     scenario = jo.scenarios.load(EXAMPLES / "two_storeys" / "building.toml", settings=few)
     sol = jo.solve(**scenario.build()._asdict())
     assert sol.status == "stopped"

@@ -505,6 +505,7 @@ def test_a_step_that_does_not_advance_is_refused(h):
         jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=1.0, h=h)
 
 
+@pytest.mark.each_value
 @over_schemes
 @pytest.mark.parametrize(
     ("t", "h", "steps", "last"),
@@ -528,6 +529,7 @@ def test_a_run_takes_the_steps_it_should(scheme, t, h, steps, last):
         assert sol.stats["h"][-1] == pytest.approx(last, rel=1e-9)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [3, 17, 29, 58, 115, 999])
 @pytest.mark.parametrize("h", [0.1, 0.01, 1.0 / 3.0, 0.7])
 def test_a_multiple_of_the_step_is_reached_exactly(n, h):
@@ -542,6 +544,7 @@ def test_a_multiple_of_the_step_is_reached_exactly(n, h):
 # Nothing to collide
 
 
+@pytest.mark.each_value
 @over_schemes
 @pytest.mark.parametrize(
     ("q0", "within"),
@@ -562,6 +565,7 @@ def test_without_contacts_it_is_plain_integration(scheme, q0, within):
     assert all(not p.any() for p in sol.multipliers)
 
 
+@pytest.mark.each_value
 @over_schemes
 @pytest.mark.parametrize(
     "within",

@@ -80,6 +80,7 @@ def test_flights_have_the_bits_of_the_scheme(case, scheme, e, flights):
     assert sum(flights) > 25
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(
     "run", [{"t": 0.5995, "h": 2e-3}, {"t": (1.0, 1.6), "h": 2e-3, "every": 7}, {"t": 0.6, "h": 2e-3, "every": 0.0131}],

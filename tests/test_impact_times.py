@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from rows import WHOLE
 
 G = 9.81
 
@@ -46,7 +47,7 @@ def test_two_discs_meet_inside_the_step():
         q0=[[0.0, 0.0], [3.0, 0.4]], v0=[[1.0, 0.0], [-0.5, 0.0]], mass=[1.0, 2.0], within=jo.Balls([0.5, 0.5]),
         law=jo.Restitution(0.7),
     )  # fmt: skip
-    steps = 2.0 / np.array([40, 57, 83, 120, 171, 240, 350])
+    steps = 2.0 / np.array([40, 57, 83, 120, 171, 240, 350] if WHOLE else [40, 57, 83, 120])
     for scheme in (jo.Paoli(), jo.MoreauJean()):
         errors = [jo.solve(discs, scheme, t=2.0, h=h).impacts().moment[0] - 1.38898990734 for h in steps]
         assert np.abs(errors).max() <= 0.1 * steps[0]

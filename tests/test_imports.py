@@ -4,6 +4,7 @@ Files of one package may know each other's types: what a file imports for type c
 """
 
 import ast
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -22,10 +23,23 @@ def files(source: Path) -> dict[str, Path]:
     return {".".join(parts).removesuffix(".__init__"): path for parts, path in paths.items()}
 
 
-def named(tree: ast.AST, package: str) -> set[str]:
+parsed = cache(ast.parse)
+
+
+def nodes(tree: ast.AST, kinds: tuple[type, ...], left_out: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
+    """A tree and all nodes of some kinds in it, except those that are left out and what they contain."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [one for one in ast.iter_child_nodes(node) if isinstance(one, kinds) and not left_out(one)]
+
+
+def named(text: str, package: str, left_out: Callable[[ast.AST], bool] = lambda node: False) -> set[str]:
     """All names that a file in a package imports: at the top, in functions, for type checkers, relative, by a text."""
     found = set()
-    for node in ast.walk(tree):
+    kinds = (ast.AST,) if "import_module" in text else (ast.stmt, ast.excepthandler, ast.match_case)
+    for node in nodes(parsed(text), kinds, left_out):
         match node:
             case ast.Import(names):
                 found |= {alias.name for alias in names}
@@ -40,11 +54,9 @@ def named(tree: ast.AST, package: str) -> set[str]:
     return found
 
 
-class WithoutTypes(ast.NodeTransformer):
-    """Takes away what is imported for type checkers alone."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
+def for_types(node: ast.AST) -> bool:
+    """Whether a node is for type checkers alone."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
 def imports(source: Path) -> dict[str, set[str]]:
@@ -54,9 +66,8 @@ def imports(source: Path) -> dict[str, set[str]]:
     for module, path in modules.items():
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        every = named(tree, package)
-        used = named(WithoutTypes().visit(tree), package) if "TYPE_CHECKING" in text else every
+        every = named(text, package)
+        used = named(text, package, left_out=for_types) if "TYPE_CHECKING" in text else every
         found = {
             one if one in modules else one.rpartition(".")[0] for one in every if _counts(one, used, package, modules)
         }
@@ -84,11 +95,9 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-class AtTheTop(ast.NodeTransformer):
-    """Takes away what is imported when a function is called."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        return None
+def is_function(node: ast.AST) -> bool:
+    """Whether a node is a function; what it imports is imported when it is called."""
+    return isinstance(node, ast.FunctionDef)
 
 
 def test_imports_between_files_have_no_circle():
@@ -97,9 +106,10 @@ def test_imports_between_files_have_no_circle():
     for module, found in imports_of_jostle().items():
         path = paths[module]
         package = module if path.stem == "__init__" else module.rpartition(".")[0]
-        top = named(AtTheTop().visit(ast.parse(path.read_text(encoding="utf-8"))), package)
+        top = named(path.read_text(encoding="utf-8"), package, left_out=is_function)
         top |= {one.rpartition(".")[0] for one in top}
         graph[module] = {one for one in found if one in top or one.rpartition(".")[0] != package}
+    parsed.cache_clear()  # the trees are large
     found = circle(graph)
     assert not found, f"{' imports '.join(reversed(found))}; move what they share into a file below both"
 

@@ -47,7 +47,7 @@ PHASES = (Phase.explicit, Phase.generate)
 """The same examples each time; add Phase.shrink to make a failure small, which may take minutes."""
 FEW, SOME, MANY = (
     settings(max_examples=n, phases=PHASES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-    for n in (8, examples(20), examples(50))
+    for n in (examples(8), examples(20), examples(50))
 )
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-10), jo.GaussSeidel(tol=1e-10), jo.Automatic()]

@@ -45,6 +45,7 @@ def test_general_rows_are_projected_on_alike(solver, laid):
     np.testing.assert_allclose(found[1].point, found[0].point, atol=1e-14)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", [np.int64, np.int32])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
 def test_contacts_are_projected_on_alike(solver, kind, laid):
@@ -57,6 +58,7 @@ def test_contacts_are_projected_on_alike(solver, kind, laid):
     np.testing.assert_array_equal(points[1], points[0])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean(), jo.Gluey(), jo.Venel()], ids=str)
 def test_runs_are_alike(scheme, laid):
     found = []

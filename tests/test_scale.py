@@ -174,6 +174,7 @@ def test_other_units_change_round_off_only_by_paoli(length, mass):
 # --- numbers ---
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("d", "n"), [(2, 300), (3, 200)], ids=["discs", "spheres"])
 @every_scheme
 def test_other_numbers_for_the_same_bodies_give_the_same_motion(scheme, e, d, n):
@@ -216,6 +217,7 @@ def in_a_periodic_box(d, n=300):
     return q, random.uniform(0.2, 0.28, n), float(side), random.uniform(1.0, 3.0, n), random.normal(size=(n, d))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("speed", [0.0, 0.3])
 @pytest.mark.parametrize("d", [2, 3])
 def test_radii_that_grow_in_a_periodic_box_never_overlap(d, speed):
@@ -234,6 +236,7 @@ def test_radii_that_grow_in_a_periodic_box_never_overlap(d, speed):
     assert np.abs(momentum - momentum[0]).max() <= 1e-12 * mass.sum()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize(
     ("scheme", "e"), [*list(MEMBERS.values())[:2], (jo.MoreauJean(), 1.0)], ids=["Maury", "half", "elastic"]
@@ -367,6 +370,7 @@ def impacts_from_multipliers(sol, speed):
     return found
 
 
+@pytest.mark.each_value
 @discs_and_spheres
 @pytest.mark.parametrize(("scheme", "e"), list(MEMBERS.values())[:2], ids=list(MEMBERS)[:2])
 def test_impacts_of_many_are_those_that_the_multipliers_tell(scheme, e, d, n):

@@ -198,6 +198,7 @@ def test_slopes_that_do_not_fit_are_errors(slopes, what):
 # The warning
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("within", [None, WALL, jo.Box([0.0], [1.0])], ids=["free", "one wall", "between walls"])
 @pytest.mark.parametrize("wh", [2.2, 10.0, 1e4])
 @pytest.mark.parametrize("scheme", EXPLICIT, ids=name)
@@ -232,6 +233,7 @@ def test_one_stiff_spring_among_many_bodies_is_reported():
         jo.solve(problem, jo.Maury(), t=0.2, h=0.01)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", EXPLICIT, ids=name)
 @pytest.mark.parametrize(("speed", "weight", "soft"), [(1e3, 9.81, 25.0), (10.0, 1e5, 0.0)])
 def test_one_stiff_spring_between_walls_among_faster_bodies_is_reported(scheme, speed, weight, soft):

@@ -46,6 +46,7 @@ def moving_interval(mass=None):
     return jo.Sweeping(q0=[0.25], within=interval, mass=mass)
 
 
+@pytest.mark.each_value
 @both_schemes
 @pytest.mark.parametrize("mass", [None, 1e-3, 1.0, 40.0, [[7.0]]])
 def test_a_point_in_an_interval_that_moves_is_the_play_operator(scheme, mass):
@@ -105,6 +106,7 @@ def exact_stresses(t):
     return np.stack([np.interp(t, path, table[:, k]) for k in (1, 2)], axis=1)
 
 
+@pytest.mark.each_value
 @both_schemes
 @pytest.mark.parametrize("h", [0.1, 0.25, 3.0], ids=str)
 def test_three_springs_that_yield_have_the_exact_stresses(scheme, h):

@@ -96,6 +96,7 @@ def test_the_adjoint_is_the_adjoint(kind, d):
         assert abs((G @ u) @ p - u @ G.adjoint(p)) <= 1e-14 * size
 
 
+@pytest.mark.each_value
 @every_form
 @every_dimension
 @pytest.mark.parametrize("mass", ["number", "per body", "per coordinate", "matrix"])

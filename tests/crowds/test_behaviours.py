@@ -71,6 +71,7 @@ def test_the_velocity_of_a_problem_is_no_wish_and_is_refused():
         crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: 0.0 * q, behaviour=Inhibition)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("base", ["walk", "straight"])
 @pytest.mark.parametrize(
     ("inner", "outer"), [(a, b) for a in (None, *BEHAVIOURS) for b in BEHAVIOURS if (a, b) != ("Journey", "Journey")]
@@ -375,6 +376,7 @@ def to_the_east(q):
     return 9.0 - q[:, 0]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("behaviour", [(), *([name] for name in BEHAVIOURS)], ids=str)
 @pytest.mark.parametrize("base", ["walk", "straight", "free"])
 def test_a_crowd_with_every_wish_runs_bit_for_bit_after_pickling(base, behaviour):

@@ -261,7 +261,7 @@ def from_file(gate=GATE, enters='{ kind = "timetable", rows = [[0.0, 1], [40.0, 
 
 def test_a_file_has_timetables_and_gates_and_is_not_blocked_while_something_is_due():
     """One waits 25 s before the door; then nobody is there until 40 s."""
-    sol = jo.solve(**from_file().build()._asdict())
+    sol = jo.solve(**from_file().build()._replace(h=0.07)._asdict())
     assert sol.status == "stopped"
     assert 43.0 < sol.t[-1] < 55.0
     assert 25.0 < np.sort(jo.crowds.leaving_times(sol))[0] < 40.0

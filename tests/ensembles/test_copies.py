@@ -620,6 +620,7 @@ def test_a_function_that_reads_outside_its_arrays_is_refused(given):
         advance(Copies(q0=[0.5], parameters=[2.0], **given), jo.MoreauJean(), t=1.0, h=0.1)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("force", [reads_a_parameter_beyond_one, njit(reads_a_parameter_beyond_one)])
 @pytest.mark.parametrize("scheme", [None, jo.MoreauJean()])
 def test_a_function_that_reads_outside_its_arrays_later_ends_the_run(force, scheme):

@@ -86,6 +86,7 @@ def test_a_puck_stays_on_a_slope_if_and_only_if_mu_reaches_its_tangent(scheme, d
         assert np.linalg.norm(sol.u[-1]) == pytest.approx(speed, rel=1e-5)
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 def test_a_puck_slides_down_a_slope_with_what_friction_leaves_of_gravity(scheme, d):
@@ -344,6 +345,7 @@ def test_a_ball_leaves_a_fixed_one_that_it_rolls_down(scheme, d, k):
         assert error(h) < (2.0 * h if scheme is MAURY else np.sqrt(h))
 
 
+@pytest.mark.each_value
 @PLANE_AND_SPACE
 @pytest.mark.parametrize("e", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("mu", [0.05, 0.5])

@@ -105,6 +105,7 @@ def test_two_balls_never_gain_energy_whatever_their_restitution(d, seed, e):
     assert kinetic[-1] < kinetic[0] - 1e-3
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 def test_rolling_resistance_keeps_them_too(scheme, d):
@@ -201,6 +202,7 @@ def test_the_same_problem_turned_or_mirrored_has_the_same_answer_turned_or_mirro
     assert np.abs(one.spin[-1] - one.spin[0]).max() > 0.1
 
 
+@pytest.mark.each_value
 @BOTH
 @PLANE_AND_SPACE
 def test_the_same_problem_in_a_frame_that_moves(scheme, d):

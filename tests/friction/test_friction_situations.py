@@ -336,6 +336,7 @@ def test_bodies_that_left_have_no_spin_and_no_energy(scheme):
 # Checkpoints
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", [MAURY, MOREAU_JEAN], ids=["Maury", "MoreauJean"])
 @pytest.mark.parametrize("clumps", [False, True], ids=["balls", "clumps"])
 def test_a_resumed_run_has_the_same_bits(scheme, clumps, tmp_path):

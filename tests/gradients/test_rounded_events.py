@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import RoundedEvents
+from rows import whole
 
 TABLE = [(-3.0, -1.0), (0.0, -1.0), (0.0, 0.0), (-3.0, 0.0)]
 HILL = jo.Outside([0.0, 0.0], 2.0)
@@ -49,7 +50,7 @@ def oblique(x):
         (slide, jo.Maury(), 0.6, "lost while it pressed", (0, 1), 0.0, -9.81 * (0.6 - 0.5003 / 2) / 2),
         (stop, jo.Maury(), 0.6, "lost while it pressed", 0, 0.0, 9.81 * (0.6 - 0.5003)),
         (stream, jo.Venel(), 0.8, "lost while it pressed", (0, 1), 0.0, -1.0),
-        (stream, jo.CatchingUp(), 0.8, "lost while it pressed", (0, 1), 0.0, -1.0),
+        whole((stream, jo.CatchingUp(), 0.8, "lost while it pressed", (0, 1), 0.0, -1.0)),
         (ceiling, jo.Maury(), 0.3, "lost right after its impact", 0, 0.0, -9.81 * (0.3 - 0.13132) / 1.7117),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import WeakContacts
-from rows import few
+from rows import whole
 
 pytestmark = pytest.mark.filterwarnings("ignore::jostle.errors.RoundedEvents")  # differences are of the same run
 
@@ -131,7 +131,7 @@ def away_from_weak_contacts(scene, seed):
         seed += 1000
 
 
-@pytest.mark.parametrize("seed", few(range(20)))
+@pytest.mark.parametrize("seed", [0, *map(whole, range(1, 20))])
 @pytest.mark.parametrize("scene", [balls, walls, rods, crowds, moving])
 def test_products_are_those_of_differences_of_the_same_run_and_adjoint_to_each_other(scene, seed):
     make, data, scheme, T, h, way, expected, _ = away_from_weak_contacts(scene, seed)

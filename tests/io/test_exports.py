@@ -149,6 +149,7 @@ def test_a_trajectory_is_copied_with_all_it_holds(sol, tmp_path):
     assert (read(again).stats == sol.stats).all()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("q0", [np.zeros(3), np.zeros((2, 4)), np.zeros((1, 1)), np.zeros((2, 3))])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_configurations_of_every_shape_are_exported(tmp_path, q0, suffix):

@@ -8,10 +8,9 @@ import platform
 import sqlite3
 import sys
 from contextlib import closing
+from functools import cache
 
 import numpy as np
-import pandas as pd
-import pedpy
 import pytest
 import shapely
 
@@ -24,6 +23,19 @@ from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import write
 from jostle.io.reading import read
 from rows import whole
+
+
+class Lazily:
+    """A package that is imported when a test uses it: its import takes seconds in each process that collects."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, attribute):
+        return getattr(importlib.import_module(self.name), attribute)
+
+
+pd, pedpy = Lazily("pandas"), Lazily("pedpy")
 
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
 DOOR = ((6.0, 1.7), (6.0, 3.3))
@@ -47,7 +59,9 @@ def inside(sol):
     return to_pedpy(sol, inside=ROOM)
 
 
-AREA = pedpy.WalkableArea(walkable(ROOM))
+@cache
+def area():
+    return pedpy.WalkableArea(walkable(ROOM))
 
 
 def rows_of(sol):
@@ -172,7 +186,7 @@ def test_pedpy_forgets_who_crosses_in_his_last_frame(sol):
 @pytest.mark.parametrize("cutoff", [whole(None), 0.8])
 def test_pedpy_finds_the_same_cells_densities_and_speeds(sol, inside, cutoff):
     cut = None if cutoff is None else pedpy.Cutoff(radius=cutoff)
-    cells = pedpy.compute_individual_voronoi_polygons(traj_data=inside, walkable_area=AREA, cut_off=cut)
+    cells = pedpy.compute_individual_voronoi_polygons(traj_data=inside, walkable_area=area(), cut_off=cut)
     M = pedpy.MeasurementArea(MEASURE)
     theirs, shared = pedpy.compute_voronoi_density(individual_voronoi_data=cells, measurement_area=M)
     ours = densities(sol, ROOM, MEASURE, cutoff=cutoff)
@@ -210,12 +224,12 @@ def test_pedpy_finds_the_same_classic_densities_and_mean_speeds(sol, inside):
 def test_pedpy_draws_the_same_maps(sol, inside):
     """Of one frame, on squares that fit into the room; PedPy's rows run from above."""
     k = 40
-    cells = pedpy.compute_individual_voronoi_polygons(traj_data=inside[k : k + 1], walkable_area=AREA)
+    cells = pedpy.compute_individual_voronoi_polygons(traj_data=inside[k : k + 1], walkable_area=area())
     data = cells.merge(inside.data, on=["id", "frame"])
     data["speed"] = np.linalg.norm(sol.u[k, data.id], axis=1)
     profiles = {
         (which, how): pedpy.compute_profiles(
-            data=data, walkable_area=AREA, grid_size=0.5, density_method=density_method, speed_method=speed_method
+            data=data, walkable_area=area(), grid_size=0.5, density_method=density_method, speed_method=speed_method
         )[which == "speed"][0][::-1]
         for how, density_method, speed_method in (
             ("voronoi", pedpy.DensityMethod.VORONOI, pedpy.SpeedMethod.VORONOI),

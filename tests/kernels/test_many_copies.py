@@ -89,7 +89,7 @@ def test_steps_on_curved_gaps_are_those_of_the_scheme(scheme):
     rows = functions.rows_of(disc, outwards, 1.0)
     within = jo.constraints(lambda t, q: [disc(t, q, ())], gradient=lambda t, q: [outwards(t, q, ())], length=1.0)
     new = assert_marched(
-        scheme, within, GRAVITY, common(gravity(), rows, flat=False, length=1.0), at_work(1, above=1.0)
+        scheme, within, GRAVITY, common(gravity(), rows, flat=False, length=1.0), at_work(1, n=2, above=1.0)
     )
     assert new.counts[:, HITS].any()
 
@@ -110,7 +110,7 @@ def test_steps_in_a_bowl_are_those_of_the_scheme(gaps, e):
     rows = functions.rows_of(gaps, None, functions.DIFFERENCE)
     within = jo.constraints(lambda t, q: [gaps(t, q, ())])
     shared = common(gravity(), rows, flat=False, moving=gaps is swinging_bowl)
-    new = assert_marched(MOREAU_JEAN, within, GRAVITY, shared, at_work(1, above=0.3, e=e), atol=1e-6)
+    new = assert_marched(MOREAU_JEAN, within, GRAVITY, shared, at_work(1, n=2, above=0.3, e=e), atol=1e-6)
     assert np.isfinite(new.touched[:, 1]).any()
 
 
@@ -121,7 +121,7 @@ def table(t, q, parameters):
 def test_steps_on_a_moving_table_are_those_of_the_scheme():
     within = jo.HalfSpace([0.0, 1.0], lambda t: 0.2 * np.sin(4.0 * t))
     shared = common(gravity(), functions.rows_of(table, None, 1.0), moving=True)
-    new = assert_marched(MOREAU_JEAN, within, GRAVITY, shared, at_work(1, above=0.3))
+    new = assert_marched(MOREAU_JEAN, within, GRAVITY, shared, at_work(1, n=2, above=0.3))
     assert new.counts[:, HITS].any()
 
 

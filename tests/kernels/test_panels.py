@@ -84,6 +84,7 @@ def some_rows(n, d, pairs):
     return i, j, random.normal(size=(len(i), d)), random
 
 
+@pytest.mark.each_value
 @every_kind
 def test_rows_are_arranged_by_the_first_of_their_bodies(n, d, pairs):
     """The same rows of G, each from the body that is eliminated first to the other one, or to the wall."""

@@ -163,7 +163,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.ROWS_A_BLOCK", 20)
 
 
-@pytest.mark.parametrize("chunks", [*CHUNKS, whole(16)])
+@pytest.mark.parametrize("chunks", [2, 3, whole(7), whole(16)])
 def test_threads_that_sweep_in_step_lose_nothing_of_each_other(small_blocks, chunks):
     """More threads than cores, too: who waits offers its core to the others."""
     one, several = sweeps(1), sweeps(chunks)
@@ -515,7 +515,7 @@ def test_what_is_written_must_be_writable():
         together(smallest, [(np.zeros((4, 2)), 1.0, 0, 2, False, out)] * 2)
 
 
-@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("count", [2, 4, whole(8)])
 def test_pieces_that_wait_for_each_other_all_run(count):
     for _ in range(2):
         assert in_step(*members(count)) == (10, count)
@@ -899,7 +899,7 @@ if "daemon" in sys.argv:
 """
 
 
-@pytest.mark.parametrize("how", [whole("alone"), "fork", whole("daemon"), "atexit"])
+@pytest.mark.parametrize("how", [whole("alone"), "fork", whole("daemon"), whole("atexit")])
 def test_a_process_ends_while_its_threads_wait(how):
     found = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KERNELS_AT_THE_END, how], capture_output=True, text=True, timeout=60
@@ -973,7 +973,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("how", [whole(how) if how == "alone" else how for how in SAID])
+@pytest.mark.parametrize("how", [whole(how) if how in ("alone", "fork", "thread") else how for how in SAID])
 def test_a_process_ends_after_the_team_at_work(how):
     if "fork" in how and not hasattr(os, "fork"):
         pytest.skip("no fork")

@@ -308,7 +308,7 @@ def discs():
 
 @pytest.fixture(scope="module")
 def spheres():
-    return random_close_packing(np.ones(250), period=[1.0, 1.0, 1.0], seed=1)
+    return random_close_packing(np.ones(150), period=[1.0, 1.0, 1.0], seed=1)
 
 
 def test_discs_of_two_sizes_jam_at_084(discs):
@@ -336,7 +336,7 @@ def test_jammed_discs_have_exactly_as_many_contacts_as_it_takes(discs):
 
 def test_jammed_spheres_have_about_as_many_contacts_as_it_takes(spheres):
     contacts, rigid = backbone(spheres, 3)
-    assert rigid > 230
+    assert rigid > 138
     assert 2.0 * contacts / rigid == pytest.approx(6.0, abs=0.06)
 
 
@@ -353,7 +353,7 @@ def test_the_forces_of_a_packing_balance_on_each_ball(d, discs, spheres):
 
 
 def test_the_same_seed_gives_the_same_packing():
-    radii = np.repeat([1.0, 1.4], 20)
+    radii = np.repeat([1.0, 1.4], 10)
     first, again, other = (random_close_packing(radii, period=[1.0, 1.0], seed=seed) for seed in (1, 1, 2))
     drawn = random_close_packing(radii, period=[1.0, 1.0], seed=np.random.default_rng(1))
     assert first.q.tobytes() == again.q.tobytes() == drawn.q.tobytes()

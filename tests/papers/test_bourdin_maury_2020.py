@@ -93,6 +93,7 @@ def wedge(theta):
     return edges, np.array([[0.0, 1.0], [np.sin(theta), -np.cos(theta)]])
 
 
+@pytest.mark.each_value
 @all_solvers
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("degrees", few([30, 60, 90, 120, 150]))
@@ -156,6 +157,7 @@ def test_faces_orthogonal_in_the_kinetic_metric_decouple(solver):
 # Balls on a line
 
 
+@pytest.mark.each_value
 @all_solvers
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("n", [3, 5, 10])
@@ -314,6 +316,7 @@ def test_an_oblique_cue_ball_shares_its_momentum_unevenly(solver):
     impulses(found, [*p, 0.0], solver=solver, tol=1e-11)
 
 
+@pytest.mark.each_value
 @all_solvers
 @pytest.mark.parametrize(("rows", "cue"), [(2, 2 / 7), (3, 6 / 31), (4, 14 / 97), (5, 4 / 35)])
 def test_a_rack_is_broken(solver, rows, cue):

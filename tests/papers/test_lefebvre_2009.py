@@ -10,7 +10,7 @@ import pytest
 import jostle as jo
 from jostle.analysis import order
 from jostle.schemes.gluey import Glue, Gluey, glue
-from rows import few, whole
+from rows import WHOLE, few, whole
 
 G = 1.0
 SHUT = 1e-7
@@ -94,7 +94,7 @@ def test_a_gluey_plane_keeps_the_ball_as_long_again_as_it_was_pressed(h):
     assert (gap >= -1e-12).all()
 
 
-@pytest.mark.parametrize("h", few([0.1, 0.05, 0.02, 0.01]))
+@pytest.mark.parametrize("h", few([0.1, 0.02, 0.01, 0.05]))
 def test_gamma_of_a_gluey_plane_is_minus_the_impulse_so_far(h):
     """P08: gamma(2.5) = -g cos(alpha) 2.5 = -2.16506350946, then it is paid back at the same rate."""
     sol, watch = run(inclined_plane(), t=6.0, h=h)
@@ -108,7 +108,7 @@ def test_gamma_of_a_gluey_plane_is_minus_the_impulse_so_far(h):
     assert np.abs(np.cumsum(impulses) + gamma).max() <= 1e-9
 
 
-@pytest.mark.parametrize("h", [0.1, 0.02, 0.037])
+@pytest.mark.parametrize("h", [0.1, whole(0.02), 0.037])
 def test_the_motion_along_a_gluey_plane_is_free(h):
     """P08: x_t(5) = 3.125 to first order, and x_t is that of the same ball without the plane."""
     sol, _ = run(inclined_plane(), t=6.0, h=h)
@@ -121,7 +121,7 @@ def test_the_time_of_unsticking_is_of_order_one():
     """The worst error in each octave of steps; the steps have no common factor with the exact times."""
     steps, errors = [], []
     for octave in range(5):
-        all_h = 0.4 / 2**octave * np.sqrt([1.0, 0.83, 0.71, 0.59, 0.47, 0.31])
+        all_h = 0.4 / 2**octave * np.sqrt([1.0, 0.83, 0.71, 0.59, 0.47, 0.31] if WHOLE else [1.0, 0.83, 0.71])
         found = [run(inclined_plane(), t=5.6, h=h)[0] for h in all_h]
         errors.append(max(abs(unsticks(sol.t, sol.q @ NORMAL - RADIUS) - 5.0) for sol in found))
         steps.append(all_h[0])
@@ -188,6 +188,7 @@ def test_a_blow_tears_the_glue_if_it_needs_more_than_there_is(J, velocities, lef
     assert np.abs(watch.gamma((0, 1))[8:] - left).max() <= 1e-6
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("speed", "velocity", "left"), [(0.3, -0.3, -0.7), (2.0, -1.0, 0.0)])
 @over_solvers
 def test_a_glued_ball_follows_a_wall_that_draws_back_as_far_as_its_glue_goes(speed, velocity, left, solver):
@@ -218,7 +219,7 @@ def test_a_specimen_between_two_plates_breaks_at_its_weakest_contact(solver):
         assert watch.gamma(pair)[-1] == pytest.approx(gamma, abs=1e-6)
 
 
-@pytest.mark.parametrize("h", [0.02, 0.01, whole(0.005)])
+@pytest.mark.parametrize("h", [0.02, whole(0.01), whole(0.005)])
 def test_the_centrifugal_force_pays_the_glue_back(h):
     """Two discs turn at rate 1: pressed by 2.5 - 1/2 until 0.5, gamma = -1, paid back at 1/2: they part at 2.5."""
 
@@ -321,6 +322,7 @@ def test_the_gaps_of_glued_discs_are_of_order_two():
     assert order(steps, gaps).order == pytest.approx(2.0, abs=0.3)
 
 
+@pytest.mark.each_value
 @over_solvers
 @pytest.mark.parametrize("small", [1e-2, 1e-4, -3e-7])
 def test_a_cluster_whose_gaps_cannot_all_be_closed_keeps_its_glue(small, solver):

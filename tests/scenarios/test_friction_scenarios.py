@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from commands import run_commands
 from jostle.laws import ConvexFriction
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.scenarios import ScenarioError, load, parse
@@ -219,15 +218,16 @@ def test_the_drum_lifts_the_discs_on_the_side_where_it_goes_up():
     assert sol.energy_balance().work_of_walls[-1] > 0.0
 
 
-def test_the_command_line_runs_it_tells_the_law_and_draws_it(tmp_path):
+def test_the_command_line_runs_it_tells_the_law_and_draws_it(here, jostle):
     small = "--set problem.n=6 --set run.t=0.1"
-    answers = run_commands(
+    commands = (
         "info drum", f"run drum {small} --output a.vtkhdf", "info a.vtkhdf --json", "plot a.vtkhdf --colour spin",
-        "view a.vtkhdf --save a.html", folder=tmp_path, cwd=tmp_path,
+        "view a.vtkhdf --save a.html",
     )  # fmt: skip
+    answers = [jostle(*command.split()) for command in commands]
     assert [code for code, _, _ in answers] == [0] * 5
     assert "Coulomb(mu=" in answers[0][1]
     assert json.loads(answers[2][1])["law"].endswith("drag={'wall 0': 'a function of t and x'})")
-    assert jo.io.read(tmp_path / "a.vtkhdf").spin.shape[1] == 6
-    assert (tmp_path / "a.png").stat().st_size > 10_000
-    assert (tmp_path / "a.html").exists()
+    assert jo.io.read("a.vtkhdf").spin.shape[1] == 6
+    assert (here / "a.png").stat().st_size > 10_000
+    assert (here / "a.html").exists()

@@ -149,8 +149,8 @@ def test_who_avoids_jams_takes_the_free_exit():
     [
         ("bottleneck", ["problem.groups.0.n=15"], 30.0),
         ("classroom", [], 45.0),
-        ("counterflow", ["problem.groups.0.n=10", "problem.groups.1.n=10"], 40.0),
-        ("stand", ["problem.groups.0.n=20"], 60.0),
+        ("counterflow", ["problem.groups.0.n=5", "problem.groups.1.n=5"], 40.0),
+        ("stand", ["problem.groups.0.n=8"], 60.0),
     ],
 )
 def test_everyone_leaves_and_nobody_overlaps(name, settings, latest):

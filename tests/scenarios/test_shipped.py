@@ -58,6 +58,10 @@ def test_every_shipped_scenario_explains_itself(name):
 def test_every_shipped_scenario_starts_without_overlap_and_stays_so(name):
     run = load(name).build()
     assert isinstance(run, Run)
+    assert set(run._fields) <= set(inspect.signature(jo.solve).parameters)
+    assert isinstance(run.problem, jo.Motion | jo.Sweeping)
+    assert isinstance(run.scheme, jo.Scheme)
+    assert 0.0 < run.h <= run.every <= run.t
     presence = getattr(run.problem, "presence", None)
     here = slice(None) if presence is None else presence.here  # others enter later
     assert presence is not None or run.problem.within.gap(0.0, run.problem.q0) >= 0.0
@@ -67,16 +71,6 @@ def test_every_shipped_scenario_starts_without_overlap_and_stays_so(name):
     assert sol.stats["converged"].all()
     assert sol.gaps().min() >= -1e-4 * (run.problem.within.bodies.largest or 1.0)
     assert np.abs(sol.q[-1] - sol.q[0])[here].max() > 0.0, "nothing moves"
-
-
-@pytest.mark.parametrize("name", BODIES)
-def test_a_run_has_exactly_what_solve_takes(name):
-    run = small(name).build()
-    parameters = inspect.signature(jo.solve).parameters
-    assert set(run._fields) <= set(parameters)
-    assert isinstance(run.problem, jo.Motion | jo.Sweeping)
-    assert isinstance(run.scheme, jo.Scheme)
-    assert 0.0 < run.h <= run.every <= run.t
 
 
 def test_the_sand_runs_into_the_lower_bulb():

@@ -22,6 +22,7 @@ def random_contacts(seed, d, rolling=False):
     return Polyhedron(G, np.zeros(m * height), cones=cones), random.normal(size=n * d)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("rolling", [False, True], ids=["slip", "rolling"])
 @pytest.mark.parametrize("d", [2, 3])

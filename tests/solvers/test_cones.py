@@ -58,6 +58,7 @@ def laws_hold(K, P, w, mass, tol):
         np.testing.assert_allclose(push[sliding], wanted[sliding], atol=1e3 * tol)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("rolling", [None, 0.2])
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("coulomb", [True, False])

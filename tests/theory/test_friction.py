@@ -81,6 +81,7 @@ def test_hypotheses_along_a_solution_with_friction():
     assert along["existence"].verdict == HOLDS
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "problem", [disc(jo.Coulomb(0.5)), disc(jo.Coulomb(0.5), spin0=40.0), dumbbell(jo.Coulomb(0.3))]
 )

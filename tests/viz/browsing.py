@@ -21,10 +21,15 @@ def wait_until(tab, condition, argument=None):
         time.sleep(0.02)
 
 
+def wait_until_drawn(tab):
+    """Wait until the page shows what was changed last."""
+    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def image(tab):
     """(height, width, 3) of the canvas alone, without what is written over it."""
     tab.evaluate(HIDE, "hidden")
-    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    wait_until_drawn(tab)
     shot = tab.locator("#view").screenshot(caret="initial")
     tab.evaluate(HIDE, "")
     return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)

@@ -82,7 +82,7 @@ def report(crowd, tmp_path_factory):
     return jo.viz.report(crowd, tmp_path_factory.mktemp("report") / "report.html", film=False)
 
 
-@pytest.mark.parametrize(("scheme", "theme"), [("light", LIGHT), ("dark", DARK)])
+@pytest.mark.parametrize(("scheme", "theme"), [whole(("light", LIGHT)), ("dark", DARK)])
 def test_a_report_follows_the_theme_of_the_system(report, tab_of, scheme, theme):
     tab = tab_of(report.as_uri(), color_scheme=scheme)
     of = "([what, name]) => getComputedStyle(document.querySelector(what))[name]"

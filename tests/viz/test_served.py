@@ -39,9 +39,9 @@ def test_it_draws_scrubs_picks_and_plays(served, pile, before):
     tab.mouse.click(*place(tab, 11))
     assert picked(tab) == 11
     assert [float(x) for x in facts(tab)["position"].split(", ")] == pytest.approx(pile.q[20, 11], rel=1e-3)
-    tab.locator("#play").click()
-    wait_until(tab, "() => viewer.shown > 0 && viewer.shown < 20")
+    scrub(tab, 16)
     play_faster(tab)
+    tab.locator("#play").click()
     wait_until(tab, "() => viewer.shown === 20 && !viewer.playing")
     assert tab.locator("#live").is_hidden()
 
@@ -80,10 +80,10 @@ def test_the_page_keeps_no_more_than_it_may(served, long_run):
     assert asked(tab) == 7
     one = tab.evaluate("viewer.source.size / 7")
     tab.evaluate("size => viewer.source.most = size", 20 * one)
-    for k in range(10, 160, 10):
+    for k in range(10, 100, 10):
         scrub(tab, k)
-    assert asked(tab) >= 40
-    assert tab.evaluate("viewer.source.kept.has(156)")
+    assert asked(tab) >= 25, "more than it may keep"
+    assert tab.evaluate("viewer.source.kept.has(96)")
     assert tab.evaluate("viewer.source.kept.size") <= 20
     assert tab.evaluate("viewer.source.size") <= 20 * one
 
@@ -222,6 +222,7 @@ def test_playing_to_the_end_of_a_run_that_goes_on_follows_it(served, tmp_path):
         for k in range(4):
             fall(writer, k)
         tab = served(jo.io.read(tmp_path / "run.vtkhdf"))
+        scrub(tab, 2)
         play_faster(tab)
         tab.locator("#play").click()
         wait_until(tab, "() => document.getElementById('follow').checked && viewer.shown === 3")

@@ -19,7 +19,7 @@ from jostle.io import Writer
 from jostle.viz.streaming import Stream
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(pile):
     with viz.serve(pile, title="A pile") as running:
         yield running
@@ -91,6 +91,7 @@ def test_everything_else_is_not_there(server, path):
     assert answer.endswith((b"\r\n\r\nNot Found", b"\r\n\r\nBad Request"))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "host",
     ["example.org", "example.org:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", "127.0.0.1:{port}.a.org",

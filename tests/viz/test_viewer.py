@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import facts, image, picked, place, play_faster, scrub, wait_until
+from browsing import facts, image, picked, place, play_faster, scrub, wait_until, wait_until_drawn
 
 import jostle as jo
 from jostle import viz
@@ -305,7 +305,7 @@ def test_a_lost_graphics_card_comes_back(opened, pile):
 @pytest.mark.parametrize(
     ("problem", "scheme"),
     [
-        (jo.models.cradle(5), jo.Paoli()),
+        whole((jo.models.cradle(5), jo.Paoli())),
         whole((jo.models.labyrinth(), jo.Venel())),
         (jo.models.vibrating_table(2.0), jo.Maury()),
         (
@@ -340,7 +340,7 @@ def test_the_scale_bar_is_as_long_as_it_says(opened, pile):
     for key in ("", "+", "+", "+", "+"):
         if key:
             tab.keyboard.press(key)
-        image(tab)
+        wait_until_drawn(tab)
         length = float(tab.locator("#ruler").inner_text())
         wide = tab.locator("#ruler span").bounding_box()["width"]
         apart = np.linalg.norm(pile.q[0][1] - pile.q[0][0])

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from browsing import wait_until
+from browsing import scrub, wait_until
 
 import jostle as jo
 from jostle import viz
@@ -85,6 +85,7 @@ def test_it_draws_and_plays_in_a_browser(tab, pile):
     assert tab.locator("h1").inner_text() == "A pile"
     before = tab.locator("#view").screenshot(caret="initial")
     assert len(set(before)) > 50
+    scrub(tab, 16)
     tab.locator("#speed").select_option(index=6)
     tab.locator("#play").focus()
     tab.keyboard.press("Space")

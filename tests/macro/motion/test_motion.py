@@ -1,5 +1,7 @@
 """Densities that move: exact answers, invariants, refusals."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,6 +56,7 @@ def test_a_crowd_that_walks_to_the_centre_fills_a_disc_with_order_one():
     assert np.abs(errors[-1, 2]) < 0.02
 
 
+@cache
 def collided(n, scheme, density=0.5, t=0.3):
     """Two masses that fly against each other in a corridor: the front of what is full, and the pressure there."""
     grid = Grid([-1, 0], [1, 8 / n], h=2 / n, closed=((False, False), (True, True)))
@@ -93,6 +96,7 @@ def test_a_barrier_tends_to_the_constraint():
     assert apart[2] < 1e-3
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("structure", ["isotropic", "square"])
 def test_two_blocks_that_touch_part_with_their_restitution(e, structure):

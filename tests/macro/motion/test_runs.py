@@ -322,7 +322,7 @@ to_centre = lambda t, q: -q / np.linalg.norm(q, axis=1, keepdims=True)
 crowd = jo.macro.Crowd(grid=grid, density=np.where(r < 0.9, 0.25, 0.0), velocity=to_centre)
 flow = jo.macro.Flow(grid=grid, density=0.5 * (r < 0.9), velocity=grid.velocity(lambda x, y: -np.sign(x), 0))
 for problem, scheme in ((crowd, jo.macro.Splitting()), (flow, jo.macro.Impacts())):
-    sol = jo.macro.solve(problem, scheme, t=0.1, h=0.01, every=0.1)
+    sol = jo.macro.solve(problem, scheme, t=0.03, h=0.01, every=3)
     print(hashlib.sha256(sol.density[-1].tobytes() + sol.pressure[-1].tobytes()).hexdigest())
 """
 
