@@ -114,25 +114,10 @@ def pytest_collection(session):
             import_module(file.stem)
 
 
-LONG_EXAMPLES = {
-    "jostle.crowds.leaving.jams",
-    "jostle.macro.motion.wasserstein.wasserstein_projection",
-    "jostle.models.counterexamples.two_motions_under_a_smooth_force",
-    "jostle.models.machines.impact_oscillator",
-    "jostle.theory.convergence.convergence",
-    "jostle.viz.crowd_report.report",
-    "jostle.viz.movie.animate",
-}
-"""Examples in docstrings that take a second or more."""
-
-
 def pytest_collection_modifyitems(config, items):
     """Leave out what only `make test-all` runs."""
     if WHOLE:
         return
-    for item in items:
-        if item.name in LONG_EXAMPLES:
-            item.add_marker("whole")
     kept = [item for item in items if not item.get_closest_marker("whole")]
     products = defaultdict(dict)
     for item in kept:

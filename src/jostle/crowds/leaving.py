@@ -586,7 +586,7 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.5), (5, 2.0))})
     >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
-    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, change=people.changes())
+    >>> sol = jo.solve(people, jo.Venel(), t=8.0, h=0.1, change=people.changes())
     >>> [(jam.opening, jam.people >= 10) for jam in jams(sol)]
     [("exit 'gate'", True)]
     """

@@ -121,7 +121,7 @@ def convergence(
     --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
-    >>> found = jo.theory.convergence(ball, jo.Paoli(), t=1.0, h=0.02, halvings=4)
+    >>> found = jo.theory.convergence(ball, jo.Paoli(), t=0.7, h=0.02, halvings=4)
     >>> abs(found.order.order - 1.0) < found.order.uncertainty < 1.0, found.bounded
     (True, True)
     """

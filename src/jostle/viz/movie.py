@@ -162,11 +162,11 @@ def animate(
     Examples
     --------
     >>> import jostle as jo, tempfile
-    >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.4, h=0.02)
+    >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.02)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = animate(sol, Path(folder) / "rack.gif", progress=lambda drawn: print(drawn.step, end=" "))
     ...     made.name
-    1 2 3 4 5 6 7 8 9 10 11 'rack.gif'
+    1 2 3 'rack.gif'
     """
     images = density_in(sol)
     shown = solution(cast("Shown", sol)) if images is None else images
