@@ -188,10 +188,10 @@ def both_motions_of_each_pair_are_solutions(result):
 
 def the_density_leaves_faster_than_people_and_nobody_is_lost(result):
     (_, inside), (_, mass) = result["curves"].values()
-    assert inside[0] == 1000
-    assert mass[0] == pytest.approx(1000)
+    assert inside[0] == 500
+    assert mass[0] == pytest.approx(500)
     assert inside[-1] == 0
-    half = [times[int(np.argmax(n < 500))] for times, n in result["curves"].values()]
+    half = [times[int(np.argmax(n < 250))] for times, n in result["curves"].values()]
     assert half[1] < 0.75 * half[0]
     density = result["density"]
     assert density.mass + density.gone == pytest.approx(density.mass[0], rel=1e-12)
@@ -215,7 +215,7 @@ def heaps_are_steeper_with_more_friction_and_none_is_left_without(result):
     assert angles[0.1] < 15.0
     assert min(angles[0.3], angles[0.5]) > 20.0
     lost = {mu: int((sol.q[-1][:, 1] < 0.0).sum()) for mu, sol in runs.items()}
-    assert lost[0.0] > 80
+    assert lost[0.0] > 0.8 * result["n"]
     assert lost[0.5] < lost[0.1]
     assert max(sol.overlap for sol in runs.values()) < 0.02
 
@@ -227,7 +227,7 @@ def the_force_in_the_silo_saturates(result):
     off = force - result["janssen"](result["depth"], result["length"], result["w"])
     assert np.sqrt(np.mean(off**2)) < 0.15 * force.max()  # single depths scatter: few force chains cross the silo
     assert 0.2 < result["K"] < 1.0
-    floor = [p[pairs[:, 1] == -1].sum() for p, pairs in zip(sol.multipliers[-30:], sol.pairs[-30:], strict=True)]
+    floor = [p[pairs[:, 1] == -1].sum() for p, pairs in zip(sol.multipliers[-20:], sol.pairs[-20:], strict=True)]
     assert np.mean(floor) / 0.02 == pytest.approx(force[-1], rel=0.4)
 
 
