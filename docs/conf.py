@@ -14,6 +14,7 @@ import jostle
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.cli import lessons
 from jostle.cli.lessons import notebook_text
+from jostle.ensembles.executing import ONE_THREAD
 
 project = "jostle"
 author = "the jostle developers"
@@ -48,6 +49,7 @@ startup = MADE / "ipython" / "profile_default" / "startup"
 startup.mkdir(parents=True, exist_ok=True)
 (startup / "style.py").write_text("import jostle.viz\n\njostle.viz.use_style()\n")
 os.environ["IPYTHONDIR"] = str(MADE / "ipython")
+os.environ.update(ONE_THREAD)  # in the processes that run pages and programs, of which there is one for each core
 
 (MADE / "notebooks").mkdir(exist_ok=True)
 for name, text in lessons.pages().items():
@@ -74,6 +76,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "nested_sections": False,
     "plot_gallery": not IN_CI,
+    "parallel": not IN_CI,  # True: as many processes as those of Sphinx, by joblib
 }
 
 napoleon_google_docstring = False
