@@ -9,11 +9,13 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.util.parallel import make_chunks
 
 import jostle
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.cli import lessons
 from jostle.cli.lessons import notebook_text
+from jostle.ensembles.executing import ONE_THREAD
 
 project = "jostle"
 author = "the jostle developers"
@@ -48,6 +50,7 @@ startup = MADE / "ipython" / "profile_default" / "startup"
 startup.mkdir(parents=True, exist_ok=True)
 (startup / "style.py").write_text("import jostle.viz\n\njostle.viz.use_style()\n")
 os.environ["IPYTHONDIR"] = str(MADE / "ipython")
+os.environ.update(ONE_THREAD)  # in the processes that run pages and programs, of which there is one for each core
 
 (MADE / "notebooks").mkdir(exist_ok=True)
 for name, text in lessons.pages().items():
@@ -74,6 +77,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "nested_sections": False,
     "plot_gallery": not IN_CI,
+    "parallel": not IN_CI,  # True: as many processes as those of Sphinx, by joblib
 }
 
 napoleon_google_docstring = False
@@ -183,6 +187,20 @@ def put_colons_back(app, what, name, obj, options, lines):
     lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
+def deal_pages(app, env, docnames):
+    """Give each process of Sphinx equally many pages with code. Sphinx hands out consecutive pages, in equal parts."""
+    size = max(map(len, make_chunks(docnames, app.parallel)), default=0)
+    code = [name for name in docnames if "{code-cell}" in Path(env.doc2path(name)).read_text(encoding="utf-8")]
+    rest = [name for name in docnames if name not in code]
+    docnames.clear()
+    for process in range(app.parallel):
+        part = code[process :: app.parallel]
+        filling = max(0, size - len(part))
+        docnames += part + rest[:filling]
+        rest = rest[filling:]
+    docnames += rest
+
+
 def forget_sources_of_others(app, env):
     """Reading in parallel leaves behind pages with the source code of imported modules, to which nothing links."""
     env._viewcode_modules = {name: page for name, page in env._viewcode_modules.items() if name.startswith("jostle")}
@@ -224,6 +242,7 @@ def setup(app):
     app.connect("source-read", offer_notebook)
     app.connect("doctree-resolved", link_names)
     if not IN_CI:
+        app.connect("env-before-read-docs", deal_pages)
         app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before napoleon

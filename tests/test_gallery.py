@@ -188,10 +188,10 @@ def both_motions_of_each_pair_are_solutions(result):
 
 def the_density_leaves_faster_than_people_and_nobody_is_lost(result):
     (_, inside), (_, mass) = result["curves"].values()
-    assert inside[0] == 1000
-    assert mass[0] == pytest.approx(1000)
+    assert inside[0] == 500
+    assert mass[0] == pytest.approx(500)
     assert inside[-1] == 0
-    half = [times[int(np.argmax(n < 500))] for times, n in result["curves"].values()]
+    half = [times[int(np.argmax(n < 250))] for times, n in result["curves"].values()]
     assert half[1] < 0.75 * half[0]
     density = result["density"]
     assert density.mass + density.gone == pytest.approx(density.mass[0], rel=1e-12)
@@ -215,7 +215,7 @@ def heaps_are_steeper_with_more_friction_and_none_is_left_without(result):
     assert angles[0.1] < 15.0
     assert min(angles[0.3], angles[0.5]) > 20.0
     lost = {mu: int((sol.q[-1][:, 1] < 0.0).sum()) for mu, sol in runs.items()}
-    assert lost[0.0] > 80
+    assert lost[0.0] > 0.8 * result["n"]
     assert lost[0.5] < lost[0.1]
     assert max(sol.overlap for sol in runs.values()) < 0.02
 
@@ -227,7 +227,7 @@ def the_force_in_the_silo_saturates(result):
     off = force - result["janssen"](result["depth"], result["length"], result["w"])
     assert np.sqrt(np.mean(off**2)) < 0.15 * force.max()  # single depths scatter: few force chains cross the silo
     assert 0.2 < result["K"] < 1.0
-    floor = [p[pairs[:, 1] == -1].sum() for p, pairs in zip(sol.multipliers[-30:], sol.pairs[-30:], strict=True)]
+    floor = [p[pairs[:, 1] == -1].sum() for p, pairs in zip(sol.multipliers[-20:], sol.pairs[-20:], strict=True)]
     assert np.mean(floor) / 0.02 == pytest.approx(force[-1], rel=0.4)
 
 
@@ -281,7 +281,7 @@ def the_time_has_tangents_at_wide_doors_kinks_and_steep_slopes_at_narrow_ones(re
     widths, times = (np.asarray(x) for x in plt.gcf().axes[0].lines[0].get_data())
     assert np.isnan(times[widths < 0.85]).any()  # blocked by an arch
     for at in (1.2, 1.26):
-        near = np.abs(widths - at) < 0.02
+        near = np.abs(widths - at) < 0.025
         trend = np.polyfit(widths[near], times[near], 1)[0]
         assert slopes[at][0] == pytest.approx(trend, rel=0.3)
     assert slopes[1.345][0] < 2.0 * slopes[1.35][0] < 0.0  # person 14, and then person 12

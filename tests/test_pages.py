@@ -18,8 +18,8 @@ CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL
 LONG = {
     "architecture.md", "concert.md", "crowds.md", "derivatives.md", "evacuation.md", "friction.md", "grains.md",
     "impacts.md", "machines.md", "macro.md", "mathematics.md", "own_constraint.md", "pictures.md", "platform.md",
-    "runs.md", "schemes.md", "silo.md", "solvers.md", "sweeping.md", "sweeps.md", "theorems.md", "verification.md",
-    "vibrated_bed.md", "vibro_impact.md",
+    "runs.md", "schemes.md", "silo.md", "solvers.md", "sweeping.md", "sweeps.md", "theorems.md", "vibrated_bed.md",
+    "vibro_impact.md",
 }  # fmt: skip
 """Pages that take more than two seconds; `make docs` and `make test-all` run them."""
 ELSEWHERE = {"coming_from.md", "jamming.md"}

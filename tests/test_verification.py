@@ -1,6 +1,7 @@
 """The table of verification tests: every test of the guidelines has one line, and the verdicts are computed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,9 @@ from jostle.verification.situations import Outcome, rectangle, solved
 
 pytest.importorskip("shapely")
 
+SAVED = Path(__file__).parent.parent / "docs" / "_static" / "verification.json"
+"""The results that the page on verification shows."""
+
 
 def test_every_test_of_the_guidelines_is_there_once():
     numbers = {name: [test.number for test in standards.TESTS if test.guideline == name] for name in standards.EDITIONS}
@@ -18,6 +22,17 @@ def test_every_test_of_the_guidelines_is_there_once():
     assert numbers["IMO"] == [str(k) for k in range(1, 12)]
     assert numbers["ISO"] == [str(k) for k in range(1, 17)]
     assert numbers["NIST"] == ["1.1", *(f"2.{k}" for k in range(1, 11)), "3.1", "3.2", "3.3", "4.1", "5.1", "5.2"]
+
+
+def test_the_page_shows_the_tests_as_they_are_defined():
+    shown = [(row["guideline"], row["number"], row["asks"], row["expected"]) for row in json.loads(SAVED.read_text())]
+    assert shown == [(name, number, asks, expected) for name, number, (asks, expected, *_) in standards.TESTS]
+
+
+@pytest.mark.whole
+def test_the_page_shows_the_verdicts_of_today():
+    """Verdicts only: the figures of chaotic runs may differ on another processor."""
+    assert [row["verdict"] for row in json.loads(SAVED.read_text())] == [line.verdict for line in standards.verify()]
 
 
 def test_cheap_tests_pass():

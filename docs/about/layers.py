@@ -5,6 +5,7 @@ larger the more of its files do. All dots lie on one side of the diagonal, since
 """
 
 import ast
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -14,6 +15,8 @@ import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src" / "jostle"
+IMPORT = re.compile(r"^ *(?:from|import) jostle(?:\.| import )(\w+)", re.MULTILINE)
+"""A line that imports a part of jostle, at the top of a file or in a function."""
 
 
 def floors():
@@ -30,13 +33,7 @@ def files(floor):
 
 def imported(path):
     """The floors that a file imports."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("jostle.")}
+    return set(IMPORT.findall(path.read_text()))
 
 
 def purpose(floor):
@@ -58,6 +55,7 @@ def draw():
     figure, (house, arrows) = plt.subplots(
         1, 2, figsize=(12.0, 7.0), width_ratios=(2, 1), sharey=True, layout="constrained"
     )
+    dots = []
     longest = max(length(files(floor)) for floor in rows)
     for row, floor in enumerate(rows):
         paths = files(floor)
@@ -66,9 +64,9 @@ def draw():
         house.text(0.01, row, f"$\\bf{{{name}}}$  {purpose(floor)}", va="center", fontsize=9)
         house.text(1.32, row, f"{len(paths)} files, {length(paths)} lines", va="center", ha="right", fontsize=8)
         counts = Counter(name for path in paths for name in imported(path) if name in rows and name != floor)
-        for name, count in counts.items():
-            column = rows.index(name)
-            arrows.scatter(column, row, s=8 + 60 * count / len(paths), color="C0" if column > row else "C3")
+        dots += [(rows.index(name), row, 8 + 60 * count / len(paths)) for name, count in counts.items()]
+    columns, heights, sizes = zip(*dots, strict=True)
+    arrows.scatter(columns, heights, s=sizes, color=["C0" if x > y else "C3" for x, y, _ in dots])
     house.set(xlim=(0, 1.33), ylim=(len(rows) - 0.5, -0.5), xticks=[], yticks=[])
     house.set_title("packages, with bars as long as their code", fontsize=10)
     house.spines[:].set_visible(False)

@@ -180,3 +180,17 @@ def test_without_the_problem_curves_of_places_are_drawn_and_others_say_what_is_m
     with pytest.raises(jo.InvalidValue, match=r"give the problem, jo\.io\.read\(path, problem\)"):
         jo.io.read(path).gaps()
     assert plt.get_fignums() == open_figures
+
+
+def test_a_backend_that_is_interactive_from_its_first_figure_on_stays_so(monkeypatch):
+    """As that of notebooks, which would show no second figure otherwise."""
+    new = plt.figure
+
+    def first(*arguments, **named):
+        plt.ion()
+        return new(*arguments, **named)
+
+    monkeypatch.setattr(plt, "figure", first)
+    with plt.rc_context({"interactive": False}):
+        jo.viz.history(jo.solve(jo.models.cradle(2), jo.Paoli(), t=0.1, h=0.1))
+        assert plt.isinteractive()

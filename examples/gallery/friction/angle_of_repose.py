@@ -2,7 +2,7 @@
 The angle of repose
 ===================
 
-Friction holds a heap together. A hundred discs lie on a plate between two walls. The
+Friction holds a heap together. Eighty discs lie on a plate between two walls. The
 walls move away, and the discs that fall over the edges of the plate are lost. Without
 friction no heap remains: the last discs slide off in one layer. With friction the slope
 of the heap grows with the friction coefficient :math:`\\mu`. A little rolling resistance
@@ -17,7 +17,7 @@ import numpy as np
 import jostle as jo
 from jostle._tools.colours import BLUE, VERMILION
 
-n, half = 100, 3.5
+n, half = 80, 3.5
 rng = np.random.default_rng(2)
 radii = rng.uniform(0.2, 0.3, n)
 row, column = np.divmod(np.arange(n), 10)
@@ -42,7 +42,7 @@ for mu in (0.0, 0.1, 0.2, 0.3, 0.5):
         within=jo.Balls(radii) & plate & walls,
         law=jo.Coulomb(mu, rolling=0.05),
     )
-    runs[mu] = jo.solve(heap, scheme, t=6.0, h=0.02, every=1.0)
+    runs[mu] = jo.solve(heap, scheme, t=5.0, h=0.025, every=1.0)
 
 
 def slope(q):

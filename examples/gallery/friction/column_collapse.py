@@ -6,10 +6,10 @@ Discs in a column of width :math:`L` and height :math:`a L` stand between a wall
 gate. The gate moves away, and the column spreads on the floor, held back by friction. In
 experiments in narrow channels the front stops :math:`1.2\\,a L` from where it was, if
 :math:`a < 2.3` (Lube and others 2005, Lajeunesse and others 2005). Round discs with
-friction alone spread two to three times as far here (2.5 instead of 1.2 in the
-simulations of Staron and Hinch 2005), and some still roll when the run ends. A little
-rolling resistance, 6 % of the radius, brings them to :math:`1.2` to :math:`1.6\\,a L`:
-that number was chosen, not measured. The front is where the last twentieth of the grains
+friction alone spread about :math:`2\\,a L` here (:math:`2.5\\,a L` in the simulations of
+Staron and Hinch 2005), and some still roll when the run ends. A little rolling
+resistance, 6 % of the radius, brings them to about :math:`1.0\\,a L`: that number was
+chosen, not measured. The front is where the last twentieth of the grains
 begins, because single grains run ahead.
 """
 
@@ -44,7 +44,7 @@ def collapse(rows, rolling):
         within=jo.Balls(radii) & walls,
         law=jo.Coulomb(0.5, rolling=rolling),
     )
-    return jo.solve(column, scheme, t=5.0, h=0.02, every=0.2)
+    return jo.solve(column, scheme, t=4.0, h=0.02, every=0.2)
 
 
 def measured(sol):
@@ -56,16 +56,16 @@ def measured(sol):
 
 found, styles = {}, {0.0: ("o", BLUE), 0.01: ("s", GREEN)}
 for rolling in styles:
-    found[rolling] = [collapse(rows, rolling) for rows in (5, 9, 13)]
+    found[rolling] = [collapse(rows, rolling) for rows in (4, 7, 10)]
 figure = plt.figure(figsize=(9, 5.6), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(1, 1))
 sol = found[0.01][-1]
-for axis, t in zip(left.subplots(3, 1, sharex=True), (0.99, 1.59, 4.99), strict=True):
+for axis, t in zip(left.subplots(3, 1, sharex=True), (0.99, 1.59, 3.99), strict=True):
     k = np.searchsorted(sol.t, t)
     jo.viz.draw(sol, k, ax=axis, colour=np.linalg.norm(sol.u[k], axis=1), contacts=False)
-    axis.set(xlim=(-0.3, 12.0), ylim=(-0.3, 4.5), title=f"$t = {sol.t[k]:.1f}$ s")
+    axis.set(xlim=(-0.3, 10.0), ylim=(-0.3, 3.7), title=f"$t = {sol.t[k]:.1f}$ s")
     axis.label_outer()
-axis, ratios = right.subplots(), np.linspace(0.0, 2.1, 20)
+axis, ratios = right.subplots(), np.linspace(0.0, 1.2, 20)
 axis.plot(ratios, 1.2 * ratios, "--", color=VERMILION, label="experiments, $1.2\\,a$")
 runouts = {each: np.array([measured(sol) for sol in found[each]]).T for each in found}
 for each, (a, runout) in runouts.items():

@@ -39,7 +39,7 @@ drum = jo.Motion(
 )
 solver = jo.Automatic(tol=1e-3)
 scheme = jo.Maury(solver=solver)
-sol = jo.solve(drum, scheme, t=14.0, h=0.02, every=0.1)
+sol = jo.solve(drum, scheme, t=9.0, h=0.02, every=0.1)
 
 centre = np.einsum("kni,n->ki", sol.q, mass) / mass.sum()
 angle = np.degrees(np.arctan2(centre[:, 0], -centre[:, 1]))

@@ -9,7 +9,7 @@ the plane, :math:`F(z) = F_\\infty (1 - e^{-z/\\lambda})` and :math:`F_\\infty =
 \\mu K)`, :math:`D` the width, and :math:`K` the ratio of horizontal to vertical stress.
 The walls move up slowly along themselves, so that friction at them is fully mobilised.
 The force at a depth is the weight above it minus the friction of the walls above it. The
-mean of the last three seconds is fitted with one number, :math:`\\lambda`.
+mean of the last two seconds is fitted with one number, :math:`\\lambda`.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from scipy.optimize import curve_fit
 import jostle as jo
 from jostle._tools.colours import BLUE, VERMILION
 
-n, width, mu = 160, 3.0, 0.5
+n, width, mu = 120, 3.0, 0.5
 rng = np.random.default_rng(0)
 radii = rng.uniform(0.2, 0.3, n)
 row, column = np.divmod(np.arange(n), 4)
@@ -35,9 +35,9 @@ grains = jo.Motion(
     law=jo.Coulomb(mu, drag=up),
 )
 scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
-sol = jo.solve(grains, scheme, t=8.0, h=0.02, every=0.1)
+sol = jo.solve(grains, scheme, t=5.0, h=0.02, every=0.1)
 
-last = range(len(sol.t) - 30, len(sol.t))
+last = range(len(sol.t) - 20, len(sol.t))
 top = np.mean([np.sort(sol.q[k][:, 1])[-4:].mean() for k in last])
 depth = np.linspace(0.5, top - 0.5, 25)
 force, weight = np.zeros(25), np.zeros(25)

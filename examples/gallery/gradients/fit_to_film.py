@@ -45,7 +45,7 @@ def derivative(x, t):
 
 x = np.array([1.0, 0.6])
 history = [x]
-for _ in range(7):
+for _ in range(5):
     missing = film - jo.solve_by_events(discs(x), t=times[-1]).q(times)
     J = np.concatenate([derivative(x, t) for t in times])
     x = x + np.linalg.lstsq(J, missing.ravel(), rcond=None)[0]

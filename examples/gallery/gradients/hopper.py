@@ -53,11 +53,11 @@ def derivative(opening, t):
 
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-openings = np.linspace(0.5, 0.7, 14)
+openings = np.linspace(0.5, 0.7, 9)
 curves = np.array([flow(opening) for opening in openings])
 for t, color in ((early, BLUE), (late, VERMILION)):
     left.plot(openings, curves[:, round(10 * t)], ".-", color=color, label=f"at {t} s")
-    for at in (0.52, 0.6, 0.68):
+    for at in (0.52, 0.68):
         value, slope, _ = derivative(at, t)
         ends = at + np.array([-1.0, 1.0]) * min(0.04, 4.0 / abs(slope))
         left.plot(ends, value + slope * (ends - at), color=color, alpha=0.35, lw=6)

@@ -51,25 +51,26 @@ def exact(theta):
     return end**2 + epsilon * spent, gradient
 
 
-def through_the_scheme(theta, h=1.0 / 480.0, tiny=1e-8):
-    """The gradient of the cost of a run with the same active steps, as a tape sees it."""
+def through_the_scheme(theta, h=1.0 / 120.0, tiny=1e-8):
+    """The cost of a run and, with the same active steps, its gradient on a tape."""
     runs = [two_balls(theta + move) for move in (np.zeros(2), *(tiny * np.eye(2)))]
     ends = [jo.solve(run, jo.MoreauJean(), t=T, h=h) for run in runs]
     end, *moved = (sol.q[-1, 1, 0] for sol in ends)
-    spent = effort(theta, min([T, *ends[0].impacts().t]))[1]
-    return 2.0 * end * (np.array(moved) - end) / tiny + epsilon * spent
+    spent, by_theta, _ = effort(theta, min([T, *ends[0].impacts().t]))
+    gradient = 2.0 * end * (np.array(moved) - end) / tiny + epsilon * by_theta
+    return end**2 + epsilon * spent, gradient
 
 
 gram = np.array([[1.0, 1.0 / 2.0], [1.0 / 2.0, 1.0 / 3.0]])  # of the functions 1 and t
-costs = {"exact gradients": [], "gradients through the time steps": []}
-for name, path in costs.items():
-    theta = np.array([3.0 * far, 0.0])
+ways = {"exact gradients": exact, "gradients through the time steps": through_the_scheme}
+costs = {}
+for name, way in ways.items():
+    theta, costs[name] = np.array([3.0 * far, 0.0]), []
     for _ in range(25):
-        cost, gradient = exact(theta)
-        path.append(cost)
-        step = gradient if name == "exact gradients" else through_the_scheme(theta)
-        theta = theta - 3.0 * np.linalg.solve(gram, step)
-    print(f"{name}: cost {path[-1]:.4f}")
+        cost, gradient = way(theta)
+        costs[name].append(cost)
+        theta = theta - 3.0 * np.linalg.solve(gram, gradient)
+    print(f"{name}: cost {costs[name][-1]:.4f}")
 
 figure, ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
 for (name, path), color in zip(costs.items(), (BLUE, VERMILION), strict=True):

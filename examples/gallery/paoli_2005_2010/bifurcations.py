@@ -26,10 +26,10 @@ balls = jo.Motion(
     within=jo.Box(np.zeros(m), np.full(m, np.inf)),
     law=jo.Restitution(e),
 )
-sol = jo.solve(balls, jo.Paoli(), t=60.0, h=1 / 100, every=100)
+sol = jo.solve(balls, jo.Paoli(), t=45.0, h=1 / 100, every=100)
 
 hits = sol.impacts(speed=1e-3)
-late = hits.t > 45.0
+late = hits.t > 35.0
 speeds = [-hits.before[late & (-1 - hits.pairs[:, 1] == k)] for k in range(m)]
 ax = jo.viz.bifurcation(Gamma, speeds, names=(r"$\Gamma$", "speed of impacts"))
 ax.axvline(1.0708, color="0.6", linewidth=0.8)

@@ -3,9 +3,12 @@ Many evacuations: a band instead of a curve
 ===========================================
 
 In the crowd of Venel 2009, section 4.2, people start at random positions, so one run is
-one sample. A study runs the same room with ten seeds on all cores, with and without
-people who slow down behind others; see :doc:`/sweeps`.
+one sample. A study runs the same room with ten seeds, with and without people who slow
+down behind others. This program uses threads; processes would need a protected main
+part, see :doc:`/sweeps`.
 """
+
+from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +24,8 @@ study = jo.ensembles.Study(
     curves=["leaving_times"],
     seed=1,
 )
-results = jo.ensembles.sweep(study)
+with ThreadPoolExecutor(2) as threads:
+    results = jo.ensembles.sweep(study, executor=threads)
 for case, name in enumerate(["walk on", "slow down"]):
     time = results.summary("evacuation_time", case)
     print(f"{name}: {time.mean:.1f} s, 95 % interval {time.low:.1f} to {time.high:.1f} s")

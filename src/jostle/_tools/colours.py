@@ -17,7 +17,7 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (
 """Colours of curves, in the order in which they are taken."""
 YELLOW = "#f0e442"
 """Yellow of Okabe and Ito; it is too light for a curve on white."""
-GROUPS = (BLUE, YELLOW, GREEN, PURPLE, SKY, BLACK)
+GROUPS = (BLUE, YELLOW, GREEN, PURPLE, SKY, BLACK, ORANGE)
 """Colours of groups, which differ from those of forces."""
 PUSH, PULL = VERMILION, "#7b3294"
 """Colours of contact forces that push and that pull."""

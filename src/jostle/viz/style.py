@@ -98,8 +98,9 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
     """
     if ax is not None:
         return ax
+    figure = plt.figure(figsize=size, layout="constrained")  # the first one makes a notebook interactive, for good
     with plt.rc_context(STYLE):
-        return plt.figure(figsize=size, layout="constrained").subplots()
+        return figure.subplots()
 
 
 def plain(text: str) -> str:
