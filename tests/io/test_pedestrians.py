@@ -32,6 +32,8 @@ class Lazily:
         self.name = name
 
     def __getattr__(self, attribute):
+        if attribute.startswith("_"):  # pytest asks each name of a module whether it is a fixture
+            raise AttributeError(attribute)
         return getattr(importlib.import_module(self.name), attribute)
 
 
