@@ -140,7 +140,7 @@ def test_factors_that_do_not_fit_are_not_computed_and_the_default_says_who_answe
     ):
         jo.project(w, K, solver=jo.InteriorPoint())
     monkeypatch.setattr(automatic, "MAX_SPHERE_ITERATIONS", 1)
-    monkeypatch.setattr(automatic, "TRIAL_ITERATIONS", (1,))
+    monkeypatch.setattr(automatic, "TRIALS", ())
     Q = jo.Automatic(tol=1e-6).project(w, K)
     assert (Q.converged, Q.solver) == (True, "ActiveSet" if len(K.c) <= 2000 else "GaussSeidel")
     assert "InteriorPoint was left out" in Q.remark
@@ -227,7 +227,7 @@ def test_the_estimate_of_factors_is_that_of_a_real_factorisation_or_more(monkeyp
 def test_the_default_leaves_out_factorisations_that_cost_more_than_first_order(monkeypatch, d):
     w, K = jam(12 if d == 2 else 6, d)
     monkeypatch.setattr(automatic, "MAX_SPHERE_ITERATIONS", 1)
-    monkeypatch.setattr(automatic, "TRIAL_ITERATIONS", (1,))
+    monkeypatch.setattr(automatic, "TRIALS", ())
     monkeypatch.setattr(automatic, "MAX_FALLBACK_ROWS", 0)
     assert jo.Automatic(tol=1e-6).project(w, K).solver == "InteriorPoint"
     monkeypatch.setattr(automatic, "MIN_OPERATIONS", 1.0)

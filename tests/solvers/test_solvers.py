@@ -320,18 +320,18 @@ def test_the_default_picks_by_size_and_says_what_it_picked():
 
 
 @pytest.mark.parametrize(
-    ("residuals", "iterations"),
+    ("discs", "residuals", "iterations"),
     [
-        ([1e3], [100]),
-        ([20.0, 15.0], [100, 200]),
-        ([20.0, 9.0, 4.0], [100, 200, 400]),
-        ([20.0, np.nan], [100, 200]),
+        (200, [1e3], [100]),
+        (200, [20.0, 15.0], [100, 200]),
+        (200, [20.0, np.nan], [100, 200]),
+        (10_000, [20.0, 9.0, 4.0, 1.5], [300, 600, 1200, 2400]),
     ],
 )
-def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(residuals, iterations):
+def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(discs, residuals, iterations):
     """Residuals in tolerances: beyond thirty of them there is but one trial."""
     tol = 1e-4
-    trials, tried = jo.Automatic(tol=tol)._trials(), []
+    trials, tried = jo.Automatic(tol=tol)._trials(discs), []
 
     def answer(worst):
         return jo.convex.Projection(np.zeros(2), np.zeros(3), jo.convex.Residual(worst * tol, 0.0, 0.0), 0, False, "")
