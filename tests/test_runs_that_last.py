@@ -560,10 +560,11 @@ def test_threads_and_other_handlers_are_left_alone():
     assert found[-1] == "mine"
 
 
-def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, capfd):
+def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path, full_disk, capfd, monkeypatch):
     path = tmp_path / "run.vtkhdf"
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", 0.02)
     jo.solve(pile(), jo.Maury(), t=10 * H, h=H)  # what it compiles is kept before the disk is full
-    with full_disk(1_500_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
+    with full_disk(900_000), pytest.raises(WriteFailed, match="frames are safe") as failed:
         jo.solve(pile(), jo.Maury(), t=200.0, h=H, output=path)
     assert capfd.readouterr() == ("", "")  # HDF5 says nothing either
     sol = jo.io.read(path)

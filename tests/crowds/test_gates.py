@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Gate, Group, Plan, arrivals, crowd, timetable
+from jostle.crowds.blockades import STANDSTILL
 from jostle.scenarios import ScenarioError, parse
 from rows import whole
 
@@ -252,19 +253,21 @@ enters = {enters}
 t = 60.0
 h = 0.07
 """
-GATE = '{ at = "door 0", open = [[25.0, inf]] }'
+GATE = '{ at = "door 0", open = [[13.0, inf]] }'
 
 
-def from_file(gate=GATE, enters='{ kind = "timetable", rows = [[0.0, 1], [40.0, 2]] }'):
+def from_file(gate=GATE, enters='{ kind = "timetable", rows = [[0.0, 1], [28.0, 2]] }'):
     return parse(FILE.format(gate=gate, enters=enters), "f.toml")
 
 
 def test_a_file_has_timetables_and_gates_and_is_not_blocked_while_something_is_due():
-    """One waits 25 s before the door; then nobody is there until 40 s."""
+    """One waits at the door for longer than a standstill; then nobody is there for as long, until 28 s."""
     sol = jo.solve(**from_file().build()._replace(h=0.07)._asdict())
     assert sol.status == "stopped"
-    assert 43.0 < sol.t[-1] < 55.0
-    assert 25.0 < np.sort(jo.crowds.leaving_times(sol))[0] < 40.0
+    assert 31.0 < sol.t[-1] < 43.0
+    waits = (sol.q[:, :, 0] > 5.5).any(axis=1) & (sol.t < 13.0)
+    assert np.ptp(sol.t[waits]) > STANDSTILL
+    assert 13.0 < np.sort(jo.crowds.leaving_times(sol))[0] < 28.0 - STANDSTILL
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
         child = start(program, path, n)
         if attempt:
             assert comes_true(path.exists if attempt < kills // 2 else lambda path=path: frames_in(path) > 0)
-        time.sleep(chance.uniform(0.0, 0.2 if n < 100_000 else 0.6))
+        time.sleep(chance.uniform(0.0, 0.06 if n < 100_000 else 0.3))
         acknowledged = killed(program, child)
         if not path.exists():
             assert attempt == acknowledged == 0

@@ -1,6 +1,7 @@
 """Whatever stands in a file: it builds, or there is a `ScenarioError`; never another error, never a warning."""
 
 import copy
+import re
 import tomllib
 import warnings
 
@@ -14,6 +15,7 @@ from jostle.scenarios.toml import document
 from rows import examples
 
 FEW = 8
+WIDE = 0.5
 HUGE = [10**12, 2**70, 10**400, -1, 0, 1e300, -1e300, 1e-300, 5e-324, 1e15, float("nan"), float("inf"), -float("inf")]
 ODD = [
     True, "x", "", "grains", [], {}, [[]], [{}], [1, 2], [1.0, 2.0, 3.0], [[0, 0], [1, 1]], [float("nan")] * 2,
@@ -36,6 +38,9 @@ def shipped(name):
         data["problem"]["n"] = min(FEW, data["problem"]["n"])
     if "cell" in data["problem"]:
         data["problem"]["cell"] = 0.25
+    if name == "platform":  # its ways are found on a grid with a spacing that grows with the people
+        for group in data["problem"]["groups"]:
+            group.update(n=2, radius=WIDE)
     return data
 
 
@@ -130,6 +135,8 @@ def test_random_text_is_answered(text):
 def test_a_file_with_a_piece_cut_out_or_put_in_is_answered(name, data):
     text = (SHIPPED / f"{name}.toml").read_text(encoding="utf-8").replace("n = 1000", "n = 8")
     text = text.replace("n = 500", "n = 8").replace("n = 400", "n = 8").replace("n = 300", "n = 8")
+    if name == "platform":
+        text = re.sub(r"(?m)^n = \d+$", f"n = 2\nradius = {WIDE}", text)
     begin = data.draw(st.integers(0, len(text)))
     end = begin + data.draw(st.integers(0, 40))
     piece = data.draw(st.sampled_from(["", "[", "]]", '"', "'''", "=", "\n", "{", ".", "inf", "\\", "\0", "9" * 20]))

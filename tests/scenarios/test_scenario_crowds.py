@@ -144,13 +144,17 @@ def test_who_avoids_jams_takes_the_free_exit():
     assert left_at(solved(hall(groups, "avoid_jams = true")), lines)[-1] == 1
 
 
+COUNTERFLOW = ["problem.groups.0.n=6", "problem.groups.1.n=6"]
+STAND = ["problem.groups.0.n=14"]
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "latest"),
     [
         ("bottleneck", ["problem.groups.0.n=15"], 30.0),
         ("classroom", [], 45.0),
-        ("counterflow", ["problem.groups.0.n=5", "problem.groups.1.n=5"], 40.0),
-        ("stand", ["problem.groups.0.n=8"], 60.0),
+        ("counterflow", COUNTERFLOW, 40.0),
+        ("stand", STAND, 60.0),
     ],
 )
 def test_everyone_leaves_and_nobody_overlaps(name, settings, latest):
@@ -161,17 +165,17 @@ def test_everyone_leaves_and_nobody_overlaps(name, settings, latest):
 
 
 def test_in_the_counterflow_each_side_comes_to_the_other():
-    sol = solved_with("counterflow", "problem.groups.0.n=10", "problem.groups.1.n=10")
+    sol = solved_with("counterflow", *COUNTERFLOW)
     found = left_at(sol, [((0, 0), (0, 8)), ((26, 0), (26, 8))])
-    assert found.tolist() == [1] * 10 + [0] * 10
+    assert found.tolist() == [1] * 6 + [0] * 6
 
 
 def test_spectators_of_the_stand_take_both_stairs():
-    sol = solved_with("stand", "problem.groups.0.n=20")
+    sol = solved_with("stand", *STAND)
     west, east = (jo.crowds.crossings(sol, ((x, -3.0), (x + 1.2, -3.0))).person for x in (0.0, 14.8))
     assert len(west) > 4
     assert len(east) > 4
-    assert sorted([*west, *east]) == list(range(20))
+    assert sorted([*west, *east]) == list(range(14))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import time
+from math import ceil, floor
 
 import numpy as np
 from PIL import Image
@@ -30,7 +31,11 @@ def image(tab):
     """(height, width, 3) of the canvas alone, without what is written over it."""
     tab.evaluate(HIDE, "hidden")
     wait_until_drawn(tab)
-    shot = tab.locator("#view").screenshot(caret="initial")
+    box = tab.locator("#view").bounding_box()
+    left, top = floor(box["x"] + 1e-3), floor(box["y"] + 1e-3)
+    right, bottom = ceil(box["x"] + box["width"] - 1e-3), ceil(box["y"] + box["height"] - 1e-3)
+    clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+    shot = tab.screenshot(clip=clip, caret="initial")  # that of a locator waits until the page stands still
     tab.evaluate(HIDE, "")
     return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
 

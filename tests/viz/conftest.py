@@ -114,11 +114,11 @@ def tab_of(browser, idle_tabs):
     """tab_of(address) is a tab there; at the end nothing may have gone wrong, and nobody else been asked."""
     wrong, used = [], []
 
-    def new_tab(address, *, below="", before="", size=(600, 520), **options):
+    def new_tab(address, *, below="", before="", size=(600, 520), color_scheme="light", **options):
         idle = idle_tabs[before, *sorted(options.items())]
         tab = idle.pop() if idle else _tab(browser, before, options)
         tab.set_viewport_size({"width": size[0], "height": size[1]})
-        tab.emulate_media(color_scheme=options.get("color_scheme", "light"))
+        tab.emulate_media(color_scheme=color_scheme)
         mine = (lambda url: url.startswith(below)) if below else (lambda url: url == address)
         listeners = {
             "console": lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None,
@@ -134,7 +134,8 @@ def tab_of(browser, idle_tabs):
     def close():
         while used:
             idle, tab, listeners = used.pop()
-            tab.goto("about:blank")
+            if not tab.evaluate("location.protocol === 'file:' && window.viewer?.playing === false"):
+                tab.goto("about:blank")  # what a file shows at rest gives way to the next file, which is quicker
             tab.mouse.move(0, 0)
             for event, listener in listeners.items():
                 tab.remove_listener(event, listener)

@@ -84,7 +84,7 @@ def report(crowd, tmp_path_factory):
 
 @pytest.mark.parametrize(("scheme", "theme"), [whole(("light", LIGHT)), ("dark", DARK)])
 def test_a_report_follows_the_theme_of_the_system(report, tab_of, scheme, theme):
-    tab = tab_of(report.as_uri(), color_scheme=scheme)
+    tab = tab_of(report.as_uri(), color_scheme=scheme, offline=True)
     of = "([what, name]) => getComputedStyle(document.querySelector(what))[name]"
     words = f"rgb({', '.join(map(str, rgb(theme.text)))})"
     assert tab.evaluate(of, ["main", "backgroundColor"]) == f"rgb({', '.join(map(str, rgb(theme.back)))})"

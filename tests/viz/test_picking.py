@@ -20,7 +20,7 @@ def name(tab):
     return tab.locator("#picked-name").inner_text()
 
 
-def test_a_click_between_two_bodies_reads_their_contact(opened, pile):
+def test_a_click_between_two_bodies_or_at_the_wall_reads_the_contact(opened, pile):
     tab = opened(pile, size=(900, 820))
     scrub(tab, 20)
     strong = np.argsort(pile.multipliers[-1])[::-1]
@@ -40,10 +40,7 @@ def test_a_click_between_two_bodies_reads_their_contact(opened, pile):
     tab.mouse.click((x + a) / 2, (y + b) / 2)
     assert picked(tab) in (i, j), "where forces are not shown, bodies are picked"
 
-
-def test_a_click_at_the_wall_reads_the_contact_with_it(opened, pile):
-    tab = opened(pile, size=(900, 820))
-    scrub(tab, 20)
+    tab.locator("#forces").click()
     floor = [c for c, (_, j) in enumerate(pile.pairs[-1]) if j < 0 and abs(pile.normals[-1][c][1] + 1) < 1e-9]
     c = max(floor, key=lambda c: pile.multipliers[-1][c])
     i, wall = pile.pairs[-1][c]
@@ -74,12 +71,16 @@ def test_the_contact_that_is_picked_is_marked(opened, pile):
     assert (red > 150, green < 80, blue > 100) == (True, True, True)
 
 
-def test_the_page_computes_what_python_computes(opened, pile):
-    tab = opened(pile, page={"quantities": {"age": np.arange(24.0)}})
-    scrub(tab, 20)
+def test_the_page_computes_what_python_computes_and_numbers_may_change_from_frame_to_frame(opened, pile):
+    given = {"age": np.arange(24.0), "noise": lambda k: np.full(24, float(k))}
+    tab = opened(pile, page={"quantities": given})
+    tab.locator("#body").fill("5")
+    for k in (0, 7, 20):
+        scrub(tab, k)
+        assert facts(tab)["noise"] == str(k)
     scene = Scene(pile)
-    frame, encoder = scene.frame(20), Encoder.of(scene, False, {"age": np.arange(24.0)})
-    assert len(encoder.quantities) == 12
+    frame, encoder = scene.frame(20), Encoder.of(scene, False, given)
+    assert len(encoder.quantities) == 13
     for quantity in encoder.quantities:
         assert tab.evaluate(VALUES, quantity.name) == pytest.approx(quantity.of(frame), rel=1e-4, abs=1e-4), (
             quantity.name
@@ -115,14 +116,6 @@ def test_colours_by_numbers_of_the_user(opened, pile):
 def test_numbers_that_do_not_fit_are_refused(pile, tmp_path, given, words):
     with pytest.raises(jo.InvalidValue, match=f"'age' .*{words}|'age' {words}"):
         jo.viz.page(pile, tmp_path / "page.html", quantities={"age": given})
-
-
-def test_numbers_may_change_from_frame_to_frame(opened, pile):
-    tab = opened(pile, page={"quantities": {"noise": lambda k: np.full(24, float(k))}})
-    tab.locator("#body").fill("5")
-    for k in (0, 7, 20):
-        scrub(tab, k)
-        assert facts(tab)["noise"] == str(k)
 
 
 @pytest.mark.parametrize("scene", [whole("plane"), "space"])
