@@ -17,7 +17,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.macro.checks import truths
-from jostle.macro.grid import Grid
+from jostle.macro.grid import Grid, between_zeros
 from jostle.macro.obstacle import FivePoint
 
 # Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
@@ -253,7 +253,7 @@ class Domain:
         """On each face: the mean of the two cells beside it; outside the domain the field is zero."""
         found = []
         for axis in (0, 1):
-            around = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+            around = between_zeros(field, axis)
             found.append(0.5 * (around[before(axis)] + around[after(axis)]))
         return found[0], found[1]
 
@@ -304,7 +304,7 @@ def end_of(axis: int, k: int) -> tuple[slice | int, slice | int]:
 
 def beside(cells: Booleans, axis: int, ends: tuple[bool, bool] | list[bool]) -> tuple[Booleans, Booleans]:
     """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
-    around = np.pad(cells, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+    around = between_zeros(cells, axis)
     around[end_of(axis, 0)], around[end_of(axis, -1)] = ends
     return around[before(axis)], around[after(axis)]
 

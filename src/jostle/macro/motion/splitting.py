@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle._tools.arrays import Array
+from jostle.macro.grid import between_zeros
 from jostle.macro.motion.domain import VACUUM, Domain, Faces, passed
 from jostle.macro.motion.pressure import Spread, hard
 from jostle.macro.motion.problems import Crowd, Flow, State
@@ -45,7 +46,7 @@ def carried(domain: Domain, density: Array, velocity: Faces, crossed: Faces) -> 
 
 def _on_faces(rho: Array) -> Array:
     """The mean of the two cells beside each face across the first axis."""
-    edge = np.pad(rho, ((1, 1), (0, 0)))
+    edge = between_zeros(rho, 0)
     return np.asarray(0.5 * (edge[1:] + edge[:-1]))
 
 
@@ -57,19 +58,20 @@ def _energy(momentum: Array, mass: Array) -> float:
 def _carried(mass: Array, u: Array, along: Array, across: Array, slopes: float) -> Array:
     """The momentum along the first axis; `along` (n + 1, m) and `across` (n, m + 1) are the masses that crossed."""
     middle = np.concatenate([along[:1], 0.5 * (along[1:] + along[:-1]), along[-1:]])  # mass beyond the ends is gone
-    corner = 0.5 * (np.pad(across, ((1, 0), (0, 0))) + np.pad(across, ((0, 1), (0, 0))))
+    around = between_zeros(across, 0)
+    corner = 0.5 * (around[:-1] + around[1:])
     lost = _lost(mass, u, middle, slopes) + _lost(mass.T, u.T, corner.T, slopes).T
     return mass * u - lost
 
 
 def _lost(mass: Array, u: Array, crossed: Array, slopes: float) -> Array:
     """The momentum each face loses along the first axis; `crossed` (n + 1, m) is the mass between two faces."""
-    around = np.pad(u, ((1, 1), (0, 0)))
+    around = between_zeros(u, 0)
     carried = np.where(crossed > 0.0, around[:-1], around[1:])
     if slopes:
         step = np.diff(around, axis=0)
-        half = np.pad(slopes * van_leer(step[:-1], step[1:]), ((1, 1), (0, 0)))
-        heavy = np.pad(mass, ((1, 1), (0, 0)))
+        half = between_zeros(slopes * van_leer(step[:-1], step[1:]), 0)
+        heavy = between_zeros(mass, 0)
         ahead = half[:-1] * _rest(crossed, heavy[:-1])
         behind = half[1:] * _rest(-crossed, heavy[1:])
         carried = carried + np.where(crossed > 0.0, ahead, -behind)
