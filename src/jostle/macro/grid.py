@@ -331,7 +331,7 @@ class Velocity:
 
 def _beside(field: Array, axis: int) -> Array:
     """The sum over the one or two cells beside each face across an axis."""
-    padded = between_zeros(field, axis)
+    padded: Array = between_zeros(field, axis)
     return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
 
 
