@@ -238,7 +238,7 @@ def test_a_body_that_is_carried_by_an_equality_starts_with_the_velocity_of_its_c
     np.testing.assert_allclose(sol.u[1:, 0], 2.0, atol=1e-12)
 
 
-@settings(max_examples=6)
+@settings(max_examples=examples(24))
 @given(
     speed=st.floats(-2.0, 2.0).filter(lambda v: abs(v) > 0.01),
     push=st.floats(-1.0, 1.0),

@@ -264,9 +264,9 @@ def test_functions_of_theta_may_change_their_argument_and_must_keep_the_shape_of
 
 def test_gaps_with_a_kink_end_with_an_error_that_names_them():
     """A lift that stops, and a ramp made with max(): differences across a kink release the contact too early."""
-    lift = jo.HalfSpace([1.0], lambda t: min(t, 0.05))
+    lift = jo.HalfSpace([1.0], lambda t: min(t, 0.02))
     ramp = jo.constraints(lambda t, q: [q[1] - np.maximum(0.0, q[0])])
-    for within, q0, v0 in ((lift, [0.0], [1.0]), (ramp, [-0.05, 0.0], [1.0, 0.0])):
+    for within, q0, v0 in ((lift, [0.0], [1.0]), (ramp, [-0.02, 0.0], [1.0, 0.0])):
         problem = jo.Motion(q0=q0, v0=v0, force=[0.0, -9.81][-len(q0) :], within=within)
         with pytest.raises(jo.errors.UnresolvedEvent, match=r"has a kink near here.*smooth it, or use jo.solve"):
             jo.sensitivity_by_events(problem, t=0.1)

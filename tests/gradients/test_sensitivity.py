@@ -160,12 +160,12 @@ def test_a_point_that_falls_on_a_circle_has_the_exact_derivative_to_first_order(
     point = jo.Motion(q0=[0.3, 3.0], force=[0.0, -10.0], within=jo.Outside([0.0, 0.0], 2.0))
     exact = np.array([[2.92422838, -1.64287622], [-0.23778178, 0.13358944]])
     errors = []
-    for h in (4e-3, 2e-3, 1e-3):
+    for h in (4e-3, 1e-3):
         run = jo.sensitivity(point, jo.Maury(), t=1.0, h=h)
         errors.append(np.abs(np.stack([run.forward(q0=e)[0] for e in np.eye(2)]) - exact).max())
         assert run.weak == ()
-    assert errors[2] < 4e-3
-    assert errors[0] / errors[2] == pytest.approx(4.0, rel=0.1)
+    assert errors[1] < 4e-3
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
 
 
 def test_the_derivative_of_a_sweeping_point_is_one_before_it_is_pushed_and_zero_after():

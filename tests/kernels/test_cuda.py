@@ -164,7 +164,7 @@ def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, 
     inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
     A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
     order = arranged(device, i, j, *q.shape, device.to(q))[0]
-    for iterations, every in ((0, 20), (1, 20), (25, 20), (8, 1)):
+    for iterations, every in ((0, 20), (1, 20), (12, 20), (3, 1)):
         stop = Stop(never, 0.0, iterations, every)
         _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], stop)
         rest = unit, inverse, s0, start, stop, 1, q
@@ -190,7 +190,7 @@ def test_sweeps_with_friction_are_what_one_would_do_in_their_order(device, d, co
     start, never = random.uniform(size=(m, 1)) * normal, np.full(m, -np.inf)
     order = arranged(device, i, j, n, d, device.to(q))[0]
     in_order = Grip(*(array[order] for array in grip))
-    for iterations, every in ((0, 20), (1, 20), (25, 20), (5, 1)):
+    for iterations, every in ((0, 20), (1, 20), (12, 20), (3, 1)):
         stop = Stop(never, 0.0, iterations, every)
         p, _ = reference.sweep_grips(in_order, inverse, s0[order], start[order], coulomb, stop, 1, None)
         given = moved(device, (grip, inverse, s0, start, coulomb, stop, 1, q))

@@ -120,7 +120,7 @@ def test_the_motion_along_a_gluey_plane_is_free(h):
 def test_the_time_of_unsticking_is_of_order_one():
     """The worst error in each octave of steps; the steps have no common factor with the exact times."""
     steps, errors = [], []
-    for octave in range(5):
+    for octave in range(0, 5, 1 if WHOLE else 2):
         all_h = 0.4 / 2**octave * np.sqrt([1.0, 0.83, 0.71, 0.59, 0.47, 0.31] if WHOLE else [1.0, 0.83, 0.71])
         found = [run(inclined_plane(), t=5.6, h=h)[0] for h in all_h]
         errors.append(max(abs(unsticks(sol.t, sol.q @ NORMAL - RADIUS) - 5.0) for sol in found))
@@ -368,7 +368,7 @@ def test_balls_that_fill_a_line_hold_each_other(solver):
     full = jo.Motion(
         q0=q0, force=lambda t, q: a + b * np.sin(20.0 * t), within=jo.Line(np.full(19, 0.5), lower=0.0, upper=19.0)
     )
-    sol, watch = run(full, Gluey(solver=solver), t=0.5, h=0.02)
+    sol, watch = run(full, Gluey(solver=solver), t=0.3, h=0.02)
     assert np.abs(sol.q - q0).max() <= 10.0 * solver.tol
     assert len(watch.glue[-1]) > 10
 

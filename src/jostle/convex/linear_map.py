@@ -353,6 +353,21 @@ class Dense(LinearMap):
     def norms(self, M: Metric) -> Array:
         return _dual_norms(self.array, M)
 
+    def local_matrices(self, blocks: int, height: int, M: Metric) -> Array:
+        # Sums of the products that are not zero, which are those of sparse rows to the last bit.
+        first = self.array[: blocks * height]
+        A = (first * M.root if M.diagonal else M.whiten(first)).reshape(blocks, height, first.shape[1])
+        one, other = np.triu_indices(height)
+        products = (A[:, one] * A[:, other]).reshape(blocks * len(one), first.shape[1])
+        there = products != 0.0
+        count = there.sum(axis=1)
+        some, sums = np.flatnonzero(count), np.zeros(len(count))
+        if len(some):
+            sums[some] = np.add.reduceat(products[there], (count.cumsum() - count)[some])
+        local = np.zeros((blocks, height, height))
+        local[:, one, other] = local[:, other, one] = sums.reshape(blocks, len(one))
+        return local
+
     def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
         if not M.diagonal or rows.equal is not None or rows.cones is not None:
             return super().residuals(rows, M, w, u, p)

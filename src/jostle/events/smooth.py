@@ -48,51 +48,62 @@ STEPS = 12
 """Number of steps, each half as long as the one before, among which the best one is chosen."""
 
 Function = Callable[[float], Array]
-Difference = Callable[[Function, float], Array]
+Differences = Callable[[Function, list[float]], list[Array]]
 
 
 class Step(NamedTuple):
-    """The step of a derivative, and the error that it has there."""
+    """The step of a derivative, the error that it has there, and the derivative."""
 
     h: float
     error: Array
+    value: Array
 
 
-def first_difference(f: Function, h: float) -> Array:
-    """(f(h) - f(-h)) / 2h."""
-    return (f(h) - f(-h)) / (2.0 * h)
+def first_differences(f: Function, steps: list[float]) -> list[Array]:
+    """(f(h) - f(-h)) / 2h for each step h."""
+    return [(f(h) - f(-h)) / (2.0 * h) for h in steps]
 
 
-def second_difference(f: Function, h: float) -> Array:
-    """(f(h) - 2 f(0) + f(-h)) / h^2."""
+def second_differences(f: Function, steps: list[float]) -> list[Array]:
+    """(f(h) - 2 f(0) + f(-h)) / h^2 for each step h."""
     middle = f(0.0)
-    return ((f(h) - middle) + (f(-h) - middle)) / (h * h)
+    return [((f(h) - middle) + (f(-h) - middle)) / (h * h) for h in steps]
 
 
-def extrapolated(difference: Difference, f: Function, h: float) -> Array:
+def extrapolated(differences: Differences, f: Function, h: float) -> Array:
     """f'(0) or f''(0) by differences with steps from h down to h / 8.
 
-    >>> float(extrapolated(first_difference, lambda s: np.array([np.exp(s)]), 0.1)[0].round(13))
+    >>> float(extrapolated(first_differences, lambda s: np.array([np.exp(s)]), 0.1)[0].round(13))
     1.0
     """
-    row = [difference(f, h * 0.5**k) for k in range(HALVINGS + 1)]
+    return _at_zero(differences(f, _halved(h, HALVINGS + 1)))
+
+
+def best_step(differences: Differences, f: Function, longest: float) -> Step:
+    """The step of at most `longest` whose derivative differs least from that of half the step.
+
+    >>> step = best_step(second_differences, lambda s: np.array([np.cos(s)]), 10.0)
+    >>> 0.01 < step.h < 2.0, step.error[0] < 1e-10, abs(step.value[0] + 1.0) < 1e-10
+    (True, np.True_, np.True_)
+    """
+    steps = _halved(longest, STEPS + HALVINGS)
+    all_of_them = differences(f, steps)
+    found = [_at_zero(all_of_them[k : k + HALVINGS + 1]) for k in range(STEPS)]
+    changes = [np.abs(one - other) for one, other in pairwise(found)]
+    best = int(np.argmin([change.max(initial=0.0) for change in changes]))
+    return Step(steps[best], changes[best], found[best])
+
+
+def _halved(h: float, count: int) -> list[float]:
+    """h, h / 2, h / 4, ..."""
+    return [h * 0.5**k for k in range(count)]
+
+
+def _at_zero(row: list[Array]) -> Array:
+    """Differences with steps of which each is half the one before, extrapolated to step zero."""
     for power in range(1, HALVINGS + 1):
         row = [fine + (fine - coarse) / (4.0**power - 1.0) for coarse, fine in pairwise(row)]
     return row[0]
-
-
-def best_step(difference: Difference, f: Function, longest: float) -> Step:
-    """The step of at most `longest` whose derivative differs least from that of half the step.
-
-    >>> step = best_step(second_difference, lambda s: np.array([np.cos(s)]), 10.0)
-    >>> 0.01 < step.h < 2.0, step.error[0] < 1e-10
-    (True, np.True_)
-    """
-    steps = [longest * 0.5**k for k in range(STEPS)]
-    found = [extrapolated(difference, f, h) for h in steps]
-    changes = [np.abs(one - other) for one, other in pairwise(found)]
-    best = int(np.argmin([change.max(initial=0.0) for change in changes]))
-    return Step(steps[best], changes[best])
 
 
 # The contacts of few bodies under smooth forces: gaps, their rates and second derivatives along a motion.
@@ -167,8 +178,8 @@ class SmoothContacts:
         if self.still:
             nothing = np.zeros(len(self.pairs))
             return Rates(nothing, nothing)
-        step = best_step(first_difference, lambda s: self.gaps(t + s, q), self.longest)
-        return Rates(extrapolated(first_difference, lambda s: self.gaps(t + s, q), step.h), 4.0 * step.error)
+        step = best_step(first_differences, lambda s: self.gaps(t + s, q), self.longest)
+        return Rates(step.value, 4.0 * step.error)
 
     def rates(self, t: float, q: Array, u: Array, fastest: float) -> Rates:
         """G u + dg/dt; round-off is that of velocities of the size `fastest`."""
@@ -184,10 +195,10 @@ class SmoothContacts:
         if self.flat:
             if self.still:
                 return np.zeros(len(rows))
-            return extrapolated(second_difference, lambda s: self.gaps(t + s, q)[rows], step)
+            return extrapolated(second_differences, lambda s: self.gaps(t + s, q)[rows], step)
         fastest = float(np.linalg.norm(u)) / (LONGEST_MOVE * self.size)
-        difference = first_difference if self.by_gradients else second_difference
-        return extrapolated(difference, self._along(t, q, u, rows), step / (1.0 + step * fastest))
+        differences = first_differences if self.by_gradients else second_differences
+        return extrapolated(differences, self._along(t, q, u, rows), step / (1.0 + step * fastest))
 
     def forced(self, t: float, q: Array, u: Array, kept: Integers, step: float) -> tuple[Array, Array]:
         """The acceleration with the forces that keep some rows closed, and these forces; `step` is that of `bend`."""
@@ -201,7 +212,7 @@ class SmoothContacts:
         """The step in time that `bend` needs near here."""
         if self.still:
             return self.longest
-        return best_step(second_difference, lambda s: self.gaps(t + s, q)[rows], self.longest).h
+        return best_step(second_differences, lambda s: self.gaps(t + s, q)[rows], self.longest).h
 
     def _along(self, t: float, q: Array, u: Array, rows: Integers) -> Function:
         """The gaps of some rows along q + s u, or their rates if these do not need differences."""

@@ -36,8 +36,8 @@ from jostle.events.smooth import (
     best_step,
     equalised,
     extrapolated,
-    first_difference,
-    second_difference,
+    first_differences,
+    second_differences,
 )
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.events.solve import integrated
@@ -560,7 +560,7 @@ class _Differentiation:
         for k in range(0 if self.theta is None else self.theta.size):
             assert self.theta is not None
             step = THETA_STEP * (abs(float(self.theta.flat[k])) or 1.0)
-            columns.append(extrapolated(first_difference, lambda s, k=k: of(self.other(k, s)), step))  # type: ignore[misc]
+            columns.append(extrapolated(first_differences, lambda s, k=k: of(self.other(k, s)), step))  # type: ignore[misc]
         return np.stack(columns, axis=1) if columns else np.zeros((len(of(self.model)), 0))
 
     def _all_parameters(self, masses: Integers) -> Integers:
@@ -697,12 +697,11 @@ class _Differentiation:
         if contacts.still:
             return np.zeros((len(rows), len(at))), np.zeros(len(rows))
         self.differenced.add("moving sets")
-        step = best_step(second_difference, lambda s: contacts.gaps(t + s, q)[rows], contacts.longest).h
-        bent = extrapolated(second_difference, lambda s: contacts.gaps(t + s, q)[rows], step)
+        bent = best_step(second_differences, lambda s: contacts.gaps(t + s, q)[rows], contacts.longest)
         if contacts.flat:
-            return np.zeros((len(rows), len(at))), bent
+            return np.zeros((len(rows), len(at))), bent.value
         gradient = lambda s: contacts.linearise(t + s, q).only(rows).G.toarray()[:, at]  # noqa: E731
-        return extrapolated(first_difference, gradient, step), bent
+        return extrapolated(first_differences, gradient, bent.h), bent.value
 
     def _local(self, t: float, q: Array, rows: Integers, also: Array) -> Integers:
         """The coordinates that an impact of some rows reads or changes."""
@@ -1006,7 +1005,8 @@ class _Differentiation:
 def _steps(f: Callable[[Array], Array], x: Array, longest: float) -> Array:
     """(N,) the best difference step of a function of x along each coordinate."""
     axes = np.eye(len(x))
-    return np.array([best_step(first_difference, lambda s, k=k: f(x + s * axes[k]), longest).h for k in range(len(x))])  # type: ignore[misc]
+    found = [best_step(first_differences, lambda s, k=k: f(x + s * axes[k]), longest) for k in range(len(x))]  # type: ignore[misc]
+    return np.array([each.h for each in found])
 
 
 def _slopes(f: Callable[[Array], Array], x: Array, steps: Any) -> Array:
@@ -1014,6 +1014,6 @@ def _slopes(f: Callable[[Array], Array], x: Array, steps: Any) -> Array:
     axes: Iterable[Array] = np.eye(len(x))
     each = np.broadcast_to(steps, x.shape)
     return np.stack(
-        [extrapolated(first_difference, lambda s, k=k: f(x + s * k), h) for k, h in zip(axes, each, strict=True)],  # type: ignore[misc]
+        [extrapolated(first_differences, lambda s, k=k: f(x + s * k), h) for k, h in zip(axes, each, strict=True)],  # type: ignore[misc]
         axis=1,
     )

@@ -331,8 +331,17 @@ class Velocity:
 
 def _beside(field: Array, axis: int) -> Array:
     """The sum over the one or two cells beside each face across an axis."""
-    padded = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+    padded: Array = between_zeros(field, axis)
     return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
+
+
+def between_zeros(field: Any, axis: int, width: int = 1) -> Any:
+    """A field with so many zeros before and after it along an axis: np.pad takes several times as long."""
+    n, m = field.shape
+    shape, inside = ((n + 2 * width, m), slice(width, n + width)) if axis == 0 else ((n, m + 2 * width), slice(None))
+    found = np.zeros(shape, dtype=field.dtype, order="F" if field.flags.fnc else "C")
+    found[inside, slice(None) if axis == 0 else slice(width, m + width)] = field
+    return found
 
 
 def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Integers, InTime, at, frozen
+from jostle._tools.arrays import Array, Integers, InTime, at, frozen, read_only
 from jostle.convex.linear_map import Dense, LinearMap, Links
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
@@ -51,6 +51,10 @@ class Rods(ConstraintSet):
 
     def __init__(self, pairs: Integers, lengths: InTime, *, points: InTime | None = None):
         self.pairs = _pairs(pairs)
+        self._last_body = int(self.pairs.max(initial=-1))
+        self._numbers = np.arange(len(self.pairs))
+        self._rows = read_only(np.stack([np.full_like(self._numbers, -1), self._numbers], axis=1))
+        self._between = np.flatnonzero(self.pairs[:, 1] >= 0)
         self.lengths = frozen(lengths)
         self.points = None if points is None else frozen(points)
         self.moving = callable(lengths) or callable(points)
@@ -69,17 +73,16 @@ class Rods(ConstraintSet):
                 f"its direction is undefined; move one of them"
             )
         normal, (n, d) = apart / distance[:, None], (q.size // apart.shape[1], apart.shape[1])
-        row = np.arange(len(self.pairs))
         return Contacts(
             distance - length,
             self._map(normal, n, d),
-            np.stack([np.full_like(row, -1), row], axis=1),
-            numbers=len(row),
+            self._rows,
+            numbers=len(self.pairs),
             length=length,
             describe=self._describe,
             at=q,
             bodies=n,
-            equal=np.ones(len(row), dtype=np.bool_),
+            equal=np.ones(len(self.pairs), dtype=np.bool_),
         )
 
     def gaps(self, t: float, q: Array) -> Array:
@@ -101,10 +104,8 @@ class Rods(ConstraintSet):
             raise InvalidValue(f"rods need one position for each body, q of shape (n, d); q has shape {q.shape}")
         else:
             x = q.reshape(-1, points.shape[1])
-        if self.pairs.max(initial=-1) >= len(x):
-            raise InvalidValue(
-                f"a rod names body {int(self.pairs.max())}; q has shape {q.shape}, bodies 0 to {len(x) - 1}"
-            )
+        if self._last_body >= len(x):
+            raise InvalidValue(f"a rod names body {self._last_body}; q has shape {q.shape}, bodies 0 to {len(x) - 1}")
         if points is None:
             end = x[j]
         elif points.shape[1] != x.shape[1]:
@@ -117,9 +118,9 @@ class Rods(ConstraintSet):
     def _map(self, normal: Array, n: int, d: int) -> LinearMap:
         """normal . (u_j - u_i), without the second term where the end is a point."""
         if len(normal) * n * d <= MAX_DENSE_ENTRIES:
-            (i, j), row, G = self.pairs.T, np.arange(len(normal)), np.zeros((len(normal), n, d))
-            G[row, i] = -normal
-            G[row[j >= 0], j[j >= 0]] = normal[j >= 0]
+            (i, j), bodies, G = self.pairs.T, self._between, np.zeros((len(normal), n, d))
+            G[self._numbers, i] = -normal
+            G[bodies, j[bodies]] = normal[bodies]
             return Dense(G.reshape(len(normal), n * d))
         i, j = self.pairs.T
         return Links(i, j, normal, n)

@@ -64,7 +64,7 @@ def test_a_disc_becomes_the_disc_of_sqrt_a_times_its_radius(a):
 
 
 def test_the_displacement_of_a_disc_is_proportional_to_the_radius():
-    grid = macro.Grid([-1, -1], [1, 1], h=1 / 64)
+    grid = macro.Grid([-1, -1], [1, 1], h=1 / 40)
     found = wasserstein_projection(grid, 2 * disc(grid, 0.5))
     x, y = grid.centres
     inside = np.hypot(x, y) < 0.4

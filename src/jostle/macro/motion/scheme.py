@@ -11,7 +11,8 @@ from jostle._tools.arguments import Fraction, check_fields
 from jostle._tools.arrays import Array, Booleans
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
-from jostle.macro.motion.domain import VACUUM, Domain, Faces, after, before, bordered
+from jostle.macro.grid import between_zeros
+from jostle.macro.motion.domain import VACUUM, Domain, Faces, after, before
 from jostle.macro.motion.problems import Crowd, Flow, State
 
 # Mass that crosses each face while a density moves with velocities on faces: upwind, with limited slopes.
@@ -42,7 +43,7 @@ def flux(domain: Domain, density: Array, velocity: Faces, h: float) -> Faces:
 def _along(domain: Domain, density: Array, way: Array, axis: int) -> Array:
     """The mass that crosses the faces along one axis; `way` is the displacement of each face, in cells."""
     rho, part = (density, way) if axis == 0 else (density.T, way.T)
-    around = bordered(rho, low=2, high=2)
+    around = between_zeros(rho, 0, 2)
     step = around[1:] - around[:-1]
     slope = superbee(step[:-1], step[1:])
     left, right = around[1:-2], around[2:-1]

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.macro.motion.domain import VACUUM, Domain, Faces, bordered, jumps, passed
+from jostle.macro.grid import between_zeros
+from jostle.macro.motion.domain import VACUUM, Domain, Faces, passed
 from jostle.macro.motion.pressure import Spread, hard
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.scheme import Scheme, emptied, flux
@@ -45,7 +46,7 @@ def carried(domain: Domain, density: Array, velocity: Faces, crossed: Faces) -> 
 
 def _on_faces(rho: Array) -> Array:
     """The mean of the two cells beside each face across the first axis."""
-    edge = bordered(rho)
+    edge = between_zeros(rho, 0)
     return np.asarray(0.5 * (edge[1:] + edge[:-1]))
 
 
@@ -57,24 +58,24 @@ def _energy(momentum: Array, mass: Array) -> float:
 def _carried(mass: Array, u: Array, along: Array, across: Array, slopes: float) -> Array:
     """The momentum along the first axis; `along` (n + 1, m) and `across` (n, m + 1) are the masses that crossed."""
     middle = np.concatenate([along[:1], 0.5 * (along[1:] + along[:-1]), along[-1:]])  # mass beyond the ends is gone
-    corner = 0.5 * (bordered(across, high=0) + bordered(across, low=0))
+    around = between_zeros(across, 0)
+    corner = 0.5 * (around[:-1] + around[1:])
     lost = _lost(mass, u, middle, slopes) + _lost(mass.T, u.T, corner.T, slopes).T
     return mass * u - lost
 
 
 def _lost(mass: Array, u: Array, crossed: Array, slopes: float) -> Array:
     """The momentum each face loses along the first axis; `crossed` (n + 1, m) is the mass between two faces."""
-    around = bordered(u)
+    around = between_zeros(u, 0)
     carried = np.where(crossed > 0.0, around[:-1], around[1:])
     if slopes:
         step = around[1:] - around[:-1]
-        half = bordered(slopes * van_leer(step[:-1], step[1:]))
-        heavy = bordered(mass)
+        half = between_zeros(slopes * van_leer(step[:-1], step[1:]), 0)
+        heavy = between_zeros(mass, 0)
         ahead = half[:-1] * _rest(crossed, heavy[:-1])
         behind = half[1:] * _rest(-crossed, heavy[1:])
         carried = carried + np.where(crossed > 0.0, ahead, -behind)
-    taken = carried * crossed
-    return np.asarray(taken[1:] - taken[:-1])
+    return np.diff(carried * crossed, axis=0)
 
 
 def _rest(crossed: Array, mass: Array) -> Array:
@@ -105,7 +106,10 @@ def velocities(domain: Domain, density: Array, momentum: Faces) -> Faces:
 
 def impulses(domain: Domain, potential: Array) -> Faces:
     """The differences of a potential on open faces: the momentum that it takes from each face, in cells."""
-    x, y = (np.where(through, jumps(potential, axis), 0.0) for axis, through in enumerate(domain.open))
+    x, y = (
+        np.where(through, np.diff(potential, axis=axis, prepend=0.0, append=0.0), 0.0)
+        for axis, through in enumerate(domain.open)
+    )
     return x, y
 
 
