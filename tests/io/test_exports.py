@@ -18,7 +18,7 @@ from jostle.io.new_files import beside, whole
 from jostle.io.reading import about, read
 
 OF_PEOPLE = ("sqlite", "txt")
-"""Formats that need people on a plan: tests/test_cli_crowds.py."""
+"""Formats that need people on a plan: tests/cli/test_cli_crowds.py."""
 SUFFIXES = [f".{name}" for name in EXPORTS.names() if name not in OF_PEOPLE]
 
 

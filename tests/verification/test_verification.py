@@ -12,7 +12,7 @@ from jostle.verification.situations import Outcome, rectangle, solved
 
 pytest.importorskip("shapely")
 
-SAVED = Path(__file__).parent.parent / "docs" / "_static" / "verification.json"
+SAVED = Path(__file__).parents[2] / "docs" / "_static" / "verification.json"
 """The results that the page on verification shows."""
 
 

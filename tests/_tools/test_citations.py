@@ -11,7 +11,7 @@ from jostle._tools.citations import CITED, PAPERS
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.schemes import SCHEMES
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 OWN = {"rack", "random_sequential", "separate", "square_lattice", "triangular_lattice", "lattice_places"}
 OWN |= {"Movement", "Shaken", "Turning"}
 """Models that implement no paper."""

@@ -10,7 +10,7 @@ import jostle as jo
 from names import unknown_names
 from rows import whole
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run(name, tmp_path, monkeypatch):

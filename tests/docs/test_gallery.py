@@ -13,7 +13,7 @@ from rows import whole
 
 matplotlib.use("Agg")
 
-GALLERY = Path(__file__).parent.parent / "examples" / "gallery"
+GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
 
 
 def the_numerical_projection_is_inside_and_further(result):

@@ -91,8 +91,8 @@ BELOW = {
     ("movie", "speed"),
     ("movie", "colour"),
     *(("plot", "at"), ("plot", "dpi"), ("movie", "size"), ("movie", "fps")),
-    *(("plot", "layer"), ("report", "author"), ("report", "film"), ("report", "overwrite")),  # tests/test_cli_crowds.py
-    ("verify", "as_json"),  # tests/test_verification.py
+    *(("plot", "layer"), ("report", "author"), ("report", "film"), ("report", "overwrite")),  # test_cli_crowds.py
+    ("verify", "as_json"),  # tests/verification/
     *(("sweep", option) for option in ("output", "workers", "dask", "retry_failed", "quiet", "as_json")),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from jostle.cli import app
 from names import exists, public_names, unknown_names
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts))
 
 

@@ -9,7 +9,7 @@ import pytest
 import jostle
 from jostle._tools.colours import DARK, LIGHT, PALETTE
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCE = Path(jostle.__file__).parent
 HEX = re.compile(r"#[0-9a-fA-F]{6}\b")
 MADE = {ROOT / "docs" / "_build", ROOT / "docs" / "gallery"}

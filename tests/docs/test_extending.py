@@ -13,7 +13,7 @@ from jostle.scenarios import KINDS
 from jostle.schemes import SCHEMES
 from jostle.solvers import SOLVERS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "extensions"
 MOST_LINES = 40
 LISTS = (KINDS, SCHEMES, SOLVERS, jo.crowds.BEHAVIOURS, jo.io.EXPORTS, jo.viz.QUANTITIES)

@@ -18,7 +18,7 @@ from jostle.cli import main
 from numbers_of_files import contents
 from rows import whole
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
 CRADLE = ["cradle_apart", "--set", "run.t=0.3"]
 """A run of 150 steps."""

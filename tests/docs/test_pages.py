@@ -13,7 +13,7 @@ from rows import whole
 
 matplotlib.use("Agg")
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL | re.MULTILINE)
 LONG = {
     "architecture.md", "concert.md", "crowds.md", "derivatives.md", "evacuation.md", "friction.md", "grains.md",
