@@ -280,7 +280,11 @@ class RoundedEvents(JostleWarning):
 
 
 class NotReproducible(JostleWarning):
-    """A run of a study, or a function of a run with checkpoints, gives other results when it is called again."""
+    """A run of a study gives other results each time, or a run with checkpoints cannot be resumed to the same result.
+
+    The second happens if a force returns other values when it is called again, or if a condition or a change remembers
+    what the checkpoint does not contain; see `jostle.problems.Remembers`.
+    """
 
 
 def warn(text: str, category: type[JostleWarning]) -> None:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -243,3 +244,78 @@ def test_another_condition_starts_without_the_memory_of_the_first(tmp_path):
     go_on = replace(output, resume=True)
     resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, h=0.1, until=InPlace(), output=go_on)
     assert resumed.t[-1] == pytest.approx(1.3)
+
+
+class Tally:
+    """A change that counts its calls, and does not implement `Remembers`."""
+
+    def __init__(self):
+        self._calls = 0
+
+    def __call__(self, state):
+        self._calls += 1
+        return state
+
+    def method(self, state):
+        return self(state)
+
+
+def counting():
+    calls = 0
+
+    def change(state):
+        nonlocal calls
+        calls += 1
+        return state
+
+    return change
+
+
+generator = np.random.default_rng(3)
+
+
+def shaken(state):
+    return state._replace(u=state.u + 1e-3 * generator.normal(size=state.u.shape))
+
+
+def appending(times):
+    return lambda state: state._replace(u=state.u + 0.0 * (times.append(state.t) or 1.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (Tally, r"_calls of change0 was 0, now 4"),
+        (lambda: Tally().method, r"_calls of change0 was 0, now 4"),
+        (counting, r"calls of change0 was 0, now 4"),
+        (
+            lambda: partial(lambda call, state: call(state), counting()),
+            r"args of change0 was tuple of 1 \w+, now tuple of 1",
+        ),
+        (lambda: appending([]), r"times of change0 was list of 0 \w+, now list of 4"),
+        (lambda: shaken, r"generator of change0 was PCG64 of seed 3 .*, now PCG64 of seed 3"),
+    ],
+)
+def test_what_a_checkpoint_cannot_contain_is_a_warning(tmp_path, change, what):
+    ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
+    with pytest.warns(jo.errors.NotReproducible, match=what):
+        jo.solve(
+            ball, jo.Maury(), t=0.1, h=0.025, change=change(), output=jo.io.Output(checkpoint=tmp_path / "checkpoint")
+        )
+
+
+def test_functions_without_a_memory_cause_no_warning(tmp_path):
+    """Nor do a generator that the checkpoint keeps, and conditions of jostle that keep what they computed."""
+    drawing, size, plan = (
+        np.random.default_rng(3),
+        np.ones(2),
+        jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"door": ((4, 1), (4, 2))}),
+    )
+
+    def change(state):
+        return state._replace(u=state.u + size[0] * 1e-6 * drawing.normal(size=state.u.shape))
+
+    people = jo.crowds.crowd(3, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q, seed=1)
+    output = jo.io.Output(checkpoint=tmp_path / "checkpoint", random=drawing)
+    sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, change=[change], until=plan.empty, output=output)
+    assert sol.status == "finished"

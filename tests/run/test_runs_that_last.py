@@ -205,6 +205,7 @@ def test_a_run_does_not_go_back_in_time(tmp_path):
     assert sol.q[-1].tobytes() == jo.solve(swing(), jo.Maury(), t=0.49, h=0.03).q[-1].tobytes()
 
 
+@pytest.mark.filterwarnings("ignore:the checkpoint does not contain what functions remember.* seen of until")
 def test_until_sees_the_same_contacts_after_a_resume(tmp_path):
     """Also when the run had ended: the last step is computed again, and not judged by what the checkpoint has of it."""
     seen = []

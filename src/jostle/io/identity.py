@@ -62,6 +62,17 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
     return found
 
 
+def memory_of(function: Any, kept: Any = None) -> Description:
+    """What a function of the user remembers between its calls, as far as Python shows it.
+
+    Attributes, values from the functions around it, global numbers and arrays that it uses, and the states of random
+    generators but `kept`, which the checkpoint stores.
+    """
+    found: Description = {}
+    _Describer(found, kept, called=False, inner=True)._add_data("", function)
+    return found
+
+
 def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None, past: Remembers | None = None) -> Values:
     """What functions without arguments return; `random` is a generator from which they draw, `past` what remembers.
 
@@ -139,10 +150,13 @@ def listed(changed: Iterable[tuple[str, str, str]]) -> str:
 
 
 class _Describer:
-    """Describes an object recursively; an object that occurs again is named by its first place."""
+    """Describes an object recursively; an object that occurs again is named by its first place.
 
-    def __init__(self, found: Description, kept: Any, called: bool):
-        self.found, self.kept, self.called = found, kept, called
+    With `inner`, functions are described by what they remember, and objects that are not functions by their class.
+    """
+
+    def __init__(self, found: Description, kept: Any, called: bool, inner: bool = False):
+        self.found, self.kept, self.called, self.inner = found, kept, called, inner
         self.seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, place: str, thing: Any) -> None:
@@ -166,11 +180,11 @@ class _Describer:
         if isinstance(thing, np.ndarray):
             self._entries(place, thing.ravel().tolist(), f"objects of shape {thing.shape}")  # of dtype object
         elif isinstance(thing, np.random.Generator | np.random.BitGenerator):
-            self.found[place] = _seed(thing)
+            self.found[place] = _seed(thing) + (f" after {_drawn(thing)}" if self.inner else "")
         elif isinstance(thing, Mapping):
             self._parts(place, {f"[{key!r}]": value for key, value in thing.items()}, "an empty mapping")
         elif isinstance(thing, list | tuple):
-            self._entries(place, list(thing), f"{len(thing)} entries")
+            self._entries(place, list(thing), f"{type(thing).__name__} of {len(thing)}")
         elif isinstance(thing, set | frozenset):
             self.found[place] = f"{len(thing)} entries {digest(sorted(digest(describe(one)) for one in thing))}"
         elif callable(thing) and inspect.unwrap(thing) is not thing:
@@ -178,10 +192,17 @@ class _Describer:
         elif callable(thing) and not is_of_jostle(thing):
             self.found[place] = f"function {_name(thing)}"
             if not self.called:
-                self._parts(place, {f".{name}": value for name, value in _data_of_function(thing).items()})
+                self._add_data(place, thing)
+        elif self.inner:
+            self.found[place] = f"an object of {type(thing).__qualname__}"
         else:
             self.found[f"{place}.type".removeprefix(".")] = f"{type(thing).__module__}.{type(thing).__qualname__}"
             self._parts(place, {f".{name}": value for name, value in _attributes(thing).items()})
+
+    def _add_data(self, place: str, function: Any) -> None:
+        """Describe the data of a function; those of jostle remember nothing but what follows from their arguments."""
+        if not self.inner or str(getattr(function, "__module__", "")).partition(".")[0] != "jostle":
+            self._parts(place, {f".{name}": one for name, one in _data_of_function(function, self.inner).items()})
 
     def _parts(self, place: str, parts: Mapping[str, Any], empty: str | None = None) -> None:
         if not parts and empty is not None:
@@ -190,10 +211,16 @@ class _Describer:
             self.add((place + name).removeprefix("."), value)
 
     def _entries(self, place: str, entries: list[Any], what: str) -> None:
-        if len(entries) > MAX_WRITTEN_OUT:
-            self.found[place] = f"{what} {digest(describe(dict(enumerate(entries)), self.kept, called=self.called))}"
+        if len(entries) > MAX_WRITTEN_OUT or self.inner:
+            self.found[place] = f"{what} {digest(self._alone(entries))}"
         else:
             self._parts(place, {f"[{k}]": entry for k, entry in enumerate(entries)}, "no entry")
+
+    def _alone(self, entries: list[Any]) -> Description:
+        """The description of the entries of a long list, of which a digest is kept."""
+        found: Description = {}
+        _Describer(found, self.kept, self.called, self.inner).add("", dict(enumerate(entries)))
+        return found
 
 
 def _simple(thing: Any) -> str | None:
@@ -228,21 +255,39 @@ def _seed(generator: Any) -> str:
     return f"{type(bits).__name__} of seed {getattr(seeds, 'entropy', None)} {getattr(seeds, 'spawn_key', ())}"
 
 
+def _drawn(generator: Any) -> str:
+    """A digest of the state of a random generator."""
+    return digest(repr(getattr(generator, "bit_generator", generator).state).encode())
+
+
 def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-def _data_of_function(function: Any) -> dict[str, Any]:
-    """The arguments that a partial function has already, the object of a method, or the attributes of an object."""
+def _data_of_function(function: Any, inner: bool = False) -> dict[str, Any]:
+    """The arguments that a partial function has already, the object of a method, or the attributes of an object.
+
+    With `inner`, also the variables that a function takes from around it, and private attributes.
+    """
     if isinstance(function, functools.partial):
         return {"func": function.func, "args": function.args, "keywords": function.keywords}
     if isinstance(function, types.MethodType):
-        return {"self": function.__self__}
-    return {} if inspect.isroutine(function) else _attributes(function)
+        return _attributes(function.__self__, private=True) if inner else {"self": function.__self__}
+    if isinstance(function, types.FunctionType) and inner:
+        names, around = function.__code__.co_names, function.__globals__
+        found = {name: around[name] for name in names if name in around and _may_count(around[name])}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        return found | {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
+    return {} if inspect.isroutine(function) else _attributes(function, private=inner)
 
 
-def _attributes(thing: Any) -> dict[str, Any]:
-    """The public attributes of an object without cached properties; private ones are caches, or follow from them."""
+def _may_count(value: Any) -> bool:
+    """Whether a global variable may say what a function remembers: a number, a text, an array, or random numbers."""
+    return _simple(value) is not None or isinstance(value, np.random.Generator | np.random.BitGenerator)
+
+
+def _attributes(thing: Any, private: bool = False) -> dict[str, Any]:
+    """The attributes of an object without cached properties; private ones are often caches, or follow from others."""
     kind = type(thing)
     slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
     names = [name for some in slots for name in ([some] if isinstance(some, str) else some)]
@@ -251,7 +296,7 @@ def _attributes(thing: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in values.items()
-        if not name.startswith("_") and name not in left_out and not _cached(kind, name)
+        if (private or not name.startswith("_")) and name not in left_out and not _cached(kind, name)
     }
 
 
@@ -295,7 +340,7 @@ class Run:
 
     def __init__(
         self, problem: Any, scheme: Any, change: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
-        called: Called,
+        called: Called, forgetful: Mapping[str, Any],
     ):  # fmt: skip
         self.problem, self.scheme, self.sizes, self.called = problem, scheme, h, called
         random = called.random
@@ -314,6 +359,26 @@ class Run:
                 f"then depends on how often checkpoints compare it, and a resumed run differs. Let it depend on its "
                 f"arguments only, or let it implement jostle.problems.Remembers, or give its generator to the "
                 f"checkpoint, jo.io.Output(checkpoint=path, random=generator)",
+                NotReproducible,
+            )
+        self.forgetful = forgetful
+        """The functions of the user that are not called to compare runs, and do not implement `Remembers`, by name."""
+        self.memory = self._memory()
+
+    def _memory(self) -> Description:
+        """What the forgetful functions remember now."""
+        told = {name: memory_of(function, self.called.random) for name, function in self.forgetful.items()}
+        return {f"{place} of {name}": one for name, memory in told.items() for place, one in memory.items()}
+
+    def check_memory(self) -> None:
+        """Warn of functions that remember something since the start of the run, which no checkpoint contains."""
+        changed = differences(self.memory, self._memory())
+        if changed:
+            self.forgetful, self.memory = {}, {}
+            warn(
+                f"the checkpoint does not contain what functions remember: {listed(changed)}. A resumed run differs if "
+                f"its steps depend on that: let the function implement jostle.problems.Remembers, or give its random "
+                f"generator to the checkpoint, jo.io.Output(checkpoint=path, random=generator)",
                 NotReproducible,
             )
 

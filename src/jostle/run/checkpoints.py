@@ -55,7 +55,9 @@ class Checkpoints:
 
         self.checkpoint = Checkpoint(Path(output.checkpoint), output.seconds, output.random, output.overwrite)
         called = Called(self.functions, self.checkpoint.random, self.past.get(self.compared))
-        self.run = Run(problem, scheme, made, (grid.start, grid.end), grid.sizes, {"t": grid.end, **free}, called)
+        forgetful = {name: thing for name, thing in things.items() if name not in {*self.past, self.compared}}
+        times = grid.start, grid.end
+        self.run = Run(problem, scheme, made, times, grid.sizes, {"t": grid.end, **free}, called, forgetful)
         self.forget()
 
     def functions(self, t: float, state: Any) -> dict[str, Callable[[], Any]]:
@@ -120,6 +122,7 @@ class Checkpoints:
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
+            self.run.check_memory()
             position = position._replace(seal=saver.seal(position.frames))
             now = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
             self.remind(deepcopy(position.noted))
