@@ -22,7 +22,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, squares
 from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.links import Passage, passages
+from jostle.plans.links import Passage
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
@@ -241,4 +241,4 @@ def doors_of(within: ConstraintSet, plan: Plan) -> list[LiftDoors]:
 
 def _lifts(plan: Plan) -> list[Passage]:
     """The lifts of a plan that are away for some time."""
-    return [one for one in passages(plan.links, plan.shafts) if one.link.ride > 0.0]
+    return [one for one in plan.passages if one.link.ride > 0.0]

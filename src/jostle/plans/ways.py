@@ -22,7 +22,6 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, threads
 from jostle.plans.kernels import descent, headings, marched
-from jostle.plans.links import passages
 from jostle.plans.outlines import around, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def usual_spacing(plan: Plan, radius: float, goals: int) -> float:
 
 def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
-    ends += [(one.name, *one.goal(radius)) for one in passages(plan.links, plan.shafts)]
+    ends += [(one.name, *one.goal(radius)) for one in plan.passages]
     return tuple(
         Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
         for name, segment, outward in ends
@@ -383,11 +382,10 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
 def _remaining(plan: Plan, radius: float, grid: Grid, distance: Array) -> Array:
     """(goals,) length of the way from each goal to an exit: 0 for exits, the way behind them for stairs."""
     rest = np.zeros(len(distance))
-    ways = passages(plan.links, plan.shafts)
     first = len(plan.exits)
     rest[first:] = np.inf
-    landings = [one.places(np.array([0.5]), np.array([1.5 * radius])) for one in ways]
-    for _ in ways:
+    landings = [one.places(np.array([0.5]), np.array([1.5 * radius])) for one in plan.passages]
+    for _ in landings:
         for k, landing in enumerate(landings):
             rest[first + k] = float((distance[:, grid.cells(landing)[0]] + rest).min()) + 0.5 * radius
     return rest
