@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.kernels import spread
-from jostle.crowds.walk import alike
+from jostle.crowds.walk import similar_sizes
 from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import cut, threads, together
@@ -83,17 +83,10 @@ class Floor:
             links.append(open_ones)
         return Floor(grid, links[0], links[1], np.asarray(shapely.contains_xy(plan.area, grid.nodes())))
 
-    def density(self, q: Array, width: float) -> Array:
-        """(nx, ny) people per unit area at the nodes; people outside the grid do not count."""
-        found = np.zeros(self.grid.shape)
-        for window, part in self.densities([q], width):
-            found[window.slices] = part
-        return found
-
     def densities(self, groups: Sequence[Array], width: float) -> list[tuple[Window, Array]]:
-        """The densities of groups of people, each in the window of the grid outside of which it is zero.
+        """People of each group per unit area at the nodes, each in the window outside of which this density is zero.
 
-        All threads share the work; the densities do not depend on their number.
+        People outside the grid do not count. All threads share the work, and their number does not change the result.
         """
         grid = self.grid
         variance = (width / grid.step) ** 2 / 2.0
@@ -448,7 +441,7 @@ class Quickest(Behaviour):
             raise InvalidValue("Quickest cannot wrap a wish that was made with Quickest")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, Weights(float(own), float(others), float(width)), float(every)
-        self.sizes, self.group = alike(size)
+        self.sizes, self.group = similar_sizes(size)
         """The radius of each size of people, and the number () or (n,) of the size of each person."""
         self.stops = {goal.name: goal.passable for goal in wish.goals[wish.eligible :]}
         ways = self._ways(0, np.zeros((0, 2, 2)))
