@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from jostle._tools.plugins import nearest, suggestion
-from jostle.scenarios.fields import NO_TABLE, UNKNOWN_KIND, OneOf
+from jostle.scenarios.fields import NO_TABLE, SHAPES, UNKNOWN_KIND, OneOf
 from jostle.scenarios.toml import Path, Source
 from jostle.scenarios.toml import path as written_path
 from jostle.scenarios.toml import value as written
@@ -19,7 +19,7 @@ MAX_SHOWN_VALUE = 60
 """Largest number of characters of a wrong value that an error shows."""
 NOTHING = object()
 """Stands for a key that is not in the file."""
-SHAPE_TAGS = ("<one>", "<list>", "<table>", "<text>", "<switch>", "<time>")
+SHAPE_TAGS = ("<one>", *SHAPES)
 """Tags of values that may be written in several ways; pydantic puts them into the path of an error."""
 MUST_BE_TABLE = "must be a table, written as [table] or { key = value }"
 
