@@ -45,9 +45,9 @@ DEEPEST = 0.05
 class StairPaces(Behaviour):
     """The speed of people on stairs is the pace of the stairs times their speed on level ground; see `Link`.
 
-    This holds for crowds, too: with the same gaps between them people on stairs are slower by the same factor, so the
-    flow over stairs is the smaller, the smaller the pace is. It is near that of Weidmann 1993 (`python
-    benchmarks/validation.py`). A crowd on a plan whose stairs have a pace has this behaviour around its wish.
+    People with the same gaps between them are slower on stairs by the same factor, so the flow over stairs falls with
+    the pace; it is near that of Weidmann 1993 (`python benchmarks/validation.py`). A crowd on a plan whose stairs have
+    a pace has this behaviour around its wish.
     """
 
     plan: Plan
