@@ -157,7 +157,10 @@ class Copies:
             )
         if (e < 0.0).any() or (e > 1.0).any():
             raise InvalidValue(f"restitution must lie in [0, 1], not {float(e.min()):g} to {float(e.max()):g}")
-        own = own[:, None] if own.ndim == 1 and own.size else own.reshape(1, 0) if own.size == 0 else own
+        if own.size == 0:
+            own = own.reshape(1, 0)
+        elif own.ndim == 1:
+            own = own[:, None]
         d, counts = q.shape[-1], {"q0": len(q) if q.ndim == 2 else 1, "v0": len(v) if v.ndim == 2 else 1}
         counts |= {"parameters": len(own), "restitution": e.size, "t0": start.size}
         n = max(counts.values())

@@ -83,8 +83,8 @@ class Wall(Table):
     )
     drag: Vector | None = Field(
         None,
-        description="Velocity of the surface of the wall along itself (m/s), as of a belt; a wall that is shaken or "
-        "turns has the velocity of its movement besides.",
+        description="Velocity of the surface of the wall along itself (m/s), like that of a belt. A wall that is "
+        "shaken or turns adds the velocity of its movement.",
     )
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
