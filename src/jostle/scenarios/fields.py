@@ -33,6 +33,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from jostle.crowds.walk import FASTEST
 from jostle.errors import InvalidValue
+from jostle.scenarios.toml import Path
 
 MAX_NUMBER = 1e15
 """Largest number in a scenario; its inverse is the smallest positive number. With this limit volumes stay finite."""
@@ -45,7 +46,6 @@ MAX_ENTRIES = 10_000
 MAX_TEXT_LENGTH = 1000
 """Largest number of characters of a title or a name."""
 
-Path = tuple[str | int, ...]
 Complaint = tuple[Path, str]
 """The path of a key, relative to the table that complains, and what is allowed there."""
 

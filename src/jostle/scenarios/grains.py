@@ -35,7 +35,6 @@ from jostle.scenarios.fields import (
     NotNegative,
     Number,
     Part,
-    Path,
     Positive,
     PositiveList,
     PositiveOrList,
@@ -49,6 +48,7 @@ from jostle.scenarios.fields import (
     table_of,
 )
 from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
+from jostle.scenarios.toml import Path
 from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet

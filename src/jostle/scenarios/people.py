@@ -43,7 +43,6 @@ from jostle.scenarios.fields import (
     Number,
     OneOf,
     Pace,
-    Path,
     Place,
     Point,
     Points,
@@ -61,6 +60,7 @@ from jostle.scenarios.fields import (
 )
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.toml import Path
 from jostle.schemes.base import EXCHANGE
 
 DEFAULT_STEP = 0.05
@@ -431,18 +431,18 @@ class Crowd(ProblemTable):
                 stops[stop.name] = stop.build()
                 stop_on(plan, stop.name, stops[stop.name].target)
         gates = [gate.build() for gate in self.gates]
-        said = {"room": plan, "seed": seed, "stops": stops, "gates": gates, "behaviour": self._behave}
+        people = partial(crowd, room=plan, seed=seed, stops=stops, gates=gates, behaviour=self._behave)
         with belongs_to("groups"):
             groups: list[Group] = []
             for k, group in enumerate(self.groups):
                 with belongs_to(k):
                     groups.append(group.group(k))
             try:
-                return crowd(groups, **said)
+                return people(groups)
             except JostleError:
                 for k in range(len(groups)):
                     with belongs_to(k):
-                        crowd(groups[: k + 1], **said)
+                        people(groups[: k + 1])
                 raise
 
     def build(self, seed: int) -> Built:
