@@ -105,9 +105,10 @@ class ProgressBar(Watch):
     def __init__(self, bar: TwoLines) -> None:
         super().__init__()
         self._sized = True
+        self._task: TaskID | None = None
         self._compiling: TaskID | None = None
         self._last: loop.Progress[Any] | Drawn | None = None
-        self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
+        self._bar, self._shown, self._begin = bar, 0.0, time.monotonic()
 
     def __call__(self, progress: loop.Progress[State] | loop.Progress[DensityState] | Drawn | StudyProgress) -> None:
         if isinstance(progress, StudyProgress):
@@ -129,7 +130,7 @@ class ProgressBar(Watch):
     def _show(self, progress: loop.Progress[Any] | Drawn, steps: int) -> None:
         """Draw the bar of a run or of a film."""
         if self._task is None:
-            self._task = self._bar.add_task("")  # type: ignore[assignment]
+            self._task = self._bar.add_task("")
         state = progress.state if isinstance(progress, loop.Progress) else None
         self._shown = now = time.monotonic()
         rate = self.steps / max(now - self._begin, 1e-9)
@@ -137,7 +138,7 @@ class ProgressBar(Watch):
         words = f"t = {progress.t:.4g}, {speed} {'frames' if isinstance(progress, Drawn) else 'steps'}/s"
         if isinstance(state, State):
             self._bar.second = self._quality(state)
-        self._bar.update(self._task, completed=progress.step, total=steps, description=words)  # type: ignore[arg-type]
+        self._bar.update(self._task, completed=progress.step, total=steps, description=words)
 
     def _quality(self, state: State) -> str:
         """The worst overlap and residual so far; overlaps are compared with a size only if all contacts have one."""
@@ -151,11 +152,11 @@ class ProgressBar(Watch):
     def _show_study(self, progress: StudyProgress) -> None:
         """Show the number of finished runs of a study; runs of an earlier session do not count for the time left."""
         if self._task is None:
-            self._task = self._bar.add_task("", total=progress.steps, completed=progress.step)  # type: ignore[assignment]
+            self._task = self._bar.add_task("", total=progress.steps, completed=progress.step)
         failed = f", {progress.failed} failed" if progress.failed else ""
         words = f"{progress.step} of {progress.steps} runs{failed}"
         self.steps = progress.step
-        self._bar.update(self._task, completed=progress.step, total=progress.steps, description=words)  # type: ignore[arg-type]
+        self._bar.update(self._task, completed=progress.step, total=progress.steps, description=words)
 
     def compiling(self, news: Compiling | None) -> None:
         """Show that kernels are compiled, which takes a while after an installation."""

@@ -6,7 +6,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap, crowd
 from jostle.crowds.behaviours import SIGHT
-from jostle.crowds.quickest import Floor
+from jostle.crowds.quickest import Density, Floor
 from kernel_sets import cpu, reference
 
 pytest.importorskip("shapely")
@@ -68,7 +68,7 @@ def test_the_density_is_a_gaussian_that_walls_reflect():
     plan = Plan([(0, 0), (8, 0), (8, 3.001), (0, 3.001)], exits={"east": ((8, 1), (8, 2))})
     floor = Floor.on(plan, plan.ways(R, spacing=0.1).grid)
     q, width = np.array([[5.03, 1.52], [2.0, 0.3]]), 0.35
-    found, x = floor.density(q, width), floor.grid.nodes()
+    found, x = Density.of(floor, q, np.zeros(2, dtype=int), width).total, floor.grid.nodes()
     images = [*q, *(q * [1.0, -1.0]), *([0.0, 6.002] + q * [1.0, -1.0])]
     exact = sum(np.exp(-((x - at) ** 2).sum(axis=1) / (2 * width**2)) for at in images) / (2 * np.pi * width**2)
     assert found.sum() * 0.1**2 == pytest.approx(2.0)
@@ -80,7 +80,7 @@ def test_nobody_is_felt_through_a_thin_wall():
     exits = {"west": ((0, 1), (0, 2)), "east": ((10, 1), (10, 2))}
     plan = Plan([(0, 0), (10, 0), (10, 3), (0, 3)], exits=exits, walls=walls)
     floor = Floor.on(plan, plan.ways(R, spacing=0.1).grid)
-    found = floor.density(np.array([[4.7, 1.5]]), 0.35).ravel()
+    found = Density.of(floor, np.array([[4.7, 1.5]]), np.zeros(1, dtype=int), 0.35).total.ravel()
     x = floor.grid.nodes()
     assert found[x[:, 0] > 5.0].max() == 0.0
     assert found[x[:, 0] < 5.0].sum() * 0.1**2 == pytest.approx(1.0)

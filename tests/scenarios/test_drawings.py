@@ -93,6 +93,8 @@ def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path)
             'problem.stairs.0.start: must be two points, or one of "exit 0"',
         ),
         ("3", "", "problem.plan"),
+        ('"floor.wkt"', "rooms = 3\n", "building.toml:4: problem.rooms = 3: must be a list"),
+        ('"floor.wkt"', "exits = 3\n", "building.toml:4: problem.exits = 3: must be a list"),
         ('{ file = "floor.wkt", scal = 2.0 }', "", "unknown key 'scal'"),
         ('{ file = "floor.wkt", tolerance = 0.1 }', "", "plan.tolerance = 0.1: must be left out: it is for .png"),
         ('{ file = "floor.wkt", walls = "A" }', "", 'plan.walls = "A": must be left out: it is for .dxf'),

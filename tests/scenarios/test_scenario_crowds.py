@@ -194,6 +194,8 @@ def test_spectators_of_the_stand_take_both_stairs():
         (TWO, "behaviour = 'yes'", "problem.behaviour", "must be a table, such as { kind ="),
         (TWO, "doors = [[[4, 0], [4, 4]]]", "problem.doors.0", "door 0 does not lie between two rooms"),
         (TWO, "rooom = 1", "unknown key 'rooom' in [problem]", "rooms"),
+        (TWO, "stops = [{ kind = 'stop', name = 's', place = 3 }]", "problem.stops.0.place = 3", "must be a list"),
+        (TWO, "stops = [{ kind = 'stop', name = 's', place = { x = 3 } }]", "problem.stops.0.place", "must be a list"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(groups, more, where, message):

@@ -18,10 +18,6 @@ try:
     import typer
 
     from jostle.cli import files, lessons, machine, runs, sweeps
-    from jostle.cli import files as movie
-    from jostle.cli import files as repair
-    from jostle.cli import files as report
-    from jostle.cli import runs as verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import InvalidValue, JostleError
     from jostle.scenarios import ScenarioError
@@ -37,8 +33,7 @@ app = typer.Typer(
 )
 for command in (
     runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
-    movie.movie, report.report, files.export, repair.repair, files.schema, lessons.lessons, verify.verify,
-    machine.doctor,
+    files.movie, files.report, files.export, files.repair, files.schema, lessons.lessons, runs.verify, machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
 

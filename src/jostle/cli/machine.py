@@ -61,7 +61,7 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
 
 
 def _extra(name: str) -> str:
-    """The versions of the packages of an extra, or how to install those that are missing; and what it is for."""
+    """The purpose of an extra, with the versions of its packages, or with the command that installs them."""
     purpose, packages = EXTRAS[name]
     present, missing = [], []
     for package in packages:

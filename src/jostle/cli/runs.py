@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -146,7 +147,7 @@ def bench(
     end = min(chosen.t, steps * chosen.h)
     keep = chosen._asdict() | {"t": end, "every": end, "until": None}
     sol = solve(**keep, progress=watch)
-    times = 1e3 * watch.times()
+    times = 1e3 * np.diff(watch.ends)
     found = {
         "steps": len(sol.stats), "bodies": int(chosen.problem.q0.shape[0]), "rows": float(sol.stats["rows"].mean()),
         "iterations": float(sol.stats["iterations"].mean()), "ms_a_step": float(times.mean()),
@@ -166,11 +167,6 @@ class Clock(Watch):
     def __call__(self, progress: Any) -> None:
         super().__call__(progress)
         self.ends.append(time.perf_counter())
-
-    def times(self) -> Any:
-        import numpy as np
-
-        return np.diff(self.ends)
 
 
 class Compute(NamedTuple):

@@ -1,8 +1,7 @@
 """Crowds of people who walk to exits: floor plans, wishes, and behaviours (Venel 2009, section 4.2)."""
 
-from jostle.crowds.behaviours import BEHAVIOURS as BEHAVIOURS
-from jostle.crowds.behaviours import TIME_GAP as TIME_GAP
 from jostle.crowds.behaviours import (
+    BEHAVIOURS,
     AvoidJams,
     Following,
     Inhibition,
@@ -13,6 +12,7 @@ from jostle.crowds.behaviours import (
     TimeGap,
     Together,
 )
+from jostle.crowds.behaviours import TIME_GAP as TIME_GAP
 from jostle.crowds.blockades import blockade
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
@@ -23,9 +23,9 @@ from jostle.crowds.crowding import (
     fundamental_diagram,
     level_of_service,
     speed_map,
+    voronoi,
     weidmann,
 )
-from jostle.crowds.crowding import voronoi as voronoi
 from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
 from jostle.crowds.groups import Group, arrivals, timetable
 from jostle.crowds.journeys import Journey, Queue, Stop, WaitingArea

@@ -159,11 +159,11 @@ def missed(sol: Solution, plan: Any) -> Booleans:
 
 def _closed_for_good(gate: Gate, sol: Solution, plan: Any, t: float) -> bool:
     """Tell whether a gate is closed at the time t and stays closed."""
-    if (np.asarray(gate.open)[:, 1] > t).any() and gate.most is None:
-        return False
     if not (np.asarray(gate.open)[:, 1] > t).any():
         return True
-    return int((crossings(sol, ends_of([gate], plan)[0]).t <= t).sum()) >= (gate.most or 0)
+    if gate.most is None:
+        return False
+    return int((crossings(sol, ends_of([gate], plan)[0]).t <= t).sum()) >= gate.most
 
 
 def standing(sol: Solution, plan: Any) -> Booleans:

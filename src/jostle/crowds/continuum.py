@@ -78,7 +78,7 @@ def _leading_out(domain: Domain, U: Array, u: Faces, fastest: float) -> Faces:
         if (choice < 0).all():
             return u
         for k, (axis, way) in enumerate(WAYS):
-            u[axis][after(axis) if way > 0 else before(axis)][choice == k] = way * fastest
+            u[axis][_faces(axis, way)][choice == k] = way * fastest
         free |= choice >= 0
 
 
@@ -91,7 +91,7 @@ def _led_out(domain: Domain, u: Faces, least: float) -> Booleans:
     outside = domain.zone.size
     where, here = [number[domain.exits]], [np.full(int(domain.exits.sum()), outside)]
     for axis, way in WAYS:
-        out = way * u[axis][after(axis) if way > 0 else before(axis)] > least
+        out = way * u[axis][_faces(axis, way)] > least
         out &= domain.zone & _joined(domain, axis, way)
         where.append(number[out])
         here.append(np.roll(number, -way, axis)[out])
@@ -107,9 +107,14 @@ def _led_out(domain: Domain, u: Faces, least: float) -> Booleans:
     return np.asarray(led[:-1].reshape(domain.zone.shape))
 
 
+def _faces(axis: int, way: int) -> tuple[slice, slice]:
+    """The face of each cell in a direction, among the faces of an axis."""
+    return after(axis) if way > 0 else before(axis)
+
+
 def _joined(domain: Domain, axis: int, way: int) -> Booleans:
-    """(nx, ny) whether the face of each cell in this direction is open."""
-    return domain.open[axis][after(axis) if way > 0 else before(axis)]
+    """(nx, ny) whether the face of each cell in a direction is open."""
+    return domain.open[axis][_faces(axis, way)]
 
 
 MARGIN = 2
@@ -216,7 +221,7 @@ def density(
     exits, barriers = np.zeros(grid.shape, dtype=bool), []
     crossed: dict[str, int] = {}
     for axis in (0, 1):
-        low, high = (slice(None, -1), slice(1, None)) if axis == 0 else (np.s_[:, :-1], np.s_[:, 1:])
+        low, high = before(axis), after(axis)
         lines = np.stack([np.stack([x[side], y[side]], axis=-1) for side in (low, high)], axis=-2)
         touched = free[low] | free[high]
         closed = np.zeros(touched.shape, dtype=bool)
@@ -305,7 +310,7 @@ def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
     for cells, ends in ((start, last), (end, link.end)):
         if len(cells) == 0:
             raise InvalidValue(
-                f"{Opening.of(f'stairs {link.name!r}', ends)}: no cell of side h = {grid.h:g} fits; take a smaller h"
+                f"{Opening(f'stairs {link.name!r}', ends)}: no cell of side h = {grid.h:g} fits; take a smaller h"
             )
     return Passage(start, end, shaft.outward)
 

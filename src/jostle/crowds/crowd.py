@@ -25,7 +25,6 @@ from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import FreeWish, Wish, check_wish
 from jostle.errors import InvalidValue
-from jostle.plans.links import passages
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind
 from jostle.plans.ways import FIT
@@ -166,15 +165,12 @@ class Crowd(Sweeping):
         super().__init__(q0=q0, velocity=StairPaces(wish, plan) if stairs else wish, within=within, present=present)
         numbers = np.zeros(len(self.q0), dtype=np.int64) if group is None else np.array(group, dtype=np.int64)
         numbers.setflags(write=False)
+        if exits is None:
+            exits = np.ones((len(self.q0), len(plan.exits)), dtype=bool)
         values: dict[str, Any] = {
-            "plan": plan,
-            "wish": wish,
-            "groups": tuple(groups),
-            "group": numbers,
-            "reaction": late,
-        }
-        everywhere = np.ones((len(self.q0), len(plan.exits)), dtype=bool)
-        values |= {"entries": tuple(entries), "gates": gates, "exits": everywhere if exits is None else exits}
+            "plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers, "reaction": late,
+            "entries": tuple(entries), "gates": gates, "exits": exits,
+        }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -234,7 +230,7 @@ class Crowd(Sweeping):
             if self.gates.opens_later(state.t):
                 return True
             waits = waits | self.wish.cut_off(state.q, self.wish.chosen(state.q))
-        for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits)):
+        for k, one in enumerate(self.plan.passages, len(self.plan.exits)):
             if one.link.every is not None:
                 waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.link.phase(state.t) else False)
         if state.presence is None:
@@ -291,7 +287,7 @@ class Crowd(Sweeping):
         radii = np.broadcast_to(self.within.bodies.radii_at(0.0), len(self.q0))
         stairs = [
             Stairs(one, radii, self.within, self.wish if one.link.both else None, k)
-            for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits))
+            for k, one in enumerate(self.plan.passages, len(self.plan.exits))
         ]
         gates = [] if self.gates is None else [self.gates]
         leaving = Outlet(partial(self.plan.beyond, limit=limit))

@@ -97,10 +97,11 @@ def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None)
     >>> found.density.tolist(), found.over([(1, 1), (2, 1), (2, 2), (1, 2)])
     ([0.25, 0.25, 0.25, 0.25], (0.25, 0.0))
     """
-    return density_of(planar(sol).q[k], sol.u[k], walkable(area), cutoff)
+    return _density(planar(sol).q[k], sol.u[k], walkable(area), cutoff)
 
 
-def density_of(q: Array, u: Array, W: Any, cutoff: float | None) -> Density:
+def _density(q: Array, u: Array, W: Any, cutoff: float | None) -> Density:
+    """The Voronoi cells of the people at q with velocities u in an area."""
     shapely = package("shapely")
     person = np.flatnonzero(present(q, W))
     cells = np.zeros(len(person), dtype=object)
@@ -176,22 +177,22 @@ def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive
     W = walkable(area)
     M = W if measure is None else walkable(measure)
     rows = []
-    for _, q, u in frames(sol, None):
-        found = density_of(q, u, W, cutoff)
+    for q, u in _frames(sol, None):
+        found = _density(q, u, W, cutoff)
         rows.append([*found.classic(M), *found.over(M)])
     classic, classic_speed, voronoi, voronoi_speed = np.array(rows).reshape(-1, 4).T
     return Densities(np.asarray(sol.t), classic, voronoi, classic_speed, voronoi_speed)
 
 
-def frames(sol: Solution, k: int | slice | Sequence[int] | None) -> Iterator[tuple[int, Array, Array]]:
-    """Number, positions and velocities of each chosen frame; None chooses all."""
+def _frames(sol: Solution, k: int | slice | Sequence[int] | None) -> Iterator[tuple[Array, Array]]:
+    """Positions and velocities of each chosen frame; None chooses all."""
     planar(sol)
     if k is None:
-        yield from ((number, q, u) for number, (q, u) in enumerate(zip(sol.q, sol.u, strict=True)))
+        yield from zip(sol.q, sol.u, strict=True)
         return
     chosen: Iterable[int] = range(len(sol.t))[k] if isinstance(k, slice) else [k] if isinstance(k, int) else k
     for number in chosen:
-        yield number, sol.q[number], sol.u[number]
+        yield sol.q[number], sol.u[number]
 
 
 # Squares that cover a walkable area, for maps.
@@ -210,6 +211,18 @@ class Grid(NamedTuple):
     """(s,) part of each square inside the polygon."""
     area: Array
     """(s,) area of the part of each square inside the polygon."""
+
+    @staticmethod
+    def over(W: Any, size: float) -> Grid:
+        """Squares with a given side that cover a polygon, from its lower left corner on."""
+        shapely = package("shapely")
+        low, high = np.reshape(W.bounds, (2, 2))
+        count = np.maximum(np.ceil((high - low) / size - SQUARE_TOLERANCE), 1).astype(int)
+        x, y = (low[axis] + size * np.arange(count[axis] + 1) for axis in (0, 1))
+        x0, y0 = (values.ravel() for values in np.meshgrid(x[:-1], y[:-1]))
+        x1, y1 = (values.ravel() for values in np.meshgrid(x[1:], y[1:]))
+        squares = shapely.intersection(shapely.box(x0, y0, x1, y1), W)
+        return Grid(x, y, squares, shapely.area(squares))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -238,17 +251,6 @@ class Grid(NamedTuple):
         cell, square = shapely.STRtree(self.squares).query(found.cells, predicate="intersects")
         shared = shapely.area(shapely.intersection(found.cells[cell], self.squares[square]))
         return here, csr_array((shared, (square, cell)), shape=size)
-
-
-def grid_of(W: Any, size: float) -> Grid:
-    shapely = package("shapely")
-    low, high = np.reshape(W.bounds, (2, 2))
-    count = np.maximum(np.ceil((high - low) / size - SQUARE_TOLERANCE), 1).astype(int)
-    x, y = (low[axis] + size * np.arange(count[axis] + 1) for axis in (0, 1))
-    x0, y0 = (values.ravel() for values in np.meshgrid(x[:-1], y[:-1]))
-    x1, y1 = (values.ravel() for values in np.meshgrid(x[1:], y[1:]))
-    squares = shapely.intersection(shapely.box(x0, y0, x1, y1), W)
-    return Grid(x, y, squares, shapely.area(squares))
 
 
 # Maps of density and speed: the classic and the Voronoi values in squares that cover the walkable area.
@@ -340,11 +342,11 @@ def speed_map(
 
 
 def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, *, speeds: bool) -> Map:
-    grid = grid_of(W, size)
+    grid = Grid.over(W, size)
     total = np.zeros((2, len(grid.squares)))
     counted = np.zeros((2, len(grid.squares)))
-    for _, q, u in frames(sol, k):
-        found = density_of(q, u, W, cutoff)
+    for q, u in _frames(sol, k):
+        found = _density(q, u, W, cutoff)
         classic, voronoi = grid.share(found)
         value = (found.speed if speeds else np.ones(len(found.person)), found.speed if speeds else found.density)
         sums = np.stack([classic @ value[0], voronoi @ value[1]])
@@ -577,7 +579,7 @@ def crowd_maps(
     """
     known = known_plan(sol, plan, "crowd_maps")
     W = walkable(known)
-    grid = grid_of(W, size)
+    grid = Grid.over(W, size)
     usable = grid.area >= SMALLEST_SHARE * size**2
     squares = len(grid.squares)
     total, worst, when = np.zeros(squares), np.zeros(squares), np.full(squares, np.nan)
@@ -592,7 +594,7 @@ def crowd_maps(
         if counted:
             rho = np.bincount(square, minlength=squares) / grid.inside
         else:
-            found = density_of(q, u, W, None)
+            found = _density(q, u, W, None)
             rho = (grid.share(found)[1] @ found.density) / grid.inside
         total += np.nan_to_num(rho)
         larger = rho > worst

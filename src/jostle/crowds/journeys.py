@@ -18,10 +18,10 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.behaviours import ALONE, KnownExits, Together, neighbours
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.groups import Group
-from jostle.crowds.walk import numbers
+from jostle.crowds.walk import goal_numbers
 from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.links import Passage, passages
+from jostle.plans.links import Passage
 from jostle.plans.outlines import own_nearest, package
 from jostle.plans.plan import Plan
 
@@ -322,7 +322,7 @@ class Journey(Behaviour):
         routes = _routes(route, people)
         longest = max((len(one) for one in routes), default=0)
         self.reach = reach
-        self.route = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
+        self.route = np.array([goal_numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
         """(n, stages) numbers of the goals; short routes repeat their last goal."""
         self.last = np.array([len(one) - 1 for one in routes])
         """(n,) last stage of each person."""
@@ -513,7 +513,7 @@ class Itinerary:
     plan: Plan
 
     def __post_init__(self) -> None:
-        exits, links = list(self.plan.exits), [one.name for one in self._ways]
+        exits, links = list(self.plan.exits), [one.name for one in self.plan.passages]
         for group in self.groups:
             self._check_names(group, "route", group.route, [*self.stops, *links])
             self._check_names(group, "knows", group.knows or (), [*exits, *links])
@@ -560,14 +560,12 @@ class Itinerary:
         if all(len(route) == 1 for route in routes):
             return wish
         reach = REACH_RADII * float(radii.max())
-        arrivals = {one.name: Stop(one.places(ENDS, np.full(2, float(radii.max()))), reach=reach) for one in self._ways}
+        arrivals = {
+            one.name: Stop(one.places(ENDS, np.full(2, float(radii.max()))), reach=reach) for one in self.plan.passages
+        }
         used = {name for route in routes for name in route}
         stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if name in used}}
         return Journey(wish, routes, people=len(q), reach=reach, stops=stops, seed=random)
-
-    @property
-    def _ways(self) -> list[Passage]:
-        return passages(self.plan.links, self.plan.shafts)
 
     def _known(self, wish: Wish) -> Booleans:
         names = [goal.name for goal in wish.goals[: wish.eligible]]
@@ -590,9 +588,9 @@ class Itinerary:
 
     def _complete(self, wish: Wish, routes: list[list[str | None]], q: Array) -> list[list[str | None]]:
         """The routes with the stairs from floor to floor added; raises if somebody cannot reach a place."""
-        if all(route == [None] or (len(route) == 1 and not self._ways) for route in routes):
+        if all(route == [None] or (len(route) == 1 and not self.plan.passages) for route in routes):
             return routes
-        names, over = [goal.name for goal in wish.goals], Floors(wish, self._ways, len(q))
+        names, over = [goal.name for goal in wish.goals], Floors(wish, self.plan.passages, len(q))
         found: list[list[str | None]] = []
         far = wish.lengths(q)
         for person, route in enumerate(routes):
@@ -605,7 +603,7 @@ class Itinerary:
                         f"person {person} at {q[person].round(3).tolist()} cannot walk from {where} to {goal}: every "
                         f"path is blocked by a wall or by a narrow opening; open a door, add stairs, or move the goal"
                     )
-                legs += [*(self._ways[k].name for k in way), name]
+                legs += [*(self.plan.passages[k].name for k in way), name]
                 if name is not None and name in self.stops:
                     here = over.from_place(self.stops[name].target.mean(axis=0))[:, person]
                 elif name in over.names:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.moves import MAX_WALKING_ON, fastest, known, moves, plan_of, planar
+from jostle.crowds.moves import MAX_WALKING_ON, fastest, known_moves, moves, plan_of, planar
 from jostle.errors import InvalidValue
 from jostle.plans.openings import named_openings
 from jostle.plans.outlines import distance_to
@@ -81,7 +81,7 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Cr
     right = np.array([along[1], -along[0]])
     side: Array | None = None
     found = []
-    for move in known(moves(sol, plan)):
+    for move in known_moves(sol, plan):
         height = [(x - first) @ right for x in (move.before, move.after)]
         was, now = (np.nan_to_num(np.sign(h)) for h in height)
         side = was if side is None else np.where(move.landed, was, side)
@@ -208,8 +208,7 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     polygon = None if left_behind is None else walkable(left_behind)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     left = np.where(inside, np.inf, np.nan)
-    some = moves(sol, left_behind)
-    for move in some if polygon is None else known(some):
+    for move in moves(sol, left_behind) if polygon is None else known_moves(sol, left_behind):
         now = present(move.after, polygon) & ~move.gone
         person = np.flatnonzero(inside & ~now)
         if polygon is None:
@@ -387,7 +386,7 @@ def _nearest_exits(sol: Solution, plan: Any) -> Integers:
     polygon = walkable(plan)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     by = np.full(len(inside), -1)
-    for move in known(moves(sol, plan)):
+    for move in known_moves(sol, plan):
         now = present(move.after, polygon) & ~move.gone
         person = np.flatnonzero(inside & ~now)
         ends = move.after[person]

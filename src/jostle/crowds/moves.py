@@ -146,9 +146,9 @@ def jumps(sol: Solution) -> Booleans:
     return np.array(rows, dtype=bool).reshape(-1, sol.q.shape[1])
 
 
-def known(some: Iterator[Move]) -> Iterator[Move]:
-    """The same moves; an error if people left before the first saved time, and their velocities are unknown."""
-    for move in some:
+def known_moves(sol: Solution, plan: Any) -> Iterator[Move]:
+    """The same as `moves`; an error if people left before the first saved time, and their velocities are unknown."""
+    for move in moves(sol, plan):
         if np.isnan(move.after[move.gone]).any():
             raise InvalidValue(
                 f"people left before t = {move.end.max():g}, the first saved time, and the file does not contain where "

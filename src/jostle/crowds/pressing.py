@@ -1,10 +1,9 @@
 """Who is pressed in a crowd, where, and for how long.
 
-Contacts push with p >= 0 (see `grains.forces`): in a first-order run u - U = G^T p, so p is a velocity, the force on a
-person of unit drag. If people have masses, M (u - U) = G^T p, and p is a mass times a velocity. The load of a person is
-the sum of p over all their contacts, without forces that are solver noise (see `grains.forces`), and their pressure is
-the load divided by their circumference.
-`jostle.analysis.ranges` tells how well these are determined.
+Contacts push with p >= 0: in a first-order run u - U = G^T p, so p is a velocity, the force on a person of unit drag.
+If people have masses, M (u - U) = G^T p, and p is a mass times a velocity. The load of a person is the sum of p over
+all their contacts, without forces that are solver noise (see `jostle.analysis.forces`), and their pressure is the load
+divided by their circumference. `jostle.analysis.ranges` tells how well these are determined.
 """
 
 from __future__ import annotations
@@ -181,7 +180,7 @@ def pressed(sol: Solution, threshold: NotNegative) -> Pressed:
 # Where the motion changes slowly compared with tau, du/dt is small, and F = m p / tau. The default values m = 80 kg and
 # tau = 0.5 s are those of Helbing, Farkas & Vicsek, Nature 407 (2000). The forces are as good as this assumption: a
 # person who wants to walk at 1.3 m/s and cannot move pushes with 210 N. In dense crowds p is not unique: see
-# `load_range`.
+# `jostle.analysis.load_range`.
 
 
 MASS, RELAXATION_TIME = 80.0, 0.5

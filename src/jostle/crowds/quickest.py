@@ -35,14 +35,14 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.kernels import spread
-from jostle.crowds.walk import alike
+from jostle.crowds.walk import similar_sizes
 from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import cut, threads, together
 from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
-from jostle.plans.ways import LAYERS, Grid, Ways, people_chunks, wider
+from jostle.plans.ways import LAYERS, Grid, Ways, people_chunks, squares_around, wider
 
 LARGEST_PART = 0.2
 """Largest fraction of a difference that two neighbouring nodes exchange in one pass. Close to 1/4, odd and even nodes
@@ -83,17 +83,10 @@ class Floor:
             links.append(open_ones)
         return Floor(grid, links[0], links[1], np.asarray(shapely.contains_xy(plan.area, grid.nodes())))
 
-    def density(self, q: Array, width: float) -> Array:
-        """(nx, ny) people per unit area at the nodes; people outside the grid do not count."""
-        found = np.zeros(self.grid.shape)
-        for window, part in self.densities([q], width):
-            found[window.slices] = part
-        return found
-
     def densities(self, groups: Sequence[Array], width: float) -> list[tuple[Window, Array]]:
-        """The densities of groups of people, each in the window of the grid outside of which it is zero.
+        """People of each group per unit area at the nodes, each in the window outside of which this density is zero.
 
-        All threads share the work; the densities do not depend on their number.
+        People outside the grid do not count. All threads share the work, and their number does not change the result.
         """
         grid = self.grid
         variance = (width / grid.step) ** 2 / 2.0
@@ -154,10 +147,8 @@ class Window(NamedTuple):
 
     @staticmethod
     def around(some: Booleans) -> Window:
-        """The smallest rectangle that contains some nodes (nx, ny)."""
+        """The smallest rectangle that contains some nodes (nx, ny), one or more."""
         rows, columns = (np.flatnonzero(some.any(axis=axis)) for axis in (1, 0))
-        if len(rows) == 0:
-            return Window((0, 0), (0, 0))
         return Window((int(rows[0]), int(columns[0])), (int(rows[-1]) + 1, int(columns[-1]) + 1))
 
     @property
@@ -232,12 +223,11 @@ class Frame(NamedTuple):
         least = distance.min(initial=np.inf, where=free)
         source = np.flatnonzero(free & (distance <= least + SOURCE * ways.grid.step))
         known, layers = free, []
-        square = np.add.outer(shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
         for _ in range(LAYERS):
             wide = wider(ways.grid, known)
             new = np.flatnonzero(wide & ~known)
             new = new[inside[new]]
-            weight = known[new[:, None] + square].astype(float)
+            weight = known[squares_around(new, shape[1])].astype(float)
             weight /= weight.sum(axis=1, keepdims=True)
             layers.append((_places(new, shape), weight))
             known = wide
@@ -328,12 +318,11 @@ def _on_border(known: Booleans, window: Window, shape: tuple[int, int]) -> bool:
 def _fill_layers(direction: Array, frame: Frame, window: Window, shape: tuple[int, int]) -> None:
     """Fill the layers along the walls with the means of the nodes around them; NaN at a border of the window."""
     values = direction.reshape(-1).view(complex)
-    square = np.add.outer(window.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
     for places, weights in frame.layers:
         local = places - window.low
         inner = ((local > 0) & (local < np.array(window.shape) - 1)).all(axis=1)
         new = local[inner, 0] * window.shape[1] + local[inner, 1]
-        values[new] = np.einsum("nk,nk->n", weights[inner], values[new[:, None] + square])
+        values[new] = np.einsum("nk,nk->n", weights[inner], values[squares_around(new, window.shape[1])])
         edge = local[~inner & ((local >= 0) & (local < window.shape)).all(axis=1)]
         direction[tuple(edge.T)] = np.nan
 
@@ -448,7 +437,7 @@ class Quickest(Behaviour):
             raise InvalidValue("Quickest cannot wrap a wish that was made with Quickest")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, Weights(float(own), float(others), float(width)), float(every)
-        self.sizes, self.group = alike(size)
+        self.sizes, self.group = similar_sizes(size)
         """The radius of each size of people, and the number () or (n,) of the size of each person."""
         self.stops = {goal.name: goal.passable for goal in wish.goals[wish.eligible :]}
         ways = self._ways(0, np.zeros((0, 2, 2)))
@@ -506,7 +495,7 @@ class Quickest(Behaviour):
 
     def _headings(self, seen: Seen, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
         """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,)."""
-        # A potential that does not reach all people is found again, with the people of now, and then on the whole grid.
+        # A potential that does not reach all people is found again, for where they are now, then on the whole grid.
         if self._density is None:
             own, others, width = self.weights
             going = seen.going if own > 0.0 or others > 0.0 else seen.going[:0]

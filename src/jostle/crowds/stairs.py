@@ -22,7 +22,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, squares
 from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.links import Passage, passages
+from jostle.plans.links import Passage
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
@@ -45,9 +45,9 @@ DEEPEST = 0.05
 class StairPaces(Behaviour):
     """The speed of people on stairs is the pace of the stairs times their speed on level ground; see `Link`.
 
-    This holds for crowds, too: with the same gaps between them people on stairs are slower by the same factor, so the
-    flow over stairs is the smaller, the smaller the pace is. It is near that of Weidmann 1993 (`python
-    benchmarks/validation.py`). A crowd on a plan whose stairs have a pace has this behaviour around its wish.
+    People with the same gaps between them are slower on stairs by the same factor, so the flow over stairs falls with
+    the pace; it is near that of Weidmann 1993 (`python benchmarks/validation.py`). A crowd on a plan whose stairs have
+    a pace has this behaviour around its wish.
     """
 
     plan: Plan
@@ -241,4 +241,4 @@ def doors_of(within: ConstraintSet, plan: Plan) -> list[LiftDoors]:
 
 def _lifts(plan: Plan) -> list[Passage]:
     """The lifts of a plan that are away for some time."""
-    return [one for one in passages(plan.links, plan.shafts) if one.link.ride > 0.0]
+    return [one for one in plan.passages if one.link.ride > 0.0]

@@ -15,7 +15,7 @@ and people walk in the direction (sin turn, -cos turn). `ways.Ways` finds the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -250,7 +250,10 @@ class Walk(Wish):
         goal = self.own(len(q))
         if (goal != NEAREST).all():
             return goal
-        return np.where(goal == NEAREST, self._of_each(lambda ways, x: ways.choice(x), q), goal)
+        nearest = np.empty(len(q), dtype=np.int64)
+        for ways, some in self._groups(len(q)):
+            nearest[some] = ways.choice(q[some])
+        return np.where(goal == NEAREST, nearest, goal)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         way = np.empty((len(q), 2))
@@ -271,13 +274,8 @@ class Walk(Wish):
             far[some] = ways.length(q[some], goal[some])
         return far
 
-    def _of_each(self, find: Callable[[Ways, Array], Integers], q: Array) -> Integers:
-        found = np.empty(len(q), dtype=np.int64)
-        for ways, some in self._groups(len(q)):
-            found[some] = find(ways, q[some])
-        return found
-
     def _groups(self, n: int) -> list[tuple[Ways, slice | Booleans]]:
+        """The ways of each size of people, and who takes them."""
         if len(self.ways) == 1:
             return [(self.ways[0], slice(None))]
         if len(self.group) != n:
@@ -334,11 +332,11 @@ def walk(
     """
     size, pace = sizes_and_speeds(radius, speed)
     if plan.convex and spacing is None and np.size(closed) == 0 and not stops:
-        return Straight(plan, size, pace, numbers(goal, list(plan.exits)))
-    widest, group = alike(size)
+        return Straight(plan, size, pace, goal_numbers(goal, list(plan.exits)))
+    widest, group = similar_sizes(size)
     ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
     shut = shaped(closed, "closed", -1, 2, 2)
-    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]), shut)
+    return Walk(ways, group, pace, goal_numbers(goal, [one.name for one in ways[0].goals]), shut)
 
 
 def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]:
@@ -372,10 +370,10 @@ def check_speed(speed: Array, radii: Array) -> None:
         )
 
 
-def alike(radii: Array) -> tuple[list[float], Integers]:
+def similar_sizes(radii: Array) -> tuple[list[float], Integers]:
     """The largest radius of each group of people of similar radii, and the group of each person.
 
-    >>> alike(np.array([0.2, 0.3, 0.21]))
+    >>> similar_sizes(np.array([0.2, 0.3, 0.21]))
     ([0.21, 0.3], array([0, 1, 0]))
     """
     sizes = np.unique(radii)
@@ -387,7 +385,7 @@ def alike(radii: Array) -> tuple[list[float], Integers]:
     return widest, np.searchsorted(widest, radii)
 
 
-def numbers(goal: str | Sequence[str | None] | None, names: Sequence[str]) -> Integers:
+def goal_numbers(goal: str | Sequence[str | None] | None, names: Sequence[str]) -> Integers:
     """The numbers of goals by their names; None is the nearest."""
     given = [goal] if goal is None or isinstance(goal, str) else list(goal)
     known: dict[str | None, int] = {None: NEAREST, **{name: k for k, name in enumerate(names)}}

@@ -3,7 +3,7 @@
     M q'' = f(t, q, q', parameters) + G^T p,   0 <= p  ⟂  g(t, q, parameters) >= 0,   u+ = u- - (1 + e) P_N u-
 
 The force and the constraints are functions that numba compiles. All copies run in one compiled loop on all cores
-(`marching`); results do not depend on the number of cores.
+(`March`); results do not depend on the number of cores.
 """
 
 from __future__ import annotations
@@ -157,7 +157,10 @@ class Copies:
             )
         if (e < 0.0).any() or (e > 1.0).any():
             raise InvalidValue(f"restitution must lie in [0, 1], not {float(e.min()):g} to {float(e.max()):g}")
-        own = own[:, None] if own.ndim == 1 and own.size else own.reshape(1, 0) if own.size == 0 else own
+        if own.size == 0:
+            own = own.reshape(1, 0)
+        elif own.ndim == 1:
+            own = own[:, None]
         d, counts = q.shape[-1], {"q0": len(q) if q.ndim == 2 else 1, "v0": len(v) if v.ndim == 2 else 1}
         counts |= {"parameters": len(own), "restitution": e.size, "t0": start.size}
         n = max(counts.values())
@@ -232,10 +235,7 @@ class Copies:
         Copies
             The copies with the new starts.
         """
-        other = object.__new__(Copies)
-        for name, value in {**vars(self), "q0": q0, "v0": v0, "t0": t0}.items():
-            object.__setattr__(other, name, value)
-        return other
+        return self._with(q0=q0, v0=v0, t0=t0)
 
     def repeated(self, times: int) -> Copies:
         """Return several blocks of all copies, one after the other.
@@ -250,11 +250,15 @@ class Copies:
         Copies
             The times * n copies.
         """
+        each = {name: getattr(self, name) for name in ("q0", "v0", "parameters", "restitution", "t0")}
+        blocks = {name: np.tile(value, (times,) + (1,) * (value.ndim - 1)) for name, value in each.items()}
+        return self._with(**blocks)
+
+    def _with(self, **changed: Array) -> Copies:
+        """The same copies with other values, which are not checked."""
         other = object.__new__(Copies)
-        for name, value in vars(self).items():
-            shared = name in ("force", "within", "mass")
-            repeated = value if shared else np.tile(value, (times,) + (1,) * (value.ndim - 1))
-            object.__setattr__(other, name, repeated)
+        for name, value in {**vars(self), **changed}.items():
+            object.__setattr__(other, name, value)
         return other
 
     def compiled(self) -> tuple[Any, Any]:

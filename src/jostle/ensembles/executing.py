@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -64,10 +64,6 @@ class Outcome:
     def failed(self) -> bool:
         """Whether the run ended with an error."""
         return bool(self.error)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by their names."""
-        return asdict(self)
 
 
 def execute(work: bytes | Work, run: RunOf) -> Outcome:

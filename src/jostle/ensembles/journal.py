@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def line_of(outcome: Outcome) -> bytes:
     >>> line_of(Outcome(3, "finished", {"value": 0.5}))[-14:]
     b'0.0}\\t63a2110e\\n'
     """
-    text = json.dumps(outcome.as_dict()).encode()
+    text = json.dumps(asdict(outcome)).encode()
     return text + SEPARATOR + _checksum(text) + b"\n"
 
 

@@ -21,21 +21,6 @@ from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
 from jostle.errors import InvalidValue
 
-# How much mean evacuation curves change with each run.
-#
-# The method is that of Ronchi, Reneke, Peacock, Fire Technology 50, 2014, 1545-1571, which ISO 20414:2020
-# describes for the number of runs. Let m_i be the vector of the n leaving times of run i in increasing order, and
-# M_j = (m_1 + ... + m_j) / j the mean curve of j runs. Two consecutive mean curves, E = M_j and m = M_{j-1}, are
-# compared by
-#
-#     ERD = |E - m| / |m|                                Euclidean relative difference, 0 if they are equal
-#     EPC = E . m / m . m                                Euclidean projection coefficient, 1 if they have the same size
-#     SC  = dE . dm / (|dE| |dm|),  dE_k = E_k - E_{k-s}     secant cosine, 1 if they have the same shape
-#
-# where s smooths the differences. The mean T_j and the standard deviation S_j of the evacuation times, the last entries
-# of m_1 ... m_j, are compared by |T_j - T_{j-1}| / T_j and |S_j - S_{j-1}| / S_j.
-
-
 SMOOTHING = 0.05
 """Distance s of the differences in the secant cosine, as a fraction of the number of people."""
 
@@ -54,12 +39,15 @@ class CurveChanges(NamedTuple):
 def curve_changes(leaving_times: Sequence[ArrayLike]) -> CurveChanges:
     """Measure how much each further run changes the mean evacuation curve.
 
-    With the mean curves M_j of j runs, E = M_j and m = M_{j-1}, the changes are
+    M_j is the mean of the leaving times of j runs, each in increasing order. With E = M_j and m = M_{j-1}, the changes
+    are ERD, |1 - EPC| and |1 - SC|,
 
-        ERD = |E - m| / |m|,   |1 - EPC| with EPC = E . m / m . m,   |1 - SC| with the secant cosine SC,
+        ERD = |E - m| / |m|                  Euclidean relative difference, 0 if both are equal
+        EPC = E . m / m . m                  Euclidean projection coefficient, 1 if both have the same size
+        SC  = dE . dm / (|dE| |dm|)          secant cosine, 1 if both have the same shape; dE_k = E_k - E_{k-s}
 
-    and the relative changes of the mean and of the standard deviation of the evacuation time (Ronchi, Reneke, Peacock
-    2014).
+    and the relative changes of the mean and of the standard deviation of the evacuation time (Ronchi, Reneke, Peacock,
+    Fire Technology 50, 2014, 1545-1571, which ISO 20414:2020 describes for the number of runs).
 
     Parameters
     ----------

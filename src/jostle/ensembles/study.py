@@ -91,12 +91,6 @@ class FunctionSubject:
         except ValueError:
             return None
 
-    @property
-    def place(self) -> str:
-        """Module and name."""
-        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{getattr(self.function, '__module__', '?')}:{name}"
-
     def arguments(self, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """The parameters, and the seed if the function takes it."""
         known = {} if self.signature is None else self.signature.parameters
@@ -106,24 +100,24 @@ class FunctionSubject:
     def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
         if self.signature is None:
             return
-        known = self.signature.parameters
+        place, known = _place(self.function), self.signature.parameters
         names = [name for name, each in known.items() if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
         open_ended = any(each.kind is each.VAR_KEYWORD for each in known.values())
         for case in cases:
             for name in case:
                 if name not in names and not open_ended:
                     hint = suggestion(name, names, f"its parameters are {', '.join(names) or 'none'}")
-                    raise InvalidValue(f"over: the function {self.place} has no parameter {name!r}; {hint}")
+                    raise InvalidValue(f"over: the function {place} has no parameter {name!r}; {hint}")
             try:
                 self.signature.bind(**self.arguments(case, 0))
             except TypeError as error:
-                raise InvalidValue(f"over: the function {self.place} cannot be called with {case}: {error}") from None
+                raise InvalidValue(f"over: the function {place} cannot be called with {case}: {error}") from None
 
     def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
         return self.function(**self.arguments(parameters, seed))
 
     def identity(self) -> dict[str, str]:
-        return {"function": self.place}
+        return {"function": _place(self.function)}
 
 
 Subject = ScenarioSubject | FunctionSubject
@@ -486,4 +480,5 @@ def name_of(measure: Any) -> str:
 
 
 def _place(function: Callable[..., Any]) -> str:
+    """The module and the name of a function."""
     return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"

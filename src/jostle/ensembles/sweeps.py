@@ -187,7 +187,7 @@ class _Sweep:
             self._apply_rule(case)
 
     def wanted(self, number: int) -> bool:
-        """Whether the run belongs to the study, as far as is known."""
+        """Whether the run belongs to the study, by the outcomes so far."""
         case, repetition = self.study.place(number)
         return repetition < self.ends[case]
 

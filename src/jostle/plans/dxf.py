@@ -148,7 +148,7 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
 def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     """The rooms that lines and exits enclose, and the lines inside them."""
     shapely = package("shapely")
-    joined = _joined(shapely, [*named.values(), *lines])
+    joined = _joined([*named.values(), *lines])
     named = {name: np.array(line.coords)[[0, -1]] for name, line in zip(named, joined, strict=False)}
     noded = shapely.union_all(joined)
     faces = list(shapely.get_parts(shapely.polygonize([noded])))
@@ -158,7 +158,7 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
         middle = shapely.Point(ends.mean(axis=0))
         beside = [k for k, face in enumerate(faces) if shapely.distance(face.boundary, middle) <= 1e-9 * size]
         if not beside:
-            raise InvalidValue(f"exit {name!r} at {ends.tolist()} borders no closed area: {_gap(shapely, noded)}")
+            raise InvalidValue(f"exit {name!r} at {ends.tolist()} borders no closed area: {_gap(noded)}")
         if len(beside) > 1:
             raise InvalidValue(
                 f"exit {name!r} at {ends.tolist()} leads from one closed area into another; remove the area outside"
@@ -258,11 +258,11 @@ def _points(entity: Any, curve: Any, scale: float, path: str) -> Array:
     return corners[different]
 
 
-def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
+def _joined(lines: list[Array]) -> list[Any]:
     """The lines, after corners within the distance JOINED of each other or of a line have been merged."""
     from scipy.spatial import KDTree
 
-    corners = np.unique(np.concatenate(lines), axis=0)
+    shapely, corners = package("shapely"), np.unique(np.concatenate(lines), axis=0)
     tree = KDTree(corners)
     check(tree.count_neighbors(tree, JOINED), CROWDED * len(corners), "the drawing", "pairs of corners nearer than "
           f"{JOINED:g} m, most of which are one corner: is scale= right? It", "CROWDED")  # fmt: skip
@@ -273,11 +273,12 @@ def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
     return [shapely.remove_repeated_points(shapely.snap(shapely.LineString(line), kept, JOINED)) for line in lines]
 
 
-def _gap(shapely: Any, noded: Any) -> str:
+def _gap(noded: Any) -> str:
     """A message about the gap in the drawing: the two loose ends that are nearest to each other."""
     from scipy.spatial import KDTree
 
-    ends = np.array([point for line in shapely.get_parts(noded) for point in np.array(line.coords)[[0, -1]]])
+    lines = package("shapely").get_parts(noded)
+    ends = np.array([point for line in lines for point in np.array(line.coords)[[0, -1]]])
     different, count = np.unique(ends, axis=0, return_counts=True)
     loose = different[count == 1]
     if len(loose) < 2:

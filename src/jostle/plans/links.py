@@ -23,8 +23,6 @@ STAIR_PACES = {"up": 0.610 / 1.34, "down": 0.694 / 1.34}
 downwards, 1.34 m/s on level ground)."""
 BACK = " (back)"
 """Suffix of the name of stairs for the way against their direction."""
-
-
 LIFT_TIME_TOLERANCE = 1e-9
 """Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
 

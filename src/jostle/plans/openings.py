@@ -24,11 +24,11 @@ class Opening(NamedTuple):
 
     name: str
     ends: Array
-    width: float
 
-    @staticmethod
-    def of(name: str, ends: Array) -> Opening:
-        return Opening(name, ends, float(np.linalg.norm(ends[1] - ends[0])))
+    @property
+    def width(self) -> float:
+        """Distance between the two ends."""
+        return float(np.linalg.norm(self.ends[1] - self.ends[0]))
 
     def __str__(self) -> str:
         return f"{self.name} from {self.ends[0].tolist()} to {self.ends[1].tolist()}, {self.width:g} wide"
@@ -40,15 +40,15 @@ def named_openings(plan: Plan) -> list[Opening]:
     >>> [str(one) for one in named_openings(Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))]
     ["exit 'east' from [4.0, 1.0] to [4.0, 2.0], 1 wide"]
     """
-    exits = [Opening.of(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
-    stairs = [Opening.of(f"stairs {name!r}", link.start) for name, link in plan.links.items()]
-    return exits + stairs + [Opening.of(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
+    exits = [Opening(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
+    stairs = [Opening(f"stairs {name!r}", link.start) for name, link in plan.links.items()]
+    return exits + stairs + [Opening(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
 
 
 def openings(plan: Plan, narrowest: float, widest: float) -> list[Opening]:
     """The openings of a plan with narrowest <= width < widest: exits, stairs and doors first, then gaps."""
     named = named_openings(plan)
-    gaps = [] if plan.convex else [Opening.of("the gap", ends) for ends in _gaps(plan, widest)]
+    gaps = [] if plan.convex else [Opening("the gap", ends) for ends in _gaps(plan, widest)]
     for gap in gaps:
         if all(np.linalg.norm((one.ends - gap.ends).mean(axis=0)) > FREE * widest for one in named):
             named.append(gap)

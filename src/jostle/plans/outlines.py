@@ -276,11 +276,18 @@ def polygons(area: Any) -> list[Any]:
     return [shapely.remove_repeated_points(shapely.orient_polygons(room)) for room in rooms]
 
 
+def all_corners(room: Any) -> list[Array]:
+    """The corners of the outline and of each hole of a polygon of shapely."""
+    return [np.array(ring.coords)[:-1, :2] for ring in (room.exterior, *room.interiors)]
+
+
 def rings(room: Any) -> list[Array]:
-    """The corners of the outline and of the holes, without points between two edges on one line."""
-    rings = [np.array(ring.coords)[:-1, :2] for ring in (room.exterior, *room.interiors)]
-    ways = [(ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring) for ring in rings]
-    return [ring[a[:, 0] * b[:, 1] != a[:, 1] * b[:, 0]] for ring, (a, b) in zip(rings, ways, strict=True)]
+    """The corners of the outline and of each hole, without points between two edges on one line."""
+    found = []
+    for ring in all_corners(room):
+        a, b = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+        found.append(ring[a[:, 0] * b[:, 1] != a[:, 1] * b[:, 0]])
+    return found
 
 
 def without_doubles(walls: Array) -> Array:

@@ -21,11 +21,12 @@ from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
 from jostle.plans.dxf import read_dxf, write_dxf
-from jostle.plans.links import BACK, Link, Shaft, passages
+from jostle.plans.links import BACK, Link, Passage, Shaft, passages
 from jostle.plans.outlines import (
     ON_EDGE,
     HalfPlanes,
     a_segment,
+    all_corners,
     around,
     cut,
     distance_to,
@@ -123,7 +124,9 @@ class Plan:
         edges = np.concatenate([ring_edges(ring) for ring in outlines])
         openings = np.array([*self.exits.values(), *(link.start for link in links), *self.doors])
         found = cut(edges, openings)
-        check_openings(self.exits, self.links, edges, (openings, found.covered))
+        names = [f"exit {name!r}" for name in self.exits] + [f"link {name!r}" for name in self.links]
+        names += [f"door {k}" for k in range(len(self.doors))]
+        check_openings(names, openings, found.covered, edges)
         self.outward = dict(zip(self.exits, found.outward, strict=False))
         ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
         leaving = found.outward[len(self.exits) :]
@@ -164,6 +167,11 @@ class Plan:
             return float(self.area.area)
         x, y = self.half_planes.corners.T
         return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
+
+    @property
+    def passages(self) -> list[Passage]:
+        """All ways over stairs, in the order of their numbers among the goals, which follow those of the exits."""
+        return passages(self.links, self.shafts)
 
     @property
     def inner_walls(self) -> Array:
@@ -306,7 +314,10 @@ class Plan:
         >>> Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}).stored()["exits"]
         {'east': [[4.0, 1.0], [4.0, 2.0]]}
         """
-        rooms = [[room.tolist()] if isinstance(room, np.ndarray) else _corners(room) for room in self._rooms]
+        rooms = [
+            [room.tolist()] if isinstance(room, np.ndarray) else [ring.tolist() for ring in all_corners(room)]
+            for room in self._rooms
+        ]
         found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in self.exits.items()}}
         given = {"doors": self.doors, "walls": self._thin, "columns": self.columns}
         found |= {name: value.tolist() for name, value in given.items() if len(value)}
@@ -481,7 +492,7 @@ class Plan:
             Distances and directions on a grid.
         """
         shut = shaped(closed, "closed", -1, 2, 2)
-        goals = len(self.exits) + len(passages(self.links, self.shafts)) + len(stops or {})
+        goals = len(self.exits) + len(self.passages) + len(stops or {})
         step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
         places = {name: stop_on(self, name, place) for name, place in (stops or {}).items()}
         stopping = tuple((name, place.tobytes()) for name, place in places.items())
@@ -578,36 +589,28 @@ def rooms_of(area: Any) -> tuple[list[Any], HalfPlanes | None]:
     return rooms, HalfPlanes.of(outlines[0]) if len(outlines) == 1 else None
 
 
-def check_openings(
-    exits: Mapping[str, Array], links: Mapping[str, Link], edges: Array, cuts: tuple[Array, Array]
-) -> None:
-    """Raise, naming the opening, if an exit or a door does not lie on an edge, or if two openings overlap.
-
-    `cuts` are the openings (k, 2, 2), and which part of each is on edges (k,), as in `Cut`.
-    """
-    openings, covered = cuts
-    names = [f"exit {name!r}" for name in exits] + [f"link {name!r}" for name in links]
-    names += [f"door {k}" for k in range(len(covered) - len(names))]
-    ends = [*exits.values(), *(link.start for link in links.values())]
-    for k, (name, part) in enumerate(zip(names, covered, strict=True)):
+def check_openings(names: list[str], openings: Array, covered: Array, edges: Array) -> None:
+    """Raise, naming the opening, if one does not lie on an edge, or if two overlap; `covered` (k,) is that of `Cut`."""
+    for name, ends, part in zip(names, openings, covered, strict=True):
         if name.startswith("door"):
             if part < 2.0:
                 raise InvalidValue(f"{name} does not lie between two rooms: both need an edge along it")
             continue
         if part < 1.0:
-            far = distance_to(edges, ends[k]).min(axis=0).max()
+            far = distance_to(edges, ends).min(axis=0).max()
             why = f"an end is {far:.3g} away from the nearest edge" if far > 0.0 else "it crosses the area"
             raise InvalidValue(
-                f"{name} at {ends[k].tolist()} does not lie on an edge of the plan: {why}; move it onto the outline"
+                f"{name} at {ends.tolist()} does not lie on an edge of the plan: {why}; move it onto the outline"
             )
         if part > 1.0:
-            raise InvalidValue(f"{name} at {ends[k].tolist()} leads from one room to another; make it a door")
-    for k in range(1, len(openings)):
-        for j in np.flatnonzero([cut(openings[[i]], openings[[k]]).covered[0] > 0.0 for i in range(k)]):
-            raise InvalidValue(
-                f"{names[j]} and {names[k]} overlap, at {openings[j].tolist()} and {openings[k].tolist()}: move one "
-                f"of them, or make them one opening"
-            )
+            raise InvalidValue(f"{name} at {ends.tolist()} leads from one room to another; make it a door")
+    for k in range(len(openings)):
+        for j in range(k):
+            if cut(openings[[j]], openings[[k]]).covered[0] > 0.0:
+                raise InvalidValue(
+                    f"{names[j]} and {names[k]} overlap, at {openings[j].tolist()} and {openings[k].tolist()}: move "
+                    f"one of them, or make them one opening"
+                )
 
 
 def check_links(links: Mapping[str, Link], outlines: list[Any], shafts: list[Shaft], covered: Array) -> None:
@@ -675,11 +678,6 @@ def check_inside(plan: Plan, q: Array) -> None:
         raise InvalidValue(
             f"person {out[0]} at {q[out[0]].tolist()} is outside the plan ({len(out)} in all); move them inside"
         )
-
-
-def _corners(room: Any) -> list[Any]:
-    """The corners of the outline and of the holes of a polygon of shapely, as lists."""
-    return [np.array(ring.coords)[:-1, :2].tolist() for ring in (room.exterior, *room.interiors)]
 
 
 # Walkable areas, given as polygons of shapely, corners, or floor plans.

@@ -49,8 +49,8 @@ def read_png(
     floor = _floor(~wall & ~leaving, leaving)
     for pixels in (floor, leaving):
         check(_corners(pixels), MAX_PICTURE_CORNERS, name, "corners", "MAX_PICTURE_CORNERS")
-    outline = shapely.union_all(_runs(shapely, floor, name)).boundary
-    behind = shapely.union_all(_runs(shapely, leaving, name)).boundary
+    outline = shapely.union_all(_runs(floor, name)).boundary
+    behind = shapely.union_all(_runs(leaving, name)).boundary
     lines = shapely.line_merge(shapely.intersection(behind, outline))
     ways_out = [line for line in shapely.get_parts(lines) if line.geom_type == "LineString"]
     rest = shapely.line_merge(shapely.difference(outline, shapely.union_all(ways_out)))
@@ -143,12 +143,12 @@ def _corners(pixels: Booleans) -> int:
     return int((counts % 2 == 1).sum() + 2 * diagonal.sum())
 
 
-def _runs(shapely: Any, pixels: Booleans, path: str) -> list[Any]:
+def _runs(pixels: Booleans, path: str) -> list[Any]:
     """One box for each run of pixels in a row, in units of pixels."""
     padded = np.pad(pixels, ((0, 0), (1, 1))).astype(np.int8)
     row, column = np.nonzero(np.diff(padded, axis=1))
     check(len(row) // 2, MAX_RUNS, path, "runs of pixels of one kind in its rows", "MAX_RUNS")
-    return list(shapely.box(column[::2], row[::2], column[1::2], row[::2] + 1))
+    return list(package("shapely").box(column[::2], row[::2], column[1::2], row[::2] + 1))
 
 
 def _is_floor(point: Any, floor: Booleans) -> bool:

@@ -22,7 +22,6 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, threads
 from jostle.plans.kernels import descent, headings, marched
-from jostle.plans.links import passages
 from jostle.plans.outlines import around, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
@@ -101,6 +100,11 @@ class Grid(NamedTuple):
         """(n,) numbers of the cells that contain points (n, 2)."""
         index = np.floor((x - self.lower) / self.step + 0.5).astype(np.int64)
         return np.asarray(index[:, 0] * self.shape[1] + index[:, 1])
+
+    def crossed(self, line: Array) -> Integers:
+        """Numbers of the cells that a line crosses, from points (n, 2) of it that are close together."""
+        aside = 0.23 * self.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+        return self.cells((line[:, None] + aside).reshape(-1, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +239,7 @@ def usual_spacing(plan: Plan, radius: float, goals: int) -> float:
 
 def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
-    ends += [(one.name, *one.goal(radius)) for one in passages(plan.links, plan.shafts)]
+    ends += [(one.name, *one.goal(radius)) for one in plan.passages]
     return tuple(
         Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
         for name, segment, outward in ends
@@ -256,12 +260,10 @@ def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
     # A cell belongs to a part if its node does, or if the outline of the part goes through it.
     shapely = package("shapely")
     label = np.zeros(len(nodes), dtype=np.int32)
-    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
     for k, part in enumerate(parts, start=1):
         shapely.prepare(part)
         label[shapely.contains_xy(part, nodes)] = k
-        line = shapely.get_coordinates(shapely.segmentize(part.boundary, grid.step / 4.0))
-        label[grid.cells((line[:, None] + aside).reshape(-1, 2))] = k
+        label[grid.crossed(shapely.get_coordinates(shapely.segmentize(part.boundary, grid.step / 4.0)))] = k
     return label
 
 
@@ -316,8 +318,7 @@ def _source(grid: Grid, goal: Goal) -> Integers:
     """The numbers of the cells that a goal crosses."""
     length = float(np.linalg.norm(goal.passable[1] - goal.passable[0]))
     points = np.linspace(goal.passable[0], goal.passable[1], 2 + int(4.0 * length / grid.step))
-    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
-    return np.unique(grid.cells(points if length == 0.0 else (points[:, None] + aside).reshape(-1, 2)))
+    return np.unique(grid.cells(points) if length == 0.0 else grid.crossed(points))
 
 
 def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> tuple[Integers, Array]:
@@ -340,15 +341,19 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
 def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
     """The directions, extended to LAYERS of nodes around the known ones by the mean of their neighbours."""
-    square = np.add.outer(grid.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
     for _ in range(LAYERS):
         wide = wider(grid, known)
         found = np.flatnonzero(wide & ~known)
-        around = found[:, None] + square
+        around = squares_around(found, grid.shape[1])
         weight = known[around].astype(float)
         direction[found] = np.einsum("nk,nkd->nd", weight, direction[around]) / weight.sum(axis=1, keepdims=True)
         known = wide
     return direction
+
+
+def squares_around(nodes: Integers, columns: int) -> Integers:
+    """(n, 9) numbers of the nodes in the square around each node (n,) of a grid with a number of columns."""
+    return np.asarray(nodes[:, None] + np.add.outer(columns * np.arange(-1, 2), np.arange(-1, 2)).ravel())
 
 
 def wider(grid: Grid, known: Booleans) -> Booleans:
@@ -383,11 +388,10 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
 def _remaining(plan: Plan, radius: float, grid: Grid, distance: Array) -> Array:
     """(goals,) length of the way from each goal to an exit: 0 for exits, the way behind them for stairs."""
     rest = np.zeros(len(distance))
-    ways = passages(plan.links, plan.shafts)
     first = len(plan.exits)
     rest[first:] = np.inf
-    landings = [one.places(np.array([0.5]), np.array([1.5 * radius])) for one in ways]
-    for _ in ways:
+    landings = [one.places(np.array([0.5]), np.array([1.5 * radius])) for one in plan.passages]
+    for _ in landings:
         for k, landing in enumerate(landings):
             rest[first + k] = float((distance[:, grid.cells(landing)[0]] + rest).min()) + 0.5 * radius
     return rest

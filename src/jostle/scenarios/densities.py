@@ -14,8 +14,9 @@ from jostle.laws import Restitution
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
-from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain, many
+from jostle.scenarios.fields import Complaint, Part, Point, Positive, Share, Table, complain, many
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.toml import Path
 
 
 class Box(Table):

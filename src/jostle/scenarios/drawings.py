@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from jostle._tools.arrays import Array
 from jostle.errors import JostleError
@@ -20,7 +20,7 @@ from jostle.plans.limits import regular_file
 from jostle.plans.outlines import polygons, rings
 from jostle.plans.png import read_png
 from jostle.plans.wkt import read_wkt
-from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain, many
+from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, by_shape, complain, many
 from jostle.scenarios.toml import ScenarioError, Source
 
 MAX_DRAWINGS = 100
@@ -77,9 +77,7 @@ Drawings = Annotated[
     Annotated[Text, Tag("<text>")]
     | Annotated[DrawingTable, Tag("<table>")]
     | Annotated[tuple[DrawingTable, ...], many(1, MAX_DRAWINGS), Tag("<list>")],
-    Discriminator(
-        lambda value: "<text>" if isinstance(value, str) else "<list>" if isinstance(value, list | tuple) else "<table>"
-    ),
+    by_shape("<table>", "<text>", "<list>"),
 ]
 
 
@@ -109,7 +107,7 @@ def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source)
             raise source.error(where, str(error)) from error
     used = set(_named_ends(new, openings, source))
     exits = [{"name": name, "ends": ends} for name, ends in openings.items() if name not in used]
-    new["exits"] = [*new.get("exits", []), *exits]
+    _append(new, "exits", exits)
     return {**data, "problem": new}
 
 
@@ -125,11 +123,17 @@ def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any
     labels = [{"name": name, "place": (at + shift).tolist()} for name, at in floor.get("labels", {}).items()]
     for key, values in (("rooms", rooms), ("walls", walls), ("columns", columns.tolist()), ("labels", labels)):
         if values:
-            problem[key] = [*problem.get(key, []), *values]
+            _append(problem, key, values)
     for name, ends in floor["exits"].items():
         if name in openings:
             raise ScenarioError([f"two drawings have an exit {name!r}: give one of them another name"])
         openings[name] = (np.asarray(ends) + shift).tolist()
+
+
+def _append(problem: dict[str, Any], key: str, values: list[Any]) -> None:
+    """Add entries to a list of the problem; the check of the whole scenario reports a value that is not a list."""
+    there = problem.get(key, [])
+    problem[key] = [*there, *values] if isinstance(there, list) else there
 
 
 def _named_ends(problem: dict[str, Any], openings: dict[str, Any], source: Source) -> Iterator[str]:

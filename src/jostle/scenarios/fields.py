@@ -33,6 +33,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from jostle.crowds.walk import FASTEST
 from jostle.errors import InvalidValue
+from jostle.scenarios.toml import Path
 
 MAX_NUMBER = 1e15
 """Largest number in a scenario; its inverse is the smallest positive number. With this limit volumes stay finite."""
@@ -45,7 +46,6 @@ MAX_ENTRIES = 10_000
 MAX_TEXT_LENGTH = 1000
 """Largest number of characters of a title or a name."""
 
-Path = tuple[str | int, ...]
 Complaint = tuple[Path, str]
 """The path of a key, relative to the table that complains, and what is allowed there."""
 
@@ -168,19 +168,31 @@ Point = Annotated[tuple[Number, ...], many(2, 2)]
 """A point of the plane."""
 
 
-def shape_of(value: Any) -> str:
-    """The tag of a value that may be a number, a list or a table."""
-    return (
-        "<table>" if isinstance(value, dict | BaseModel) else "<list>" if isinstance(value, list | tuple) else "<one>"
-    )
+SHAPES = {"<text>": (str,), "<list>": (list, tuple), "<table>": (dict, BaseModel)}
+"""Tags of values that may be written in several ways, with their types; "<one>" is the tag of a single value."""
+
+
+def by_shape(*tags: str) -> Discriminator:
+    """A value that may be written in several ways, chosen by its type; values of other types take the first way."""
+
+    def tag(value: Any) -> str:
+        return next((each for each in tags if isinstance(value, SHAPES.get(each, ()))), tags[0])
+
+    return Discriminator(tag)
 
 
 PositiveList = Annotated[tuple[Positive, ...], many(1, MAX_BODIES)]
 PositiveOrList = Annotated[
     Annotated[Positive, allowed("a positive number or a list of them"), Tag("<one>")]
     | Annotated[PositiveList, Tag("<list>")],
-    Discriminator(lambda value: "<list>" if isinstance(value, list | tuple) else "<one>"),
+    by_shape("<one>", "<list>"),
 ]
+
+
+def _has_lists(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and isinstance(value[0], list | tuple)
+
+
 Ends = Annotated[tuple[Point, ...], many(2, 2)]
 """Two points."""
 Points = Annotated[tuple[Point, ...], many(1)]
@@ -188,7 +200,7 @@ Corners = Annotated[tuple[Point, ...], many(3)]
 Line = Annotated[tuple[Point, ...], many(2)]
 Place = Annotated[
     Annotated[Point, Tag("<one>")] | Annotated[Ends, Tag("<list>")],
-    Discriminator(lambda value: "<list>" if value and isinstance(value[0], list | tuple) else "<one>"),
+    Discriminator(lambda value: "<list>" if _has_lists(value) else "<one>"),
 ]
 """A point, or the two ends of a segment."""
 Intervals = Annotated[tuple[Annotated[tuple[Coordinate, ...], many(2, 2)], ...], many(1)]
@@ -199,7 +211,7 @@ Texts = Annotated[tuple[Text, ...], many()]
 Pace = Annotated[
     Annotated[Positive, allowed('a positive number, "up" or "down"'), Tag("<one>")]
     | Annotated[Literal["up", "down"], allowed('a positive number, "up" or "down"'), Tag("<text>")],
-    Discriminator(lambda value: "<text>" if isinstance(value, str) else "<one>"),
+    by_shape("<one>", "<text>"),
 ]
 
 

@@ -13,7 +13,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
 from jostle._tools.arrays import Array, Booleans, Integers, InTime
 from jostle.endings import Empty
@@ -35,20 +35,20 @@ from jostle.scenarios.fields import (
     NotNegative,
     Number,
     Part,
-    Path,
     Positive,
     PositiveList,
     PositiveOrList,
     Table,
     Vector,
     allowed,
+    by_shape,
     complain,
     made,
     many,
-    shape_of,
     table_of,
 )
 from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
+from jostle.scenarios.toml import Path
 from jostle.schemes.base import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
@@ -83,8 +83,8 @@ class Wall(Table):
     )
     drag: Vector | None = Field(
         None,
-        description="Velocity of the surface of the wall along itself (m/s), as of a belt; a wall that is shaken or "
-        "turns has the velocity of its movement besides.",
+        description="Velocity of the surface of the wall along itself (m/s), like that of a belt. A wall that is "
+        "shaken or turns adds the velocity of its movement.",
     )
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
@@ -305,7 +305,7 @@ Radii = Annotated[
     Annotated[Positive, allowed("a positive number, a list of them, or { uniform = [from, to] }"), Tag("<one>")]
     | Annotated[PositiveList, Tag("<list>")]
     | Annotated[Spread, Tag("<table>")],
-    Discriminator(shape_of),
+    by_shape("<one>", "<list>", "<table>"),
 ]
 
 
@@ -344,11 +344,6 @@ class Swelling(Table):
 
 def _swollen(radii: Array, rate: float, most: float, t: float) -> Array:
     return radii * min(1.0 + rate * t, most)
-
-
-def in_time(radii: Array, swelling: Swelling | None) -> InTime:
-    """The radii in the form that constraint sets take: fixed, or a function of time."""
-    return radii if swelling is None else swelling.of(radii)
 
 
 def _ordered(lower: Sequence[float] | None, upper: Sequence[float] | None) -> list[Complaint]:
@@ -425,7 +420,7 @@ class Random(Table):
         return self
 
     def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
-        """(n, d)."""
+        """(n, d) places."""
         box = None if self.lower is None or self.upper is None else (np.array(self.lower), np.array(self.upper))
         length = None if period is None else np.asarray(period, dtype=float)
         return random_sequential(radii, box=box, period=length, seed=random)
@@ -441,12 +436,11 @@ class Points(Table):
     )
 
     def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
-        """(n, d)."""
+        """(n, d) places."""
         return np.array(self.points)
 
 
 Start = Annotated[Lattice | Random | Points, Field(discriminator="kind")]
-
 
 AXES = "xyz"
 
@@ -562,7 +556,7 @@ class ClumpTable(Table):
 Gravity = Annotated[
     Annotated[Number, allowed("a number, or a list with one number for each axis"), Tag("<one>")]
     | Annotated[Vector, Tag("<list>")],
-    Discriminator(lambda value: shape_of(value) if isinstance(value, list | tuple) else "<one>"),
+    by_shape("<one>", "<list>"),
 ]
 
 
@@ -771,7 +765,7 @@ class Grains(ProblemTable):
         return Built(problem, self._change(within, seed), Empty())
 
     def _within(self, sizes: Array, shapes: Sequence[tuple[Array, Array]]) -> ConstraintSet:
-        radii = in_time(sizes, self.swelling)
+        radii: InTime = sizes if self.swelling is None else self.swelling.of(sizes)
         sets: list[ConstraintSet]
         if shapes:
             with belongs_to("clumps"):

@@ -23,8 +23,8 @@ KINDS: Registry[type[ProblemTable]] = Registry(
     "kind of problem",
     {
         "grains": "jostle.scenarios.grains:Grains",
-        "cradle": "jostle.scenarios.others:Cradle",
-        "labyrinth": "jostle.scenarios.others:Labyrinth",
+        "cradle": "jostle.scenarios.cradle_and_labyrinth:Cradle",
+        "labyrinth": "jostle.scenarios.cradle_and_labyrinth:Labyrinth",
         "crowd": "jostle.scenarios.people:Crowd",
         "flow": "jostle.scenarios.densities:FlowTable",
         "crowd_density": "jostle.scenarios.densities:CrowdDensityTable",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from jostle._tools.plugins import nearest, suggestion
-from jostle.scenarios.fields import NO_TABLE, UNKNOWN_KIND, OneOf
+from jostle.scenarios.fields import NO_TABLE, SHAPES, UNKNOWN_KIND, OneOf
 from jostle.scenarios.toml import Path, Source
 from jostle.scenarios.toml import path as written_path
 from jostle.scenarios.toml import value as written
@@ -19,12 +19,12 @@ MAX_SHOWN_VALUE = 60
 """Largest number of characters of a wrong value that an error shows."""
 NOTHING = object()
 """Stands for a key that is not in the file."""
-SHAPE_TAGS = ("<one>", "<list>", "<table>", "<text>", "<switch>", "<time>")
+SHAPE_TAGS = ("<one>", *SHAPES)
 """Tags of values that may be written in several ways; pydantic puts them into the path of an error."""
 MUST_BE_TABLE = "must be a table, written as [table] or { key = value }"
 
 
-class Complaint(NamedTuple):
+class Mistake(NamedTuple):
     """An error about a key."""
 
     path: Path
@@ -38,31 +38,31 @@ class Complaint(NamedTuple):
 def problems(error: ValidationError, model: type[BaseModel], data: dict[str, Any], source: Source) -> list[str]:
     """The messages of all errors, in the order of their lines."""
     found = [
-        (source.line(complaint.path), source.place(complaint.path) + _sentence(complaint, data))
+        (source.line(mistake.path), source.place(mistake.path) + _sentence(mistake, data))
         for details in error.errors(include_url=False)
-        for complaint in _complaints(dict(details), model, data)
+        for mistake in _mistakes(dict(details), model, data)
     ]
     return [text for _, text in sorted(found, key=lambda entry: entry[0])]
 
 
-def _complaints(details: dict[str, Any], model: type[BaseModel], data: Any) -> Iterator[Complaint]:
+def _mistakes(details: dict[str, Any], model: type[BaseModel], data: Any) -> Iterator[Mistake]:
     path, table = _walk(details["loc"], model, data)
     kind, context, found = details["type"], details.get("ctx", {}), _at(data, path)
     if kind == "complaints":
         for inner, message in context["complaints"]:
-            yield Complaint((*path, *inner), message)
+            yield Mistake((*path, *inner), message)
     elif kind == "extra_forbidden":
-        yield Complaint(path, _unknown_key(path, table), names_key=False)
+        yield Mistake(path, _unknown_key(path, table), names_key=False)
     elif kind == "missing":
         description = table.model_fields[str(path[-1])].description
-        yield Complaint(path, f"missing key {path[-1]!r} in {_table_name(path)}: {description}", names_key=False)
+        yield Mistake(path, f"missing key {path[-1]!r} in {_table_name(path)}: {description}", names_key=False)
     elif kind in ("union_tag_invalid", "union_tag_not_found", UNKNOWN_KIND):
-        yield Complaint((*path, "kind"), _one_of(_kinds(table, path), _at(data, (*path, "kind"))), shows_tables=True)
+        yield Mistake((*path, "kind"), _one_of(_kinds(table, path), _at(data, (*path, "kind"))), shows_tables=True)
     elif kind in ("model_attributes_type", NO_TABLE):
-        yield Complaint(path, f'must be a table, such as {{ kind = "{min(_kinds(table, path))}", ... }}')
+        yield Mistake(path, f'must be a table, such as {{ kind = "{min(_kinds(table, path))}", ... }}')
     elif kind != "too_short" or not isinstance(found, list) or len(found) < context["min_length"]:
         # pydantic's count leaves out entries that are wrong themselves
-        yield Complaint(path, _words(kind, context, found, details["msg"]), shows_tables=True)
+        yield Mistake(path, _words(kind, context, found, details["msg"]), shows_tables=True)
 
 
 def _unknown_key(path: Path, table: type[BaseModel]) -> str:
@@ -77,14 +77,14 @@ def _table_name(path: Path) -> str:
     return f"[{written_path(path[:-1])}]" if path[1:] else "the file"
 
 
-def _sentence(complaint: Complaint, data: Any) -> str:
+def _sentence(mistake: Mistake, data: Any) -> str:
     """The key, its value if it is not a table, and the message."""
-    if not complaint.names_key:
-        return complaint.message
-    key, found = written_path(complaint.path), _at(data, complaint.path)
-    if found is NOTHING or (isinstance(found, dict) and not complaint.shows_tables):
-        return f"{key}: {complaint.message}"
-    return f"{key} = {_short(found)}: {complaint.message}"
+    if not mistake.names_key:
+        return mistake.message
+    key, found = written_path(mistake.path), _at(data, mistake.path)
+    if found is NOTHING or (isinstance(found, dict) and not mistake.shows_tables):
+        return f"{key}: {mistake.message}"
+    return f"{key} = {_short(found)}: {mistake.message}"
 
 
 def _words(kind: str, context: dict[str, Any], found: Any, reason: str) -> str:

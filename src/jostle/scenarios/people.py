@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array
 from jostle.crowds.behaviours import BEHAVIOURS, AvoidJams, behaving
@@ -43,7 +43,6 @@ from jostle.scenarios.fields import (
     Number,
     OneOf,
     Pace,
-    Path,
     Place,
     Point,
     Points,
@@ -54,13 +53,14 @@ from jostle.scenarios.fields import (
     WalkingSpeed,
     allowed,
     by_kind,
+    by_shape,
     complain,
     many,
-    shape_of,
     table_of,
 )
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.toml import Path
 from jostle.schemes.base import EXCHANGE
 
 DEFAULT_STEP = 0.05
@@ -81,8 +81,8 @@ def _spread(one: Any, words: str, example: str, lists: bool = True) -> Any:
     number, table = Annotated[one, phrase, Tag("<one>")], Annotated[by_kind(*DISTRIBUTIONS), Tag("<table>")]
     several_of = Annotated[tuple[one, ...], many(1, MAX_PEOPLE), Tag("<list>")]
     if not lists:
-        return Annotated[number | table, Discriminator(lambda value: shape_of(value).replace("<list>", "<one>"))]
-    return Annotated[number | several_of | table, Discriminator(shape_of)]
+        return Annotated[number | table, by_shape("<one>", "<table>")]
+    return Annotated[number | several_of | table, by_shape("<one>", "<list>", "<table>")]
 
 
 def _known(name: str) -> str:
@@ -107,7 +107,7 @@ Speed: Any = Annotated[
     | Annotated[
         str, AfterValidator(_known), allowed("one of " + ", ".join(f'"{name}"' for name in SPEEDS)), Tag("<text>")
     ],
-    Discriminator(lambda value: "<text>" if isinstance(value, str) else "<one>"),
+    by_shape("<one>", "<text>"),
 ]
 
 
@@ -155,7 +155,7 @@ Enters: Any = Annotated[
     ]
     | Annotated[tuple[NotNegative, ...], many(1, MAX_PEOPLE), Tag("<list>")]
     | Annotated[by_kind(*DISTRIBUTIONS, TimetableTable, SteadyTable), Tag("<table>")],
-    Discriminator(shape_of),
+    by_shape("<one>", "<list>", "<table>"),
 ]
 
 
@@ -431,22 +431,19 @@ class Crowd(ProblemTable):
                 stops[stop.name] = stop.build()
                 stop_on(plan, stop.name, stops[stop.name].target)
         gates = [gate.build() for gate in self.gates]
-        said = {"room": plan, "seed": seed, "stops": stops, "gates": gates, "behaviour": self._behave}
+        people = partial(crowd, room=plan, seed=seed, stops=stops, gates=gates, behaviour=self._behave)
         with belongs_to("groups"):
-            return self._groups(said)
-
-    def _groups(self, said: dict[str, Any]) -> People:
-        groups: list[Group] = []
-        for k, group in enumerate(self.groups):
-            with belongs_to(k):
-                groups.append(group.group(k))
-        try:
-            return crowd(groups, **said)
-        except JostleError:
-            for k in range(len(groups)):
+            groups: list[Group] = []
+            for k, group in enumerate(self.groups):
                 with belongs_to(k):
-                    crowd(groups[: k + 1], **said)
-            raise
+                    groups.append(group.group(k))
+            try:
+                return people(groups)
+            except JostleError:
+                for k in range(len(groups)):
+                    with belongs_to(k):
+                        people(groups[: k + 1])
+                raise
 
     def build(self, seed: int) -> Built:
         plan = self.floor_plan()

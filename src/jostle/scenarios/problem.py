@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 from jostle.errors import JostleError
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.problems import Motion, Sweeping
-from jostle.scenarios.fields import Complaint, Path, Table
+from jostle.scenarios.fields import Complaint, Table
+from jostle.scenarios.toml import Path
 from jostle.schemes.state import State
 
 Change = Callable[[State], State]

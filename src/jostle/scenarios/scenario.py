@@ -395,9 +395,9 @@ class Scenario(Table):
         scheme = self._scheme()
         with belongs_to("problem"):
             scheme.start(built.problem, 0.0)
+        endings: dict[str, Ending | None] = {"never": None, "empty": built.empty, "jammed": Jammed()}
         kind = self._ending()
-        until = built.empty if kind == "empty" else Jammed() if kind == "jammed" else made(self.run.until)
-        until = None if kind == "never" else until
+        until = endings[kind] if kind in endings else made(self.run.until)
         usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
         every = self.run.every or (usual if longest is None else min(usual, longest))
         return Run(built.problem, scheme, self.run.t, self.run.h, every, until, built.change or None, self.run.strict)

@@ -19,7 +19,6 @@ from jostle.scenarios.fields import (
     NotNegative,
     Number,
     Part,
-    Path,
     Point,
     Positive,
     PositiveOrList,
@@ -28,6 +27,7 @@ from jostle.scenarios.fields import (
     many,
 )
 from jostle.scenarios.problem import Built, ProblemTable
+from jostle.scenarios.toml import Path
 from jostle.schemes.base import RESTITUTION
 from jostle.sets.walls import Box, Outside
 
