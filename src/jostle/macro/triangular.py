@@ -20,7 +20,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
 from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
-from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, settle
+from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, outline_of, settle
 
 MAX_NEAREST = 6
 """Largest number of lattice points at the same distance from a point: the corners of a hexagon."""
@@ -94,7 +94,8 @@ class Triangular(Law):
             grid,
             saturated,
             walls,
-            barrier=walls if callable(walls) else None,
+            outline=outline_of(saturated),
+            barrier=outline_of(walls),
             zone=cells(grid, saturated, "saturated"),
             angle=float(finite(angle, "angle")),
             spacing=grid.h if spacing is None else positive(spacing, "spacing"),
@@ -160,11 +161,8 @@ class Triangular(Law):
 
     def _pressure(self, impulse: Array) -> tuple[Array, ...]:
         """The mean impulses of the two contacts of each point in each direction, as densities."""
-        fields, first = [], 0
-        for runs in self.lattice.runs:
-            by_edge = np.zeros(len(runs.inner))
-            by_edge[runs.closed] = impulse[first : first + int(runs.closed.sum())]
-            first += int(runs.closed.sum())
+        fields = []
+        for runs, by_edge in zip(self.lattice.runs, self.lattice.on_edges(impulse), strict=True):
             field = np.zeros(len(self.lattice))
             field[runs.order] = 0.5 * (by_edge[runs.edges - 1] + by_edge[runs.edges])
             fields.append(field * self.lattice.spacing / self.lattice.area)

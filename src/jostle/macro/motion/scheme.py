@@ -11,8 +11,8 @@ from jostle._tools.arguments import Fraction, check_fields
 from jostle._tools.arrays import Array, Booleans
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
-from jostle.macro.grid import between_zeros
-from jostle.macro.motion.domain import VACUUM, Domain, Faces, after, before
+from jostle.macro.grid import after, before, between_zeros
+from jostle.macro.motion.domain import VACUUM, Domain, Faces
 from jostle.macro.motion.problems import Crowd, Flow, State
 
 # Mass that crosses each face while a density moves with velocities on faces: upwind, with limited slopes.
