@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.macro.checks import OfPlaces, holds, point, polygon, positive, truths, within
+from jostle.macro.checks import OfPlaces, holds, point, polygon, truths, within
 
 # Curved free boundaries: where the line between two centres leaves a zone, and zones given by their outline.
 #
@@ -59,11 +59,11 @@ class Disc:
     """
 
     centre: ArrayLike
-    radius: float
+    radius: Positive
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", point(self.centre, "centre"))
-        object.__setattr__(self, "radius", positive(self.radius, "radius"))
+        object.__setattr__(self, "radius", float(self.radius))
 
     def __call__(self, x: Array, y: Array) -> Array:
         x0, y0 = np.asarray(self.centre)
@@ -400,8 +400,8 @@ class Grid:
     shape: tuple[int, int]
     closed: tuple[tuple[bool, bool], tuple[bool, bool]]
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike, h: float, *, closed: Sides = False):
-        low, high, side = point(lower, "lower"), point(upper, "upper"), positive(h, "h")
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, h: Positive, *, closed: Sides = False):
+        low, high, side = point(lower, "lower"), point(upper, "upper"), float(h)
         if not (low < high).all():
             raise InvalidValue(f"a grid needs two corners (x, y) with lower < upper, not {lower!r} and {upper!r}")
         count = np.rint((high - low) / side).astype(int)

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import Finite, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
-from jostle.macro.checks import OfPlaces, holds, point, positive
+from jostle.macro.checks import OfPlaces, holds, point
 from jostle.macro.kernels import isotonic, pressures
 from jostle.solvers.base import Solver
 from jostle.solvers.interior_point import InteriorPoint
@@ -285,12 +285,12 @@ def _hexagon() -> tuple[Array, Array]:
 
 @check_arguments
 def square_lattice(
-    spacing: float,
+    spacing: Positive,
     *,
     box: tuple[ArrayLike, ArrayLike],
     zone: OfPlaces | None = None,
     walls: OfPlaces | None = None,
-    angle: float = 0.0,
+    angle: Finite = 0.0,
 ) -> Lattice:
     """Fill a zone with touching discs on a square lattice.
 
@@ -325,12 +325,12 @@ def square_lattice(
 
 @check_arguments
 def triangular_lattice(
-    spacing: float,
+    spacing: Positive,
     *,
     box: tuple[ArrayLike, ArrayLike],
     zone: OfPlaces | None = None,
     walls: OfPlaces | None = None,
-    angle: float = 0.0,
+    angle: Finite = 0.0,
 ) -> Lattice:
     """Fill a zone with touching discs on a triangular lattice, with one disc at the centre of the box.
 
@@ -364,7 +364,7 @@ def _filled(
     centred: bool,
 ) -> Lattice:
     lower, upper = point(box[0], "box"), point(box[1], "box")
-    spacing, angle = positive(spacing, "spacing"), float(finite(angle, "angle"))
+    spacing = float(spacing)
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     directions = e @ turn
     origin = lower + spacing / 2.0 if centred else (lower + upper) / 2.0

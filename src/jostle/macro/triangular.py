@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from jostle._tools.arguments import Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import Finite, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
-from jostle.macro.checks import positive, within
+from jostle.macro.checks import within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
 from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
 from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, outline_of, settle
@@ -85,8 +85,8 @@ class Triangular(Law):
         saturated: Zone,
         *,
         walls: Zone | None = None,
-        angle: float = 0.0,
-        spacing: float | None = None,
+        angle: Finite = 0.0,
+        spacing: Positive | None = None,
         tol: Positive = 1e-6,
     ):
         settle(
@@ -97,8 +97,8 @@ class Triangular(Law):
             outline=outline_of(saturated),
             barrier=outline_of(walls),
             zone=cells(grid, saturated, "saturated"),
-            angle=float(finite(angle, "angle")),
-            spacing=grid.h if spacing is None else positive(spacing, "spacing"),
+            angle=float(angle),
+            spacing=grid.h if spacing is None else float(spacing),
             tol=tol,
         )
 
