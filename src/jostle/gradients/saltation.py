@@ -37,7 +37,7 @@ from jostle.events.smooth import (
 )
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.gradients.functions import Slopes, WithDerivative, spread
-from jostle.gradients.runs import check_twin
+from jostle.gradients.steps import check_twin
 from jostle.problems import Motion
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import parts
