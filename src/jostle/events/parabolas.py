@@ -172,7 +172,7 @@ class PolynomialContacts:
     c: Array
     """(m,) offsets of the planes; -R in the rows of balls."""
     size: Array
-    """(m,) lengths that say how large the round-off of a gap is, beside the coordinates."""
+    """(m,) lengths that, beside the coordinates, set the round-off of a gap."""
     balls: Integers
     """The rows of balls."""
     pairs: Integers

@@ -313,7 +313,7 @@ class SmoothRun(EventRun):
         return equalised(u, G, -drift, self.contacts.metric(x))[0]
 
     def _impacts(self) -> Booleans:
-        """Apply the law to all closed contacts that do not separate, until none approaches; which of them rest?"""
+        """Apply the law to all closed contacts that do not separate, until none approaches; return which rest."""
         here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
         G, drift, impacts, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, len(self.events), self._e
         for _ in range(MAX_IMPACTS_AT_ONCE):
@@ -344,7 +344,7 @@ class SmoothRun(EventRun):
         return float(self.problem.law.number)
 
     def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
+        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
         found = self._low_bounces() or limit_of(self.history, self.closed[resting])
         if found is None or self.t + found.remaining > self.end:
             return resting

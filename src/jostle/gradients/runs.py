@@ -19,6 +19,7 @@ from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue, RoundedEvents, WeakContacts, warn
 from jostle.gradients.functions import spread
+from jostle.gradients.projection import by_bodies
 from jostle.gradients.rounded import Rounded, RoundedEvent
 from jostle.gradients.steps import Change, Run, Step, Sums
 from jostle.problems import Motion, Sweeping
@@ -233,7 +234,7 @@ class Sensitivity:
         Parameters
         ----------
         q0 : array_like, optional
-            Change of the positions at the start. None: none, as for the others.
+            Change of the positions at the start. None, here and below: no change.
         v0 : array_like, optional
             Change of the velocities at the start.
         mass : float or array_like, optional
@@ -316,7 +317,7 @@ class Sensitivity:
         return Gradient(
             of_q.reshape(shape),
             of_u.reshape(shape),
-            _of_masses(sums.mass, run),
+            by_bodies(sums.mass, run.metric, shape) if run.metric.diagonal else sums.mass,
             None if not run.sized else sums.radii.reshape(() if one and run.bodies == 1 else (run.bodies,)),
             None if run.theta is None else sums.theta.reshape(run.theta.shape),
         )
@@ -325,16 +326,6 @@ class Sensitivity:
 def _more_steps(number: int) -> str:
     """How many steps follow the first one of a list of this length, in words."""
     return "" if number == 1 else f" (and in {number - 1} more)"
-
-
-def _of_masses(found: Array, run: Run) -> Array:
-    """Derivatives with respect to masses of coordinates, as those of bodies where these have one mass each."""
-    q0 = run.problem.q0
-    bodies = len(q0) if q0.ndim > 1 else 1
-    if not run.metric.diagonal or run.metric.of_bodies(bodies) is None:
-        return found if not run.metric.diagonal else found.reshape(q0.shape)
-    each: Array = found.reshape(bodies, -1).sum(axis=1)
-    return each if q0.ndim > 1 else each.reshape(())
 
 
 @check_arguments

@@ -37,13 +37,12 @@ from jostle.events.smooth import (
 )
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.gradients.functions import Slopes, WithDerivative, spread
-from jostle.gradients.steps import check_twin
+from jostle.gradients.projection import by_bodies
+from jostle.gradients.steps import check_twin, share_radii
 from jostle.problems import Motion
-from jostle.sets.balls import Balls, Line
 from jostle.sets.base import parts
 from jostle.sets.nearest import curvature
 from jostle.sets.user import UserSet
-from jostle.sets.walls import Walls
 
 THETA_STEP = 1e-3
 """Longest difference step of a parameter, as a fraction of the parameter, or of 1 if it is 0."""
@@ -137,12 +136,7 @@ class Model:
         self.bodies = max(self.contacts.linearise(span[0], problem.q0.ravel()).bodies, 1) if known else 0
         """Number of bodies with radii."""
         counts = [len(part.gaps(span[0], problem.q0)) for part in parts(problem.within)]
-        common = problem.within.bodies
-        shared = [
-            known and isinstance(part, Balls | Line | Walls) and common.same_radii(part.bodies)
-            for part in parts(problem.within)
-        ]
-        self.sized = np.repeat(shared, counts)
+        self.sized = np.repeat(share_radii(problem.within), counts) & known
         """(m,) whether each gap depends on the radii."""
         self.theta, self.thetas = theta, 0 if theta is None else theta.size
         self.parameters = self.masses + self.bodies + 1 + self.thetas
@@ -198,10 +192,7 @@ class Model:
             return None
         if not self.diagonal:
             return (d.reshape(self.N, self.N) + d.reshape(self.N, self.N).T) / 2.0
-        mass, each = self.problem.mass.mass.reshape(self.shape), d.reshape(self.shape)
-        inner = tuple(range(1 if len(self.shape) > 1 else 0, len(self.shape)))
-        alike = bool((mass == mass.max(axis=inner, keepdims=True)).all()) if mass.size else True
-        return np.asarray(each.sum(axis=inner)) if alike else each
+        return by_bodies(d, self.problem.mass, self.shape)
 
     def of_radii(self, d: Array) -> Array | None:
         """The gradient with respect to the radii, one number for each body; None if the bodies are points."""

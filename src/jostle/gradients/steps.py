@@ -72,7 +72,7 @@ class Sums:
     def __init__(self, run: Run):
         N = run.problem.q0.size
         self.mass = np.zeros(N if run.metric.diagonal else (N, N))
-        self.radii = np.zeros(len(run.problem.q0.reshape(run.bodies, -1)))
+        self.radii = np.zeros(run.bodies)
         self.theta = np.zeros(len(run.twins))
 
 
@@ -97,7 +97,7 @@ class Run:
             self.bodies = first.bodies
         self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
         common = self.problem.within.bodies
-        self.shares = [isinstance(Q, Balls | Line | Walls) and common.same_radii(Q.bodies) for Q in sets]
+        self.shares = share_radii(self.problem.within)
         self.sized, self.length = common.radii is not None, common.largest
         motion = isinstance(self.problem, Motion)
         value, given = (self.problem.force if motion else self.problem.velocity), self.problem._given
@@ -144,6 +144,12 @@ class Run:
                 found[(i >= 0) & (j < -first) & (j >= -first - own), 0] = 1.0
             first += own
         return found
+
+
+def share_radii(within: ConstraintSet) -> list[bool]:
+    """For each part of a set: whether its gaps depend on the radii that all parts have in common."""
+    common = within.bodies
+    return [isinstance(Q, Balls | Line | Walls) and common.same_radii(Q.bodies) for Q in parts(within)]
 
 
 class Curvature:
