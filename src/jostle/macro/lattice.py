@@ -212,11 +212,6 @@ class Lattice:
         points = self.points if len(self.e) > 2 else None
         return Cone(Pairs(np.concatenate(first), np.concatenate(second), normal, len(self), points))
 
-    def on_edges(self, p: Array) -> list[Array]:
-        """The multipliers of `cone` on all edges, one array per direction."""
-        ends = np.cumsum([int(runs.closed.sum()) for runs in self.runs])
-        return [runs.on_edges(part) for runs, part in zip(self.runs, np.split(p, ends[:-1]), strict=True)]
-
     @cached_property
     def quadrature(self) -> tuple[Array, Array]:
         """(q, 2) offsets and (q,) weights with sum one for means over a Voronoi cell, exact at least to degree 3."""
@@ -254,6 +249,12 @@ def _line_by_line(line: Integers, backwards: bool) -> Integers:
     if backwards:
         return np.asarray(n - 1 - np.argsort(short[::-1], kind="stable"))
     return np.argsort(short, kind="stable")
+
+
+def along_edges(lattice: Lattice, p: Array) -> list[tuple[Runs, Array]]:
+    """The runs in each direction, and the multipliers p of the cone of a lattice on their edges."""
+    ends = np.cumsum([int(runs.closed.sum()) for runs in lattice.runs])
+    return [(runs, runs.on_edges(part)) for runs, part in zip(lattice.runs, np.split(p, ends[:-1]), strict=True)]
 
 
 def numbered(inside: Booleans, wall: Booleans) -> Integers:

@@ -18,7 +18,7 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
-from jostle.macro.lattice import SQUARE, Isotonic, Lattice, numbered
+from jostle.macro.lattice import SQUARE, Isotonic, Lattice, along_edges, numbered
 from jostle.macro.law import Collision, Law, Zone, fitting, moreau, settle
 
 
@@ -89,8 +89,7 @@ class Square(Law):
     def _pressure(self, impulse: Array) -> tuple[Array, Array]:
         """The impulses divided by h, on faces."""
         fields, cells, ny = [], np.flatnonzero(self.saturated), self.grid.shape[1]
-        by_edges = self.lattice.on_edges(impulse / self.grid.h)
-        for axis, (runs, by_edge) in enumerate(zip(self.lattice.runs, by_edges, strict=True)):
+        for axis, (runs, by_edge) in enumerate(along_edges(self.lattice, impulse / self.grid.h)):
             face, step = (cells, ny) if axis == 0 else (cells + cells // ny, 1)  # the face before each cell
             field, ends = np.zeros(self.grid.faces(axis)), runs.starts[1:] - 1
             field.ravel()[face[runs.order]] = by_edge[runs.edges - 1]

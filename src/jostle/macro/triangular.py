@@ -19,7 +19,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
-from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
+from jostle.macro.lattice import Isotonic, Lattice, along_edges, triangular_lattice
 from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, outline_of, settle
 
 MAX_NEAREST = 6
@@ -162,7 +162,7 @@ class Triangular(Law):
     def _pressure(self, impulse: Array) -> tuple[Array, ...]:
         """The mean impulses of the two contacts of each point in each direction, as densities."""
         fields = []
-        for runs, by_edge in zip(self.lattice.runs, self.lattice.on_edges(impulse), strict=True):
+        for runs, by_edge in along_edges(self.lattice, impulse):
             field = np.zeros(len(self.lattice))
             field[runs.order] = 0.5 * (by_edge[runs.edges - 1] + by_edge[runs.edges])
             fields.append(field * self.lattice.spacing / self.lattice.area)
