@@ -47,7 +47,7 @@ def linear(make: Callable[..., Any], A: Any, b: np.ndarray, start: np.ndarray, t
 
 
 def by_pyamg(make: Callable[..., Any], A: Any, b: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, int]:
-    """Primal-dual active sets, as in `jostle.macro.compiled.multigrid`."""
+    """Primal-dual active sets, as in `jostle.macro.compiled.obstacle`."""
     there = A.diagonal() > 0.0
     jammed, p, tol = (start > 0.0) & there, np.where(start > 0.0, start, 0.0), LOOSE
     for step in range(1, MAX_STEPS + 1):

@@ -514,3 +514,10 @@ def test_a_shorter_step_on_a_wall_that_turns_is_differentiated():
     found = run.forward(q0=[1.0, 0.0])[0]
     np.testing.assert_allclose(found, (ends[0].q[-1] - ends[1].q[-1]) / 2e-6, atol=1e-8)
     assert run.reverse(q=[0.7, -0.4]).q0[0] == pytest.approx(found @ [0.7, -0.4], rel=1e-12)
+
+
+def test_a_run_without_bodies_has_an_empty_gradient():
+    nobody = jo.Motion(q0=np.zeros((0, 2)), within=jo.Balls(np.zeros(0)))
+    found = jo.sensitivity(nobody, jo.Maury(), t=0.1, h=0.1).reverse(q=np.zeros((0, 2)))
+    assert found.q0.shape == (0, 2)
+    assert found.radii.shape == (0,)

@@ -1,4 +1,4 @@
-"""The forces in a pile: contact forces and stress.
+"""The forces in a pile: contact forces, stress, forces on walls, and how the forces are distributed.
 
 A contact pushes its first body with -f n and its second body, or the wall, with +f n: n is the unit vector from the
 first to the second or into the wall, and f = p / h is the impulse of a step divided by its length. The sums over
@@ -10,7 +10,6 @@ are taken over the step that led to one saved frame (Christoffersen, Mehrabadi &
 
 Where contacts depend on each other, as in a regular lattice, the forces are not unique: the solver has chosen one
 solution. The total force on each body is unique, and so is everything that follows from the balance of all bodies.
-`wall_forces` contains the forces on walls, `force_chains` the distribution of the forces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The packing fraction: the volume of the balls in a region over the volume of the region."""
+"""The packing fraction of balls in a region, and the coordination number of their contacts."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Where contacts depend on each other, only G^T p is unique, not p. `multiplier_ra
 
     min and max of p_i over {p >= 0 : G^T p = f, p_c = 0 where the contact c is open}       f the G^T p of the run
 
-and `load_range` the same for the load of each person. Each one that the kernel of G^T leaves open takes two linear
+and `load_range` the same for the load of each person. Each multiplier or load that is not unique takes two linear
 programs. `impulse_range` does the same for one impact, where p is bounded for grains in open space, and can be
 unbounded only where walls wedge them in (Bourdin & Maury 2020, Prop. 2).
 """

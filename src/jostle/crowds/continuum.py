@@ -24,8 +24,8 @@ from jostle.crowds.groups import DEFAULT_SPEED, polygon_of
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
-from jostle.macro.grid import Grid
-from jostle.macro.motion.domain import Domain, Faces, Passage, after, before
+from jostle.macro.grid import Grid, after, before
+from jostle.macro.motion.domain import Domain, Faces, Passage
 from jostle.macro.motion.problems import Crowd
 from jostle.plans.links import Link, Shaft
 from jostle.plans.openings import Opening, named_openings

@@ -22,9 +22,9 @@ from jostle._tools.smooth_paths import Piece, follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InfeasibleStart, UnresolvedEvent
-from jostle.events.accumulations import Limit, RecentImpact, limit_of, remember
-from jostle.events.contacts import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, check_supported, number_of_bodies, refuse
-from jostle.events.solution import Accumulation, Event, EventSolution, Flight
+from jostle.events.accumulations import Limit, limit_of, remember
+from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
+from jostle.events.solution import EventSolution
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
@@ -246,25 +246,21 @@ FIRST_TIME = 1e-3
 """Part of the time that is integrated after which a motion from rest has its first size."""
 
 
-class SmoothRun:
-    """The state of an integration: time, flat positions and velocities, closed rows, and what is recorded."""
+class SmoothRun(EventRun):
+    """The integration of a motion under smooth forces, with masses M(q) and walls that move."""
+
+    contacts: SmoothContacts
 
     def __init__(self, problem: Motion, start: float, end: float, max_events: int):
-        self.problem, self.start, self.end, self.max_events = problem, start, end, max_events
+        super().__init__(problem, start, end, max_events)
         self.contacts = SmoothContacts(problem, start, end)
-        self.t, self.x, self.u = start, problem.q0.ravel().copy(), problem.v0.ravel().copy()
         self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), self._strongest_at_the_start()
-        self.flight = 0.0
         self.lengths: Array = np.zeros(0)
         """(m,) the largest lengths so far that the gaps are differences of."""
-        self.closed: Integers = self._start()
+        self.closed = self._start()
         self.kept: Integers = np.flatnonzero(self.contacts.equal)
         """The rows that stayed closed in the last flight."""
         self.released: Integers = np.zeros(0, dtype=np.int64)
-        self.history: list[RecentImpact] = []
-        self.events: list[Event] = []
-        self.accumulations: list[Accumulation] = []
-        self.flights: list[Flight] = []
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
 
@@ -286,19 +282,13 @@ class SmoothRun:
         found = tuple(self.events), tuple(self.accumulations)
         return EventSolution(self.problem, *found, end, status, starts, parabolas, tuple(pieces))
 
-    def integrate(self) -> None:
-        for _ in range(self.max_events):
-            self.x = self._onto(self.t, self.x, self.closed)
-            self.u = self._settled(self.t, self.x, self.u, self.kept)
-            before, resting = self.u, self._impacts()
-            self.kept = self._pressed(self.closed[resting])
-            counts = len(self.events), len(self.accumulations)
-            self.flights.append(Flight(self.t, self.x, before, self.u, self.closed, self.kept, *counts))
-            if not self._fly(self.kept):
-                return
-        raise UnresolvedEvent(
-            f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
-        )
+    def to_next_event(self) -> bool:
+        self.x = self._onto(self.t, self.x, self.closed)
+        self.u = self._settled(self.t, self.x, self.u, self.kept)
+        before, resting = self.u, self._impacts()
+        self.kept = self._pressed(self.closed[resting])
+        self.record_flight(before, self.u, self.kept)
+        return self._fly(self.kept)
 
     def _start(self) -> Integers:
         """The rows that are closed at the start."""
@@ -323,7 +313,7 @@ class SmoothRun:
         return equalised(u, G, -drift, self.contacts.metric(x))[0]
 
     def _impacts(self) -> Booleans:
-        """Apply the law to all closed contacts that do not separate, until none approaches; which of them rest?"""
+        """Apply the law to all closed contacts that do not separate, until none approaches; return which rest."""
         here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
         G, drift, impacts, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, len(self.events), self._e
         for _ in range(MAX_IMPACTS_AT_ONCE):
@@ -339,13 +329,12 @@ class SmoothRun:
             K = Polyhedron(G[rows], np.where(equal, -G[rows] @ before, drift[rows]), equal=equal)
             P = project(before, K, mass=M, solver=ActiveSet())
             after, impulse = (1.0 + e) * P.point - e * before, (1.0 + e) * P.multipliers
-            hit, shape = (impulse > 0.0) & ~equal, self.problem.q0.shape
-            rates = np.array([G[rows[hit]] @ v + drift[rows[hit]] for v in (before, after)])
-            self.events.append(
-                Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit], rates)
-            )
+            pushing = (impulse > 0.0) & ~equal
+            hit, impulse = rows[pushing], impulse[pushing]
+            rates = np.array([G[hit] @ v + drift[hit] for v in (before, after)])
+            self.record_impact(hit, before, after, impulse, rates)
             speed, noise = float(-rate.min()), EVENT_ROUND_OFF * self.lengths
-            remember(self.history, tuple(rows[hit].tolist()), self.flight, speed, here.gap, noise)
+            remember(self.history, tuple(hit.tolist()), self.flight, speed, here.gap, noise)
             self.u, self.flight = after, 0.0
             self.fastest = max(self.fastest, float(np.abs(after).max(initial=0.0)))
         raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
@@ -355,18 +344,14 @@ class SmoothRun:
         return float(self.problem.law.number)
 
     def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
+        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
         found = self._low_bounces() or limit_of(self.history, self.closed[resting])
         if found is None or self.t + found.remaining > self.end:
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
-        error = max(found.error, EVENT_ROUND_OFF * self.t)
-        pairs = self.contacts.pairs[found.rows]
-        self.accumulations.append(Accumulation(self.t + found.remaining, error, pairs))
-        self.closed = np.union1d(self.closed, found.rows)
+        self.record_limit(found)
         self.x = self._onto(self.t, self.x, self.closed)
         self.u = self._settled(self.t, self.x, self.u, at_rest)
-        self.history.clear()
         return np.isin(self.closed, at_rest)
 
     def _low_bounces(self) -> Limit | None:

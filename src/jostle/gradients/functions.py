@@ -72,23 +72,14 @@ def with_vjp(
 
 
 class Slopes:
-    """Products with the derivatives of a force or velocity with respect to q and u.
-
-    Parameters
-    ----------
-    value : callable
-        The function as the problem has it, of (t, q, u) or (t, q).
-    given : object
-        What the user gave: an array, a function, or a `WithDerivative`.
-    takes_velocity : bool
-        Whether the function gets u.
-    length : float
-        The length over which the function varies; 0: that of the positions.
-    """
+    """Products with the derivatives of a force or velocity with respect to q and u."""
 
     def __init__(self, value: Callable[..., Array], given: Any, takes_velocity: bool, length: float):
-        self.value, self.length, self.takes_velocity = value, length, takes_velocity
-        self.constant = not callable(given)
+        self.value, self.takes_velocity = value, takes_velocity
+        """The function as the problem has it, and whether it takes u: (t, q, u) or (t, q)."""
+        self.length = length
+        """The length over which the function varies; 0: that of the positions."""
+        self.constant = not callable(given)  # what the user gave: an array, a function, or a `WithDerivative`
         self.given = given if isinstance(given, WithDerivative) else None
         self.speed = 0.0
         """The velocity over which the function varies; 0: that of the velocities."""

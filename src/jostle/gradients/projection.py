@@ -348,7 +348,7 @@ class ProjectionDerivative:
         Parameters
         ----------
         w : array_like, optional
-            Change of the projected point. None: none, as for the others.
+            Change of the projected point. None, here and below: no change.
         c : array_like, shape (m,), optional
             Change of the offsets.
         G : array_like or sparse matrix, shape (m, N), optional
@@ -464,6 +464,15 @@ def times_mass(mass: ArrayLike, v: Array) -> Array:
         return np.broadcast_to(m, v.shape) * v
     except ValueError:
         raise InvalidValue(f"the change of the mass has shape {m.shape}, the coordinates have {v.shape}") from None
+
+
+def by_bodies(of_mass: Array, M: Metric, shape: tuple[int, ...]) -> Array:
+    """Derivatives with respect to the masses of coordinates as those of bodies, if each body has one mass."""
+    bodies = shape[0] if len(shape) > 1 else 1
+    if of_mass.size == 0 or M.of_bodies(bodies) is None:
+        return of_mass.reshape(shape)
+    each: Array = of_mass.reshape(bodies, -1).sum(axis=1)
+    return each if len(shape) > 1 else each.reshape(())
 
 
 def _on_pattern(G: LinearMap, p: Array, a: Array, of_c: Array, u: Array) -> Any:

@@ -14,15 +14,13 @@ border of a step, and A dt is missing in its derivative, whatever h. Three thing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.gradients.steps import Step
 from jostle.sets.contacts import by_pair
-
-if TYPE_CHECKING:
-    from jostle.gradients.runs import Step
 
 LAST_RATIO, RATIO_BEFORE = 0.6, 0.75
 """A force has died if its last value is less than the first fraction of the one before, and that one less than the

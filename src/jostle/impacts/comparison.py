@@ -287,8 +287,7 @@ class Outcomes:
         for count, one, velocity in zip(self.counts, self.sequences, self.velocities, strict=True):
             rows.append((f"{count / total:.2g}", str(len(one.rows)), velocity))
         for share, impacts, velocity in rows[: MAX_PRINTED_ROWS + 1]:
-            numbers = " ".join(f"{x:.6g}" if abs(x) > 1e-12 else "0" for x in velocity.ravel())
-            lines.append(f"{share:>6s}  {impacts:>7s}" + (f"  {numbers}" if printed else ""))
+            lines.append(f"{share:>6s}  {impacts:>7s}" + (f"  {_numbers(velocity)}" if printed else ""))
         return "\n".join([*lines, *([f"... {n - MAX_PRINTED_ROWS} more outcomes"] if n > MAX_PRINTED_ROWS else [])])
 
 

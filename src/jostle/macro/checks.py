@@ -20,18 +20,6 @@ OfPlaces = Callable[[Array, Array], ArrayLike]
 """A function of (x, y)."""
 
 
-def positive(value: float, name: str) -> float:
-    """A positive number.
-
-    >>> positive(2, "h")
-    2.0
-    """
-    number = finite(value, name)
-    if number.ndim or number <= 0.0:
-        raise InvalidValue(f"{name} must be a positive number, not {value!r}")
-    return float(number)
-
-
 def point(value: ArrayLike, name: str) -> Array:
     """(2,): a point in the plane.
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.macro.checks import OfPlaces, holds, point, polygon, positive, truths, within
+from jostle.macro.checks import OfPlaces, holds, point, polygon, truths, within
 
 # Curved free boundaries: where the line between two centres leaves a zone, and zones given by their outline.
 #
@@ -59,11 +59,11 @@ class Disc:
     """
 
     centre: ArrayLike
-    radius: float
+    radius: Positive
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", point(self.centre, "centre"))
-        object.__setattr__(self, "radius", positive(self.radius, "radius"))
+        object.__setattr__(self, "radius", float(self.radius))
 
     def __call__(self, x: Array, y: Array) -> Array:
         x0, y0 = np.asarray(self.centre)
@@ -131,16 +131,6 @@ def crossing(outline: Outline, inner: Array, outer: Array) -> Array:
     return np.where(outside(outer) & ~outside(inner), found, np.nan)
 
 
-# Square cells that fill a rectangle, and the walls at its sides.
-
-
-Sides = bool | tuple[tuple[bool, bool], tuple[bool, bool]]
-"""Which sides of the domain are walls: all, none, or ((left, right), (bottom, top))."""
-
-CELL_TOLERANCE = 1e-9
-"""Lengths are compared up to this fraction of a cell."""
-
-
 # Zones of cells as masks that also take part in arithmetic: `left | right` is a zone, `left - right` a field.
 
 
@@ -202,6 +192,20 @@ def numbers(values: Any) -> Array:
 # in cells and pressures on faces, as grains have velocities and contacts have impulses.
 
 
+FACE_MIDDLES = ((0.0, 0.5), (0.5, 0.0))
+"""The middle of the face across each axis, in the coordinates of the cell after it."""
+
+
+def before(axis: int) -> tuple[slice, slice]:
+    """All but the last along an axis: the padded cells before each face, or the faces before each cell."""
+    return (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
+
+
+def after(axis: int) -> tuple[slice, slice]:
+    """All but the first along an axis: the padded cells after each face, or the faces after each cell."""
+    return (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
+
+
 @dataclass(frozen=True, eq=False)
 class Velocity:
     """A velocity field on a grid, made by `Grid.velocity`.
@@ -251,7 +255,7 @@ class Velocity:
             return sampled(field, *self.grid.centres)
         if field.shape == self.grid.shape:
             return field
-        return 0.5 * (field[1:] + field[:-1]) if axis == 0 else 0.5 * (field[:, 1:] + field[:, :-1])
+        return 0.5 * (field[after(axis)] + field[before(axis)])
 
     def faces(self, axis: int, mass: ArrayLike | None = None) -> Array:
         """Return one component of the velocity on the faces across its axis.
@@ -273,7 +277,7 @@ class Velocity:
         """
         field = (self.x, self.y)[axis]
         if callable(field):
-            return sampled(field, *self.grid.places(*((0.0, 0.5) if axis == 0 else (0.5, 0.0))))
+            return sampled(field, *self.grid.places(*FACE_MIDDLES[axis]))
         if field.shape == self.grid.faces(axis):
             return field
         present = np.ones(self.grid.shape)
@@ -324,19 +328,19 @@ class Velocity:
         values = field[i, j]
         if field.shape != grid.shape:
             along = ((x, y)[axis] - grid.lower[axis]) / grid.h - (i, j)[axis]
-            after = field[(i + 1, j) if axis == 0 else (i, j + 1)]
-            values = values + np.clip(along, 0.0, 1.0) * (after - values)
+            beyond = field[(i + 1, j) if axis == 0 else (i, j + 1)]
+            values = values + np.clip(along, 0.0, 1.0) * (beyond - values)
         return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
 
 
 def _beside(field: Array, axis: int) -> Array:
     """The sum over the one or two cells beside each face across an axis."""
     padded: Array = between_zeros(field, axis)
-    return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
+    return padded[before(axis)] + padded[after(axis)]
 
 
 def between_zeros(field: Any, axis: int, width: int = 1) -> Any:
-    """A field with so many zeros before and after it along an axis: np.pad takes several times as long."""
+    """A field with `width` zeros before and after it along an axis: np.pad takes several times as long."""
     n, m = field.shape
     shape, inside = ((n + 2 * width, m), slice(width, n + width)) if axis == 0 else ((n, m + 2 * width), slice(None))
     found = np.zeros(shape, dtype=field.dtype, order="F" if field.flags.fnc else "C")
@@ -349,8 +353,15 @@ def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> A
     return finite(np.broadcast_to(np.asarray(field(x, y), dtype=float), x.shape), "a velocity")
 
 
+# Square cells that fill a rectangle, and the walls at its sides.
+
+
+Sides = bool | tuple[tuple[bool, bool], tuple[bool, bool]]
+"""Which sides of the domain are walls: all, none, or ((left, right), (bottom, top))."""
 Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
 """One component of a velocity: a number, one number per cell or per face, or a function of (x, y)."""
+CELL_TOLERANCE = 1e-9
+"""Lengths are compared up to this fraction of a cell."""
 
 
 @check_arguments
@@ -389,8 +400,8 @@ class Grid:
     shape: tuple[int, int]
     closed: tuple[tuple[bool, bool], tuple[bool, bool]]
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike, h: float, *, closed: Sides = False):
-        low, high, side = point(lower, "lower"), point(upper, "upper"), positive(h, "h")
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, h: Positive, *, closed: Sides = False):
+        low, high, side = point(lower, "lower"), point(upper, "upper"), float(h)
         if not (low < high).all():
             raise InvalidValue(f"a grid needs two corners (x, y) with lower < upper, not {lower!r} and {upper!r}")
         count = np.rint((high - low) / side).astype(int)

@@ -16,13 +16,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.convex.linear_map import Pairs
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution, impact
-from jostle.macro.checks import point, positive
+from jostle.macro.checks import point
 from jostle.macro.grid import Velocity
 from jostle.macro.lattice import Field, Isotonic, Lattice
 from jostle.macro.law import Law
@@ -65,7 +65,7 @@ class Packing:
     touching: float
 
     def __init__(
-        self, points: ArrayLike, radius: float, *, box: tuple[ArrayLike, ArrayLike], touching: float = CONTACT_GAP
+        self, points: ArrayLike, radius: Positive, *, box: tuple[ArrayLike, ArrayLike], touching: Positive = CONTACT_GAP
     ):
         centres, lower, upper = finite(points, "points"), point(box[0], "box"), point(box[1], "box")
         if centres.ndim != 2 or centres.shape[1] != 2 or len(centres) == 0:
@@ -75,10 +75,10 @@ class Packing:
         if len(np.unique(centres, axis=0)) < len(centres):
             raise InvalidValue("two discs have the same centre; all points must be distinct")
         object.__setattr__(self, "points", centres)
-        object.__setattr__(self, "radius", positive(radius, "radius"))
+        object.__setattr__(self, "radius", float(radius))
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
-        object.__setattr__(self, "touching", positive(touching, "touching"))
+        object.__setattr__(self, "touching", float(touching))
 
     def __len__(self) -> int:
         return len(self.points)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
-from jostle.macro.grid import MIN_DISTANCE, Grid, Outline, Velocity, crossing, sampled
-from jostle.macro.law import Collision, Law, Zone, fitting, moreau, settle
+from jostle.macro.grid import FACE_MIDDLES, MIN_DISTANCE, Grid, Outline, Velocity, after, before, crossing, sampled
+from jostle.macro.law import Collision, Law, Zone, fitting, moreau, outline_of, settle
 from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 
 # The faces of a staggered grid: which of them move, their masses, open widths and positions.
@@ -38,8 +37,6 @@ from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 
 SIDES = ((np.s_[:-1, 1:-1], np.s_[1:, 1:-1]), (np.s_[1:-1, :-1], np.s_[1:-1, 1:]))
 """The cells before and after each face across an axis, in arrays (nx + 2, ny + 2)."""
-FACE_MIDDLES = ((0.0, 0.5), (0.5, 0.0))
-"""The middle of the face across each axis, in the coordinates of the cell after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +86,10 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
     return found
 
 
-def _cut(grid: Grid, axis: int, free: Booleans, before: Booleans, outline: Outline, mass: Array, place: Array) -> None:
-    """Move free faces that a curved boundary cuts between the boundary and the centre, with mass theta."""
-    step, middle, first = np.zeros(2), place[free], before[free]
+def _cut(grid: Grid, axis: int, free: Booleans, inside: Booleans, outline: Outline, mass: Array, place: Array) -> None:
+    """Move free faces that a curved boundary cuts to the middle between it and the centre, with mass theta."""
+    # `inside` says whether the cell before each face is in the zone
+    step, middle, first = np.zeros(2), place[free], inside[free]
     step[axis] = 0.5 * grid.h
     inner = middle + np.where(first, -1.0, 1.0)[:, None] * step
     theta = crossing(outline, inner, 2.0 * middle - inner)
@@ -104,9 +102,9 @@ def _cut(grid: Grid, axis: int, free: Booleans, before: Booleans, outline: Outli
 def opening(grid: Grid, axis: int, barrier: Outline) -> tuple[Array, Array]:
     """For the faces across an axis: the open fraction, and the offset of its middle from the middle of the face."""
     corner = np.stack(grid.places(0.0, 0.0), axis=-1)
-    first, last = (corner[:, :-1], corner[:, 1:]) if axis == 0 else (corner[:-1], corner[1:])
     solid = within(barrier, corner[..., 0], corner[..., 1])
-    begins, ends = (solid[:, :-1], solid[:, 1:]) if axis == 0 else (solid[:-1], solid[1:])
+    along = 1 - axis
+    (first, last), (begins, ends) = ((field[before(along)], field[after(along)]) for field in (corner, solid))
     width, off = np.where(begins, 0.0, 1.0), np.zeros(begins.shape)
     cut = begins != ends
     wet, dry = np.where(begins[cut, None], first[cut], last[cut]), np.where(begins[cut, None], last[cut], first[cut])
@@ -159,8 +157,8 @@ class Isotropic(Law):
     tol: float
 
     def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
-        barrier = walls if callable(walls) else None
-        settle(self, grid, saturated, walls, solid=solid_cells, barrier=barrier, tol=tol)
+        outline, barrier = outline_of(saturated), outline_of(walls)
+        settle(self, grid, saturated, walls, solid=solid_cells, outline=outline, barrier=barrier, tol=tol)
 
     @cached_property
     def faces(self) -> tuple[Faces, Faces]:
@@ -189,7 +187,7 @@ class Isotropic(Law):
         rows, columns, entries, first = [], [], [], 0
         for axis, side in enumerate(self.faces):
             number = side.number
-            for sign, cells in zip((-1.0, 1.0), _beside(axis), strict=True):
+            for sign, cells in zip((-1.0, 1.0), (before(axis), after(axis)), strict=True):
                 face = number[cells][self.saturated]
                 there = face >= 0
                 rows.append(np.flatnonzero(there))
@@ -219,9 +217,8 @@ class Isotropic(Law):
             weight = np.divide(side.width**2, side.mass, out=np.zeros_like(side.mass), where=side.moves)
             both = inside[low] & inside[high]
             alone = np.where(both, 0.0, weight)
-            before, after = _beside(axis)
-            extra += np.where(self.saturated, alone[before] + alone[after], 0.0)
-            between.append(np.ascontiguousarray(np.where(both, weight, 0.0)[after]))
+            extra += np.where(self.saturated, alone[before(axis)] + alone[after(axis)], 0.0)
+            between.append(np.ascontiguousarray(np.where(both, weight, 0.0)[after(axis)]))
         return FivePoint(between[0], between[1], extra)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
@@ -252,8 +249,3 @@ class Isotropic(Law):
             closer = np.where(inside[low] & inside[high] & side.moves, around[low] - around[high], 0.0)
             total += 0.125 * self.grid.h**2 * float((side.mass * np.maximum(closer, 0.0) ** 2).sum())
         return total
-
-
-def _beside(axis: int) -> tuple[Any, Any]:
-    """The faces before and after each cell, in arrays of faces across an axis."""
-    return (np.s_[:-1, :], np.s_[1:, :]) if axis == 0 else (np.s_[:, :-1], np.s_[:, 1:])

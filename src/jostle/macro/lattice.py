@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import Finite, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
-from jostle.macro.checks import OfPlaces, holds, point, positive
+from jostle.macro.checks import OfPlaces, holds, point
 from jostle.macro.kernels import isotonic, pressures
 from jostle.solvers.base import Solver
 from jostle.solvers.interior_point import InteriorPoint
@@ -101,6 +101,20 @@ class Runs:
     def _mass(self) -> Array:
         return EQUAL_MASSES if self.mass is None else self.mass
 
+    def contacts(self) -> tuple[Integers, Integers, Array]:
+        """(c,) each: the two points of every closed edge, the second -1 at a wall, and the sign of its normal."""
+        before, after = np.full((2, len(self.inner)), -1)
+        before[self.edges], after[self.edges - 1] = self.order, self.order
+        before, after = before[self.closed], after[self.closed]
+        begins = before < 0  # after a wall
+        return np.where(begins, after, before), np.where(begins, -1, after), np.where(begins, -1.0, 1.0)
+
+    def on_edges(self, p: Array) -> Array:
+        """(n + r,) the numbers p of the closed edges, and zero at all other edges."""
+        found = np.zeros(len(self.closed))
+        found[self.closed] = p
+        return found
+
     def rates(self, u: Array) -> Array:
         """(n + r,) opening rate of each edge: u after it minus u before it; walls are at rest, free ends give zero."""
         along = u[self.order]
@@ -117,8 +131,6 @@ TRIANGULAR = np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]
 """Directions of the contacts on the triangular lattice."""
 STEPS = np.array([[1, 0], [0, 1], [-1, -1]])
 """The directions in the basis (e_0, e_1): e_2 = -e_0 - e_1 on the triangular lattice."""
-Zone = OfPlaces
-"""A condition (x, y) -> bool that is true inside a zone."""
 Field = Callable[[Array, Array], tuple[Any, Any]]
 """A velocity field (x, y) -> (u_x, u_y)."""
 
@@ -195,25 +207,16 @@ class Lattice:
     @cached_property
     def cone(self) -> Cone:
         """The admissible velocities (2) of the discs: one row per contact, in the order of the runs, walls included."""
-        counts = [int(runs.closed.sum()) for runs in self.runs]
-        i, j = np.empty((2, sum(counts)), dtype=np.int64)
-        normal, last = np.empty((sum(counts), 2)), 0
-        for e, runs, count in zip(self.e, self.runs, counts, strict=True):
-            before, after = np.full((2, len(runs.inner)), -1)
-            before[runs.edges], after[runs.edges - 1] = runs.order, runs.order
-            here, last = slice(last, last + count), last + count
-            i[here], j[here], normal[here] = before[runs.closed], after[runs.closed], e
-        begins = i < 0
-        if begins.any():  # after a wall
-            i[begins], j[begins], normal[begins] = j[begins], -1, -normal[begins]
-        return Cone(Pairs(i, j, normal, len(self), self.points if len(self.e) > 2 else None))
+        first, second, signs = zip(*(runs.contacts() for runs in self.runs), strict=True)
+        normal = np.concatenate([sign[:, None] * e for sign, e in zip(signs, self.e, strict=True)])
+        points = self.points if len(self.e) > 2 else None
+        return Cone(Pairs(np.concatenate(first), np.concatenate(second), normal, len(self), points))
 
     @cached_property
     def quadrature(self) -> tuple[Array, Array]:
         """(q, 2) offsets and (q,) weights with sum one for means over a Voronoi cell, exact at least to degree 3."""
-        corners = _square_cell() if len(self.e) == 2 else _hexagon()
+        offsets, weights = _square_cell() if len(self.e) == 2 else _hexagon()
         turn = self.e[0]
-        offsets, weights = corners
         rotated = offsets @ np.array([turn, [-turn[1], turn[0]]])
         return self.spacing * rotated, weights
 
@@ -248,6 +251,12 @@ def _line_by_line(line: Integers, backwards: bool) -> Integers:
     return np.argsort(short, kind="stable")
 
 
+def along_edges(lattice: Lattice, p: Array) -> list[tuple[Runs, Array]]:
+    """The runs in each direction, and the multipliers p of the cone of a lattice on their edges."""
+    ends = np.cumsum([int(runs.closed.sum()) for runs in lattice.runs])
+    return [(runs, runs.on_edges(part)) for runs, part in zip(lattice.runs, np.split(p, ends[:-1]), strict=True)]
+
+
 def numbered(inside: Booleans, wall: Booleans) -> Integers:
     """Number the points inside; WALL and EMPTY elsewhere."""
     number = np.where(wall, WALL, EMPTY).astype(np.int64)
@@ -277,12 +286,12 @@ def _hexagon() -> tuple[Array, Array]:
 
 @check_arguments
 def square_lattice(
-    spacing: float,
+    spacing: Positive,
     *,
     box: tuple[ArrayLike, ArrayLike],
     zone: OfPlaces | None = None,
     walls: OfPlaces | None = None,
-    angle: float = 0.0,
+    angle: Finite = 0.0,
 ) -> Lattice:
     """Fill a zone with touching discs on a square lattice.
 
@@ -317,12 +326,12 @@ def square_lattice(
 
 @check_arguments
 def triangular_lattice(
-    spacing: float,
+    spacing: Positive,
     *,
     box: tuple[ArrayLike, ArrayLike],
     zone: OfPlaces | None = None,
     walls: OfPlaces | None = None,
-    angle: float = 0.0,
+    angle: Finite = 0.0,
 ) -> Lattice:
     """Fill a zone with touching discs on a triangular lattice, with one disc at the centre of the box.
 
@@ -356,7 +365,7 @@ def _filled(
     centred: bool,
 ) -> Lattice:
     lower, upper = point(box[0], "box"), point(box[1], "box")
-    spacing, angle = positive(spacing, "spacing"), float(finite(angle, "angle"))
+    spacing = float(spacing)
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     directions = e @ turn
     origin = lower + spacing / 2.0 if centred else (lower + upper) / 2.0

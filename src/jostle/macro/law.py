@@ -6,6 +6,7 @@ velocities, and a solver for both. The rest is Moreau's law of `jostle.laws`, wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -105,10 +106,24 @@ def fitting(velocity: Velocity, grid: Grid) -> Velocity:
     return velocity
 
 
-def settle(law: Any, grid: Grid, saturated: Zone, walls: Zone | None, **values: Any) -> None:
-    """Set the zone, the walls and the other fields of a law; cells behind an outlined wall leave the zone."""
-    values = {"outline": saturated if callable(saturated) else None, "solid": by_centres, **values}
-    solid = values.pop("solid")
+def outline_of(zone: Zone | None) -> Outline | None:
+    """The outline by which a zone was given; None if it was given by a mask."""
+    return zone if callable(zone) else None
+
+
+def settle(
+    law: Any,
+    grid: Grid,
+    saturated: Zone,
+    walls: Zone | None,
+    *,
+    solid: Callable[[Grid, Outline], Booleans] = by_centres,
+    **values: Any,
+) -> None:
+    """Set the zone, the walls and the other fields of a law; cells behind an outlined wall leave the zone.
+
+    `solid` finds the cells of walls that are given by an outline.
+    """
     zone = cells(grid, saturated, "saturated")
     if callable(walls):
         wall = grid.walls(solid(grid, walls))

@@ -120,13 +120,8 @@ class Interval:
     @cached_property
     def cone(self) -> Cone:
         """The admissible velocities: one row per contact, walls included."""
-        runs = self.runs
-        before, after = np.full((2, len(runs.inner)), -1)
-        before[runs.edges], after[runs.edges - 1] = runs.order, runs.order
-        before, after = before[runs.closed], after[runs.closed]
-        begins = before < 0
-        normal = np.where(begins, -1.0, 1.0)[:, None]
-        return Cone(Pairs(np.where(begins, after, before), np.where(begins, -1, after), normal, len(self.mass)))
+        first, second, sign = self.runs.contacts()
+        return Cone(Pairs(first, second, sign[:, None], len(self.mass)))
 
     def sample(self, velocity: ArrayLike | Callable[[Array], ArrayLike]) -> Array:
         """Return the mean velocity in each cell.
@@ -172,9 +167,7 @@ class Interval:
         U = u[self.saturated]
         hit = impact(U, self.cone, law=Restitution(restitution), mass=self.mass, solver=Regression(runs=self.runs))
         u[self.saturated] = hit.velocity
-        by_edge = np.zeros(len(self.runs.inner))
-        by_edge[self.runs.closed] = hit.impulse
-        cells = np.flatnonzero(self.saturated)
+        by_edge, cells = self.runs.on_edges(hit.impulse), np.flatnonzero(self.saturated)
         p[cells] = by_edge[self.runs.edges - 1]
         p[cells + 1] = by_edge[self.runs.edges]
         return LineCollision(u, p, hit)

@@ -17,8 +17,8 @@ import numpy as np
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.macro.grid import Grid, Outline, Velocity
-from jostle.macro.lattice import SQUARE, Isotonic, Lattice, numbered
+from jostle.macro.grid import Grid, Velocity
+from jostle.macro.lattice import SQUARE, Isotonic, Lattice, along_edges, numbered
 from jostle.macro.law import Collision, Law, Zone, fitting, moreau, settle
 
 
@@ -51,7 +51,6 @@ class Square(Law):
 
     grid: Grid
     saturated: Booleans
-    outline: Outline | None
     wall: Booleans
     tol: float
 
@@ -89,14 +88,8 @@ class Square(Law):
 
     def _pressure(self, impulse: Array) -> tuple[Array, Array]:
         """The impulses divided by h, on faces."""
-        fields, last = [], 0
-        cells = np.flatnonzero(self.saturated)
-        ny = self.grid.shape[1]
-        for axis, runs in enumerate(self.lattice.runs):
-            count = int(runs.closed.sum())
-            by_edge = np.zeros(len(runs.inner))
-            by_edge[runs.closed] = impulse[last : last + count] / self.grid.h
-            last += count
+        fields, cells, ny = [], np.flatnonzero(self.saturated), self.grid.shape[1]
+        for axis, (runs, by_edge) in enumerate(along_edges(self.lattice, impulse / self.grid.h)):
             face, step = (cells, ny) if axis == 0 else (cells + cells // ny, 1)  # the face before each cell
             field, ends = np.zeros(self.grid.faces(axis)), runs.starts[1:] - 1
             field.ravel()[face[runs.order]] = by_edge[runs.edges - 1]

@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from jostle._tools.arguments import Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arguments import Finite, Positive, check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
-from jostle.macro.checks import positive, within
+from jostle.macro.checks import within
 from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
-from jostle.macro.lattice import Isotonic, Lattice, triangular_lattice
-from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, settle
+from jostle.macro.lattice import Isotonic, Lattice, along_edges, triangular_lattice
+from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, outline_of, settle
 
 MAX_NEAREST = 6
 """Largest number of lattice points at the same distance from a point: the corners of a hexagon."""
@@ -85,8 +85,8 @@ class Triangular(Law):
         saturated: Zone,
         *,
         walls: Zone | None = None,
-        angle: float = 0.0,
-        spacing: float | None = None,
+        angle: Finite = 0.0,
+        spacing: Positive | None = None,
         tol: Positive = 1e-6,
     ):
         settle(
@@ -94,10 +94,11 @@ class Triangular(Law):
             grid,
             saturated,
             walls,
-            barrier=walls if callable(walls) else None,
+            outline=outline_of(saturated),
+            barrier=outline_of(walls),
             zone=cells(grid, saturated, "saturated"),
-            angle=float(finite(angle, "angle")),
-            spacing=grid.h if spacing is None else positive(spacing, "spacing"),
+            angle=float(angle),
+            spacing=grid.h if spacing is None else float(spacing),
             tol=tol,
         )
 
@@ -160,11 +161,8 @@ class Triangular(Law):
 
     def _pressure(self, impulse: Array) -> tuple[Array, ...]:
         """The mean impulses of the two contacts of each point in each direction, as densities."""
-        fields, first = [], 0
-        for runs in self.lattice.runs:
-            by_edge = np.zeros(len(runs.inner))
-            by_edge[runs.closed] = impulse[first : first + int(runs.closed.sum())]
-            first += int(runs.closed.sum())
+        fields = []
+        for runs, by_edge in along_edges(self.lattice, impulse):
             field = np.zeros(len(self.lattice))
             field[runs.order] = 0.5 * (by_edge[runs.edges - 1] + by_edge[runs.edges])
             fields.append(field * self.lattice.spacing / self.lattice.area)

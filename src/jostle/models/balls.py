@@ -75,7 +75,6 @@ def cradle(
     >>> (jo.solve(narrow, jo.MoreauJean(), t=1.0, h=0.01).u[-1].round(9) + 0.0).tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0]
     """
-    finite(gap, "gap")
     strikes = np.arange(n) < striking
     centres = 2.0 * radius * np.arange(n)
     centres += np.where(strikes, 0.0, (gap or 2.0 * radius) + gap * (np.arange(n) - striking))

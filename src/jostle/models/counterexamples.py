@@ -168,9 +168,7 @@ class SelfSimilar:
         """Times in an interval at which a parabola begins."""
         first = math.floor(math.log(start / self.starts[0], self.ratio))
         last = math.ceil(math.log(end / self.starts[0], self.ratio))
-        times = np.concatenate([self.starts * self.ratio**k for k in range(first, last + 1)])
-        found: Array = times[(times > start) & (times < end)]
-        return found
+        return _between(np.concatenate([self.starts * self.ratio**k for k in range(first, last + 1)]), start, end)
 
     def _piece(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """The scale of the period that t is in, the scaled time since its parabola began, and that parabola."""
@@ -203,9 +201,7 @@ class Heights:
 
     def changes(self, start: float, end: float) -> Array:
         """Times in an interval at which a piece of the motion begins."""
-        times = self.run.starts
-        found: Array = times[(times > start) & (times < end)]
-        return found
+        return _between(self.run.starts, start, end)
 
 
 def two_inelastic_motions() -> TwoMotions:
@@ -324,8 +320,10 @@ def _jumps(*places: float) -> Callable[[float, float], Array]:
 
     def jumps(start: float, end: float) -> Array:
         octaves = range(math.floor(math.log2(start)) - 1, math.ceil(math.log2(end)) + 1)
-        times = np.array([place * 2.0**n for n in octaves for place in places])
-        found: Array = times[(times > start) & (times < end)]
-        return found
+        return _between(np.array([place * 2.0**n for n in octaves for place in places]), start, end)
 
     return jumps
+
+
+def _between(times: Array, start: float, end: float) -> Array:
+    return np.asarray(times[(times > start) & (times < end)])

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from jostle._tools.arguments import Finite, check_arguments
-from jostle._tools.arrays import Array, finite
+from jostle._tools.arrays import Array
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace
@@ -47,7 +47,6 @@ def impact_oscillator(
     >>> len(sol.impacts()) > 2
     True
     """
-    finite(omega, "omega")
     return Motion(
         q0=[x0], v0=[v0], force=partial(_driven, omega),
         within=HalfSpace([-1.0], -stop), law=Restitution(e),
@@ -85,7 +84,6 @@ def double_pendulum(*, angles: tuple[Finite, Finite] = (0.6, 0.2), e: float = 0.
     >>> sol.impacts().t.round(2).tolist()
     [0.46]
     """
-    finite(gravity, "gravity")
     return Motion(
         q0=list(angles), force=partial(_of_pendulum, gravity), mass=_mass_of_pendulum,
         within=HalfSpace([1.0, 0.0]), law=Restitution(e),
@@ -132,7 +130,6 @@ def vibrating_table(Gamma: Finite = 2.0, *, e: float = 0.0, height: Finite = 0.0
     >>> float(sol.q.max().round(3))                              # the table reaches 0.051 only
     0.063
     """
-    finite(Gamma, "Gamma")
     amplitude = Gamma / TURN**2
     if e == 0.0:
         table = HalfSpace([1.0], offset=partial(_sine, amplitude))

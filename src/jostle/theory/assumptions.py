@@ -56,7 +56,7 @@ HALF = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    """Of each row of a place; NaN where they are not known."""
+    """Constants of the gaps of a place, row by row; NaN where they are not known."""
 
     size: Array
     """(m,) |grad g_i|."""
@@ -159,7 +159,7 @@ AGREEMENT = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Of each row of a place."""
+    """Derivatives of the gaps of a place by time, row by row."""
 
     first: Array
     """(m,) dg_i / dt."""

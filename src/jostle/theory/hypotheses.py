@@ -180,7 +180,7 @@ def _along(sol: Solution) -> Report:
 
 
 def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = None) -> Report:
-    """The report of one place, with the velocity u there (by default v0); `start`: is it where the motion begins?"""
+    """The report of one place, with the velocity u (by default v0); `start` says whether the motion begins there."""
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
     friction = () if turning is None else (steps_with_friction(here, turning),)

@@ -176,14 +176,14 @@ RELATIVE_STEP = float(np.sqrt(np.finfo(float).eps))
 
 
 class Slopes(NamedTuple):
-    """Of the acceleration M^-1 f(t, q, u) of a `Motion`, or of the velocity U(t, q) of a `Sweeping`."""
+    """The slopes of the acceleration M^-1 f(t, q, u) of a `Motion`, or of the velocity U(t, q) of a `Sweeping`."""
 
     size: float
     """The largest value at the place, |M^-1 f| or |U|, in the Euclidean norm."""
     in_q: float
     """The largest singular value of the derivative by q; NaN if it is not known."""
     in_u: float
-    """The same by u; 0 for a `Sweeping`."""
+    """The largest singular value of the derivative by u; 0 for a `Sweeping`, NaN if it is not known."""
     constant: bool
     """True if the field is the same at all times and places."""
 

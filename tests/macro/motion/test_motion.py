@@ -12,8 +12,8 @@ import jostle as jo
 from jostle.macro import Barrier, Crowd, Flow, Grid, Impacts, Splitting
 from jostle.macro.motion import pressure
 from jostle.macro.motion.domain import Domain
-from jostle.macro.motion.scheme import MAX_CROSSED, crossing, flux, superbee
-from jostle.macro.motion.splitting import carried, velocities
+from jostle.macro.motion.scheme import MAX_CROSSED
+from jostle.macro.motion.transport import carried, crossing, flux, superbee, velocities
 from rows import examples, whole
 
 SCHEMES = [

@@ -17,7 +17,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.macro.checks import truths
-from jostle.macro.grid import Grid, between_zeros
+from jostle.macro.grid import Grid, after, before, between_zeros
 from jostle.macro.obstacle import FivePoint
 
 # Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
@@ -287,25 +287,11 @@ def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[
     return x, y
 
 
-def before(axis: int) -> tuple[slice, slice]:
-    """All but the last along an axis: the padded cells before each face, or the faces before each cell."""
-    return (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
-
-
-def after(axis: int) -> tuple[slice, slice]:
-    """All but the first along an axis."""
-    return (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
-
-
-def end_of(axis: int, k: int) -> tuple[slice | int, slice | int]:
-    """The k-th along an axis."""
-    return (k, slice(None)) if axis == 0 else (slice(None), k)
-
-
 def beside(cells: Booleans, axis: int, ends: tuple[bool, bool] | list[bool]) -> tuple[Booleans, Booleans]:
     """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
     around = between_zeros(cells, axis)
-    around[end_of(axis, 0)], around[end_of(axis, -1)] = ends
+    along = np.moveaxis(around, axis, 0)  # a view
+    along[0], along[-1] = ends
     return around[before(axis)], around[after(axis)]
 
 

@@ -23,8 +23,8 @@ from jostle.macro.law import Collision
 from jostle.macro.motion.domain import Faces
 from jostle.macro.motion.pressure import INNER_TOLERANCE, hard
 from jostle.macro.motion.problems import Flow, State
-from jostle.macro.motion.scheme import Scheme, emptied, flux
-from jostle.macro.motion.splitting import carried, impulses, velocities
+from jostle.macro.motion.scheme import Scheme, emptied
+from jostle.macro.motion.transport import carried, flux, impulses, velocities
 from jostle.macro.obstacle import nested, obstacle
 from jostle.macro.square import Square
 from jostle.macro.triangular import Triangular

@@ -1,11 +1,8 @@
-"""The pressure that keeps a density below one: a hard limit at one, or a barrier that is steep below it.
+"""The pressure that keeps a density at most one: an obstacle problem.
 
 Mass that has arrived in cells where it does not fit is spread by the differences of a potential P >= 0,
 
-    rho = arrived - A P,   A = minus the Laplacian in cells of side one,
-
-hard:     rho <= 1,  P (1 - rho) = 0, an obstacle problem
-barrier:  P = s eps (rho / (1 - rho))^gamma, of Degond, Hua & Navoret 2011; rho < 1 by itself
+    rho = arrived - A P,   rho <= 1,   P (1 - rho) = 0,   A = minus the Laplacian in cells of side one.
 """
 
 from __future__ import annotations
@@ -18,10 +15,9 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle.errors import NotConverged
-from jostle.macro import kernels
 from jostle.macro.grid import Grid
 from jostle.macro.motion.domain import Domain, check_mass, checked_density
-from jostle.macro.obstacle import MAX_CYCLES, SIGN_TOLERANCE, FivePoint, nested, obstacle
+from jostle.macro.obstacle import FivePoint, nested, obstacle
 
 INNER_TOLERANCE = 1e-3
 """Linear systems are solved to this fraction of the tolerance."""
@@ -30,10 +26,6 @@ MAX_WARM_STEPS = 15
 of cells, so that larger changes are found faster from coarser grids."""
 MARGIN = 8
 """Width in cells of the margin around cells at least half full in which the potential is computed first."""
-MAX_NEWTON_STEPS = 60
-"""Largest number of Newton steps for the pressure of the barrier."""
-SWITCH_DENSITY = 0.5
-"""Newton's method has the density as unknown in cells below this density, and the pressure in all others."""
 
 
 class Spread(NamedTuple):
@@ -94,61 +86,6 @@ def _reaches_out(P: Array, box: tuple[slice, slice]) -> bool:
             if end != last and P.take(end, axis=axis).any():
                 return True
     return False
-
-
-def barrier(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> Spread:
-    """The potential P = scale (rho / (1 - rho))^gamma with rho = arrived - A P, by Newton's method.
-
-    The unknown is the density where it is small, and P elsewhere. Both then stay in their ranges, and the number of
-    steps does not depend on the scale.
-    """
-    A, zone = domain.laplacian(), domain.zone
-    rho = np.where(zone, np.clip(arrived, 0.0, 1.0 - SWITCH_DENSITY * 1e-3), 0.0)
-    P = _pressure(rho, scale, gamma)
-    iterations, change = 0, np.zeros_like(rho)
-    for _ in range(MAX_NEWTON_STEPS):
-        lack = np.where(zone, arrived + domain.divergence(domain.differences(P)) - rho, 0.0)
-        if np.abs(lack).max() <= tol:
-            return Spread(P, iterations)
-        stiff = _slope(rho, scale, gamma)
-        change, used = _solved(FivePoint(A.east, A.north, A.extra + np.where(zone, stiff, 0.0)), lack, tol)
-        iterations += used
-        thin = rho < SWITCH_DENSITY
-        by_density = np.clip(rho + stiff * change, 0.0, (1.0 + rho) / 2.0)
-        by_pressure = np.maximum(P + change, P / 10.0)
-        rho = np.where(zone, np.where(thin, by_density, _density(by_pressure, scale, gamma)), 0.0)
-        P = np.where(thin, _pressure(rho, scale, gamma), by_pressure) * zone
-    raise NotConverged(
-        f"the pressure of the barrier did not converge in {MAX_NEWTON_STEPS} Newton steps: the error of the density is "
-        f"{np.abs(lack).max():.2e}, more than tol = {tol:.0e}; use a smaller h or a larger tol"
-    )
-
-
-def _pressure(rho: Array, scale: float, gamma: float) -> Array:
-    return np.asarray(scale * (rho / (1.0 - rho)) ** gamma)
-
-
-def _density(P: Array, scale: float, gamma: float) -> Array:
-    ratio = (P / scale) ** (1.0 / gamma)
-    return np.asarray(ratio / (1.0 + ratio))
-
-
-def _slope(rho: Array, scale: float, gamma: float) -> Array:
-    """d rho / d P, cut off where there is no pressure."""
-    thick = np.maximum(rho, 1e-8)
-    slope = (1.0 - rho) ** (gamma + 1.0) / (scale * gamma * thick ** (gamma - 1.0))
-    return np.minimum(slope, 1e12)
-
-
-def _solved(A: FivePoint, load: Array, tol: float) -> tuple[Array, int]:
-    """Solve A x = load, without a constraint on the sign of x."""
-    there = A.diagonal > 0.0
-    size = max(float(np.abs(load).max()), 1e-300)
-    part = max(INNER_TOLERANCE * tol / size, 1e-12)
-    x, cycles, _ = kernels.obstacle(
-        A.east, A.north, A.extra, load, np.zeros_like(load), there, there, part, part, SIGN_TOLERANCE, 2, MAX_CYCLES
-    )
-    return x, int(cycles)
 
 
 # The obstacle step: a density spreads until it is at most one, by the gradient of a potential.

@@ -8,103 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle._tools.arguments import Fraction, check_fields
-from jostle._tools.arrays import Array, Booleans
+from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
-from jostle.macro.grid import between_zeros
-from jostle.macro.motion.domain import VACUUM, Domain, Faces, after, before
+from jostle.macro.motion.domain import Faces
 from jostle.macro.motion.problems import Crowd, Flow, State
-
-# Mass that crosses each face while a density moves with velocities on faces: upwind, with limited slopes.
-#
-# The density at a face is the mean over the part of the upwind cell that crosses, for a linear profile in the cell.
-# Slopes are limited by superbee (Roe 1985), so that free edges stay sharp and no density becomes negative. A cell loses
-# at most its mass in a step.
-
+from jostle.macro.motion.transport import crossing, shared
 
 MAX_CROSSED = 0.5
 """Largest fraction of a cell that leaves in one step, for constant densities; slopes may double it."""
-
-
-def crossing(domain: Domain, velocity: Faces, h: float) -> float:
-    """The largest fraction of a cell that leaves in time h, if its density is constant."""
-    rate = np.zeros(domain.grid.shape)
-    for axis, speed in enumerate(velocity):
-        rate += np.maximum(speed[after(axis)], 0.0) - np.minimum(speed[before(axis)], 0.0)
-    return float(rate[domain.zone].max(initial=0.0)) * h / domain.grid.h
-
-
-def flux(domain: Domain, density: Array, velocity: Faces, h: float) -> Faces:
-    """The mass that crosses each face in time h, in cells."""
-    x, y = (_along(domain, density, velocity[axis] * (h / domain.grid.h), axis) for axis in (0, 1))
-    return x, y
-
-
-def _along(domain: Domain, density: Array, way: Array, axis: int) -> Array:
-    """The mass that crosses the faces along one axis; `way` is the displacement of each face, in cells."""
-    rho, part = (density, way) if axis == 0 else (density.T, way.T)
-    around = between_zeros(rho, 0, 2)
-    step = around[1:] - around[:-1]
-    slope = superbee(step[:-1], step[1:])
-    left, right = around[1:-2], around[2:-1]
-    ahead = left + 0.5 * (1.0 - part) * slope[:-1]
-    behind = right - 0.5 * (1.0 + part) * slope[1:]
-    crossed = np.where(part > 0.0, ahead, behind) * part
-    through = domain.open[axis]
-    return np.where(through, crossed if axis == 0 else crossed.T, 0.0)
-
-
-def superbee(a: Array, b: Array) -> Array:
-    """The steepest slope that keeps a profile with steps a and b monotone; zero at an extremum."""
-    one, two = np.abs(a), np.abs(b)
-    size = np.maximum(np.minimum(2.0 * one, two), np.minimum(one, 2.0 * two))
-    return np.where(a * b > 0.0, np.sign(a) * size, 0.0)
-
-
-# Momentum at the edge of a mass that moves inwards.
-#
-# A face at an edge has half the mass of the cell behind it. If its velocity points into the mass, no mass crosses it,
-# its momentum would stay there, and a force would increase it without limit. The momentum is therefore shared with the
-# next face inwards, as in an inelastic impact of the two, which conserves momentum and dissipates energy. The shared
-# fraction is (R - r) / (R + r), with the densities r outside and R inside: all momentum at a free edge, none where the
-# density is constant.
-
-
-IMPACT_FRACTION = 1.0 / 3.0
-"""Fraction of each impact that is applied. A face takes part in at most three, so that energy does not grow."""
-
-
-def shared(domain: Domain, density: Array, velocity: Faces) -> Faces:
-    """The velocities after momentum was shared at edges."""
-    masses, found = domain.means(density), []
-    for axis in (0, 1):
-        rho, u, mass = (field if axis == 0 else field.T for field in (density, velocity[axis], masses[axis]))
-        free = domain.open[axis] if axis == 0 else domain.open[axis].T
-        changed = _shared(rho, u, mass, free)
-        changed = changed - _shared(rho[::-1], -u[::-1], mass[::-1], free[::-1])[::-1]
-        moved = u + np.divide(changed, mass, out=np.zeros_like(u), where=free & (mass > VACUUM))
-        found.append(moved if axis == 0 else moved.T)
-    return found[0], found[1]
-
-
-def _shared(rho: Array, u: Array, mass: Array, free: Booleans) -> Array:
-    """The momentum gained by faces whose upper neighbours move down towards them, minus what the neighbours lose."""
-    outside = np.concatenate([rho[1:], np.zeros_like(rho[:1])])
-    total = rho + outside
-    part = np.divide(np.maximum(rho - outside, 0.0), total, out=np.zeros_like(rho), where=total > VACUUM)
-    low, high = (slice(None, -1), slice(1, None))
-    approach = np.where(free[high], np.minimum(u[high] - np.where(free[low], u[low], 0.0), 0.0), 0.0)
-    approach = np.where(u[high] < 0.0, approach, 0.0)
-    below = np.where(free[low], mass[low], np.inf)
-    heavy = (mass[high] > VACUUM) & (below > VACUUM)
-    both = np.divide(mass[high], 1.0 + mass[high] / np.where(heavy, below, 1.0), out=np.zeros_like(rho), where=heavy)
-    given = IMPACT_FRACTION * part * both * approach
-    change = np.zeros_like(u)
-    change[low] += given
-    change[high] -= given
-    return change
-
-
 MAX_SUBSTEPS = 10_000
 """Largest number of parts into which a step is cut."""
 

@@ -11,11 +11,11 @@ is the isotonic regression of X0 + t U0 + t^2/2 a minus the lengths of all block
 Without forces no contact opens. Forces keep all contacts closed if the accelerations do not increase from left to right
 and press against each wall. In all other cases, and with e > 0, blocks are followed from impact to impact.
 
-Impacts are discontinuous: two that follow each other closely have another outcome than one impact of all these blocks.
-Gaps below the round-off of positions count as closed. So the result depends on round-off where contacts close at times
-that differ by round-off alone, and where large groups with e near the largest value at which they stick come so close
-to rest that their gaps do. Computations of the mirrored motion in other units of time show where: their round-off is
-another, and nothing else.
+Impacts are discontinuous: two impacts in close succession have another outcome than one impact of all blocks. Gaps
+below the round-off of positions count as closed. So the result depends on round-off where contacts close at times that
+differ by round-off alone, and where large groups with e near the largest value at which they stick almost come to rest,
+so that their gaps are round-off. Computations of the mirrored motion in other units of time show where, because nothing
+but their round-off differs.
 """
 
 from __future__ import annotations
@@ -211,9 +211,9 @@ MAX_OVERLAP = 1e-12
 MAX_IMPACTS = 5_000_000
 """Largest number of impacts computed for one history."""
 UNITS_OF_TIME = 0.7, 1.1
-"""Factors of all velocities in further computations, which show whether the motion depends on round-off."""
+"""Factors of all velocities in the two further computations that show whether the motion depends on round-off."""
 MAX_DIFFERENCE = 1e-8
-"""Largest difference of the positions of two computations that is no warning, as a fraction of the size of all."""
+"""Two computations agree if no position differs by more than this fraction of the length of the whole row."""
 COMPARED_TIMES = 65
 """Number of times at which two computations are compared."""
 BISECTIONS = 40
@@ -231,8 +231,8 @@ class StickyBlocks:
 
     The motion depends on round-off where contacts close at times that differ by round-off alone, and, with e > 0, where
     a group of blocks almost comes to rest without sticking, so that its gaps fall below the round-off of positions.
-    With 0 < e < 1 each motion is computed three times, twice of them in a mirror and in other units of time. If the
-    results differ, the warning `jo.errors.DependsOnRoundOff` names the first time and the blocks. Without the warning
+    With 0 < e < 1 each motion is computed three times, two of them mirrored and in other units of time. If the results
+    differ, the warning `jo.errors.DependsOnRoundOff` names the first time and the blocks. Without the warning
     a motion can still depend on round-off, if all three computations agree by chance.
 
     Parameters

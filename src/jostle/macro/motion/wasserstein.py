@@ -25,11 +25,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Count, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue, NotConverged
-from jostle.macro import kernels
 from jostle.macro.grid import Grid
 from jostle.macro.kernels import envelopes
 from jostle.macro.motion.domain import MAX_EXCESS, Domain, check_mass, checked_density
-from jostle.macro.obstacle import FivePoint, nested, obstacle
+from jostle.macro.obstacle import FivePoint, linear_solution, nested, obstacle
 
 # The c-transform of a potential on a grid, for the cost |x - y|^2 / 2, and its transport map.
 #
@@ -140,8 +139,6 @@ TOLERANCE = 1e-10
 """Relative residual of the linear system."""
 DENSITY_ROUND_OFF = 1e-13
 """Densities below zero by less than this are rounded to zero."""
-MAX_CYCLES = 200
-"""Largest number of multigrid cycles for the linear system."""
 
 
 def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
@@ -162,14 +159,9 @@ def _filling(density: Array, zone: Booleans) -> Array:
     """a = 0 outside a zone with density + Laplace a = 1 inside; a = 0 if the zone is the whole grid."""
     if zone.all() or not zone.any():
         return np.zeros(density.shape)
-    A = _neighbours(zone)
-    whole = _neighbours(np.ones(zone.shape, dtype=bool))
+    A, whole = _neighbours(zone), _neighbours(np.ones(zone.shape, dtype=bool))
     border = np.where(zone, whole.diagonal - A.diagonal, 0.0)
-    load = np.where(zone, density - 1.0, 0.0)
-    zero = np.zeros(zone.shape)
-    return kernels.obstacle(A.east, A.north, border, load, zero, zone, zone, TOLERANCE, TOLERANCE, 0.0, 1, MAX_CYCLES)[
-        0
-    ]
+    return linear_solution(FivePoint(A.east, A.north, border), np.where(zone, density - 1.0, 0.0), TOLERANCE)
 
 
 def _neighbours(zone: Booleans) -> FivePoint:

@@ -1,0 +1,107 @@
+"""What both integrations from event to event share: which problems they take, and what they record."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Integers
+from jostle.errors import SchemeRefuses, UnresolvedEvent
+from jostle.events.accumulations import Limit, RecentImpact
+from jostle.events.solution import Accumulation, Event, EventSolution, Flight
+from jostle.laws import Restitution
+from jostle.problems import Motion
+from jostle.schemes.base import remedy
+from jostle.sets.balls import Balls
+from jostle.sets.base import parts
+from jostle.sets.contacts import Contacts
+
+MAX_BODIES = 200
+"""Largest number of bodies that are integrated from event to event: all pairs of them are rows of a dense matrix."""
+EVENT_ROUND_OFF = 256 * float(np.finfo(float).eps)
+"""Gaps, gap rates and accelerations below this fraction of the numbers they are computed from count as zero."""
+MAX_IMPACTS_AT_ONCE = 1000
+"""Largest number of impacts that may follow each other at the same time."""
+
+
+def check_supported(problem: Motion) -> None:
+    """Refuse what event-driven integration cannot do, and say why."""
+    if problem.turning is not None:
+        raise SchemeRefuses(f"solve_by_events has no spin, and the bodies turn; {remedy(problem)} with jo.solve")
+    for part in parts(problem.within):
+        if isinstance(part, Balls) and np.isfinite(part.period).any():
+            refuse("Balls with a period")
+    if type(problem.law) is not Restitution or problem.law.uniform is None:
+        refuse(f"impact laws other than Restitution(e) with one number e; this one is {problem.law!r}")
+    if problem.presence is not None:
+        refuse("bodies that come and go (present=)")
+    if problem.past is not None:
+        refuse("forces that depend on the past of the run")
+
+
+def number_of_bodies(problem: Motion, contacts: Contacts) -> int:
+    """The number of bodies, if it is not too large."""
+    bodies = max(contacts.bodies, len(problem.q0) if problem.q0.ndim > 1 else 1)
+    if bodies > MAX_BODIES:
+        refuse(f"more than {MAX_BODIES} bodies; there are {bodies}")
+    return bodies
+
+
+def refuse(what: str) -> NoReturn:
+    """Raise `SchemeRefuses`."""
+    raise SchemeRefuses(f"solve_by_events does not support {what}. Use jo.solve with a scheme such as jo.Paoli()")
+
+
+class EventRun:
+    """The state of an integration and what it records; a subclass says how it goes from one event to the next."""
+
+    contacts: Any
+    """All contacts that the bodies can have, with their `pairs`."""
+    closed: Integers
+    """The rows that are closed at this time."""
+
+    def __init__(self, problem: Motion, start: float, end: float, max_events: int):
+        self.problem, self.start, self.end, self.max_events = problem, start, end, max_events
+        self.t, self.x, self.u = start, problem.q0.ravel().copy(), problem.v0.ravel().copy()
+        self.flight = 0.0
+        """Time since the last impact."""
+        self.history: list[RecentImpact] = []
+        self.events: list[Event] = []
+        self.accumulations: list[Accumulation] = []
+        self.flights: list[Flight] = []
+
+    def integrate(self) -> None:
+        """Go from event to event up to the end time."""
+        for _ in range(self.max_events):
+            if not self.to_next_event():
+                return
+        raise UnresolvedEvent(
+            f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
+        )
+
+    def to_next_event(self) -> bool:
+        """Treat the event at this time, and move to the next one; False if the end comes first."""
+        raise NotImplementedError
+
+    def solution(self, status: str) -> EventSolution:
+        """The motion so far."""
+        raise NotImplementedError
+
+    def record_flight(self, before: Array, u: Array, kept: Integers) -> None:
+        """Note how a flight begins: the velocities before and after the impacts, and the rows that stay closed."""
+        counts = len(self.events), len(self.accumulations)
+        self.flights.append(Flight(self.t, self.x, before, u, self.closed, kept, *counts))
+
+    def record_impact(self, rows: Integers, before: Array, after: Array, impulse: Array, rates: Array) -> None:
+        """Note an impact in which some rows push."""
+        shape = self.problem.q0.shape
+        pairs = self.contacts.pairs[rows]
+        self.events.append(Event(self.t, pairs, before.reshape(shape), after.reshape(shape), impulse, rates))
+
+    def record_limit(self, found: Limit) -> None:
+        """Note where impacts accumulate, and close the contacts that have them."""
+        error = max(found.error, EVENT_ROUND_OFF * self.t)
+        self.accumulations.append(Accumulation(self.t + found.remaining, error, self.contacts.pairs[found.rows]))
+        self.closed = np.union1d(self.closed, found.rows)
+        self.history.clear()
