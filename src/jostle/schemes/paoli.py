@@ -24,7 +24,7 @@ impacts, 2 without.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -39,8 +39,6 @@ from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.nearest import Nearest, nearest
-from jostle.solvers.automatic import Automatic
-from jostle.solvers.base import Solver
 
 # Impacts that follow one another too fast for Paoli's scheme, and the time step that separates them.
 #
@@ -271,7 +269,6 @@ class Paoli(Scheme):
     remembers: ClassVar[type[Any] | None] = Memory
     balances: ClassVar[bool] = True
 
-    solver: Solver = field(default_factory=Automatic)
     z: Finite | Callable[[float], Array] = 0.5
     implicit: bool = False
 

@@ -60,7 +60,6 @@ class InteriorPoint(Solver):
 
     kernels: ClassVar[frozenset[str]] = frozenset({"interior_point"})
 
-    tol: float = 1e-8
     max_iterations: int = 200
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
