@@ -64,7 +64,7 @@ class FreeFlight:
         within, solver = problem.within, scheme.solver
         acceleration = constant_acceleration(problem)
         small = problem.q0.ndim == 1 and problem.q0.size <= MAX_COORDINATES and problem.presence is None
-        if acceleration is None or not small or problem.law.uniform is None or problem.turning is not None:
+        if acceleration is None or not small or problem.law.uniform is None:
             return None
         if not within.flat or within.moving is not False or within.equalities:
             return None
