@@ -166,9 +166,7 @@ def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
     """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
     check_coordinates(given, name, q0.shape)
-    like = alike(given, name, q0, "q0")
-    like.setflags(write=False)
-    return like
+    return read_only(alike(given, name, q0, "q0"))
 
 
 def field_of(
@@ -450,8 +448,7 @@ class Motion(Problem):
         turn0: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
     ):
-        q = finite(q0, "q0")
-        q.setflags(write=False)
+        q = read_only(finite(q0, "q0"))
         f, constant = field_of(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
         if law is not None:
@@ -625,8 +622,7 @@ class Sweeping(Problem):
         mass: ArrayLike | Metric | None = None,
         present: Truths | None = None,
     ):
-        q = finite(q0, "q0")
-        q.setflags(write=False)
+        q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         M = metric(1.0 if mass is None else mass, q.shape)

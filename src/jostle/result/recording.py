@@ -358,17 +358,17 @@ class MemorySaver:
         return Solution(
             self.problem,
             self.scheme,
-            _frozen(np.array(t)),
-            _frozen(np.stack(q)),
-            _frozen(np.stack(u)),
+            read_only(np.array(t)),
+            read_only(np.stack(q)),
+            read_only(np.stack(u)),
             multipliers,
             pairs,
             normals,
             np.array(self.stats, dtype=STATISTICS),
             status,
-            _frozen(np.stack([q[0], *paoli])) if paoli else None,
+            read_only(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
-            durations=_frozen(np.array(durations)),
+            durations=read_only(np.array(durations)),
             **({} if turning[0] is None else turned_frames(self.problem.bodies, turning)),
         )
 
@@ -377,13 +377,8 @@ def turned_frames(bodies: Bodies, turning: tuple[Turning, ...]) -> dict[str, Any
     """The turns, spins and tangential impulses of saved states, as a `Solution` keeps them."""
     turns = [bodies.given_turn(one.turn) for one in turning]
     return {
-        "turn": _frozen(np.stack(turns)),
-        "spin": _frozen(np.stack([one.spin for one in turning])),
+        "turn": read_only(np.stack(turns)),
+        "spin": read_only(np.stack([one.spin for one in turning])),
         "tangential": tuple(one.tangential for one in turning),
         "rolling": tuple(one.rolling for one in turning),
     }
-
-
-def _frozen(array: Array) -> Array:
-    array.setflags(write=False)
-    return array
