@@ -302,18 +302,7 @@ class Problem:
     past: Remembers | None
 
     def metric(self, q: Array) -> Metric:
-        """The metric M(q) of the projections.
-
-        Parameters
-        ----------
-        q : array
-            Positions, in the shape of q0.
-
-        Returns
-        -------
-        Metric
-            The metric; a function `mass` is evaluated at q.
-        """
+        """The metric M(q) of the projections; a function `mass` is evaluated at q."""
         return self.bodies.metric(q)
 
     def of_those_present(self, presence: Presence) -> Self:

@@ -208,22 +208,7 @@ class LinearMap:
         return unit, slack / by, (rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(w))) / by
 
     def local_matrices(self, blocks: int, height: int, M: Metric) -> Array:
-        """How the slack of each block of rows changes with the multipliers of the same block, G_k M^-1 G_k^T.
-
-        Parameters
-        ----------
-        blocks : int
-            Number of blocks, which are the first rows.
-        height : int
-            Number of rows of a block.
-        M : Metric
-            The metric.
-
-        Returns
-        -------
-        array, shape (blocks, height, height)
-            The matrices.
-        """
+        """(blocks, height, height): G_k M^-1 G_k^T of each of the first blocks of rows, each of the same height."""
         from scipy.sparse import csr_array
 
         A = self.tocsr()[: blocks * height]

@@ -5,9 +5,10 @@ and flushed, then the numbers of valid frames and step records: a process that i
 whose valid frames are complete. The next writer overwrites the rows behind them. Space on the disk is reserved before
 a write, so that a full disk is noticed while the file is still whole.
 
-All of these files have the attribute NSteps of /VTKHDF/Steps, the number of valid frames, and in /jostle, which only
-jostle reads, the notes of the writer about the run, and
+All of these files have the attribute NSteps of /VTKHDF/Steps, the number of valid frames, and the group /jostle, which
+only jostle reads:
 
+    about      the notes of the writer about the run, as JSON
     steps      one record per step of the run, each with a checksum
     changes    lines of JSON, one for each time the run was resumed with changed settings
     run        attributes: the status of the run, the numbers of valid step records and of valid bytes of changes
@@ -416,13 +417,7 @@ class GrowingFile:
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:
-        """Save a change of the run as JSON.
-
-        Parameters
-        ----------
-        change : mapping
-            The change, in types that JSON can store.
-        """
+        """Save a change of the run as a line of JSON."""
         self._check_open()
         text = json.dumps(change)
         try:
@@ -434,13 +429,7 @@ class GrowingFile:
             raise self._failed(error) from None
 
     def rename(self, path: Path) -> None:
-        """Commit, and give the file another name, replacing an existing file of that name.
-
-        Parameters
-        ----------
-        path : path
-            The new name.
-        """
+        """Commit, and give the file another name, replacing an existing file of that name."""
         self.commit()
         os.replace(self.path, path)
         self.path = path
