@@ -80,7 +80,7 @@ REASONS = {
 
 
 def needs_of(problem: Any) -> frozenset[str]:
-    """What a scheme for the problem must be able to do, as far as the problem says.
+    """What a scheme must be able to do to solve the problem.
 
     >>> import jostle as jo
     >>> sorted(needs_of(jo.Motion(q0=[1.0], law=jo.Restitution(0.5))))
@@ -116,7 +116,7 @@ def able(needs: frozenset[str]) -> dict[str, type[Scheme]]:
 
 
 def remedy(problem: Any, also: str | None = None) -> str:
-    """What to do about a refusal: use schemes that accept the problem, or none does; `also` is one more need."""
+    """What to do about a refusal: which schemes accept the problem, if any; `also` is one more need."""
     needs = needs_of(problem) | ({also} if also else set())
     names = [_imported_name(each) for each in able(needs).values()]
     if names:

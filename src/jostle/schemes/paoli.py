@@ -105,7 +105,7 @@ def _carrying(contacts: Contacts, p: Array) -> Integers:
 
 
 def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
-    """Warn if contacts close in the first step, which has no restitution; was there a warning?"""
+    """Warn if contacts close in the first step, which has no restitution; returns whether there was a warning."""
     rows = _carrying(contacts, p)
     if problem.law.number == 0.0 or len(rows) == 0:
         return False
@@ -129,7 +129,7 @@ def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Conta
 def _warn_of_sequence(
     problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array, M: Metric
 ) -> bool:
-    """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?"""
+    """Warn if a contact closes while an impact that is coupled with it goes on; returns whether there was a warning."""
     # A contact closes if it carries an impulse and did not in the step before, or if it would be open without the
     # others.
     rows = _carrying(contacts, p)

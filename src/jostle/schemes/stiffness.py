@@ -157,7 +157,7 @@ class ForceWatch:
             self.next_body = number + PAUSE
 
     def _blow(self, M: Metric, before_this: Array, before: State, a: Array, h: float, number: int) -> bool:
-        """Warn of a force that drives a body back faster than it came in one step, as a penalty floor does; did it?"""
+        """Whether the force drove a body back faster than it came in one step, as a penalty floor does; then warn."""
         u, now, then = (x.reshape(len(before.q), -1) for x in (before.u, a, before_this))
         same = (np.abs(now - then) <= QUIET * np.abs(now).max(axis=1, keepdims=True)).all(axis=1)
         quiet, self.quiet = self.quiet, np.where(same, self.quiet + 1, 0)

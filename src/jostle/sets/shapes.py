@@ -1,4 +1,4 @@
-"""Shapes of walls: what an admissible set looks like, as a few points that a file can keep.
+"""Shapes of walls, as a few points that a file can store, and the lines and surfaces by which pictures show them.
 
 A shape is a kind and points of the space of one body, (m, d):
 
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, at
-from jostle._tools.plugins import Registry
+from jostle._tools.plugins import Registry, is_of_jostle
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, parts
@@ -95,7 +95,7 @@ def shapes_of(within: ConstraintSet | None, t: float) -> tuple[Shape, ...]:
 
 
 def may_move(within: ConstraintSet | None) -> bool:
-    """May walls that have a shape move? Bodies that swell do not count."""
+    """Whether walls that have a shape may move; bodies that swell do not count."""
     return any(_may_move(Q) for Q in parts(within) if _outliner(Q) is not None)
 
 
@@ -138,7 +138,7 @@ def _outliner(Q: ConstraintSet) -> Outliner | None:
 
 
 def _may_move(Q: ConstraintSet) -> bool:
-    if type(Q).__module__.startswith("jostle."):
+    if is_of_jostle(Q):
         return any(callable(getattr(Q, name, None)) for name in PLACES)
     return Q.moving is not False
 
@@ -231,7 +231,7 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
     return len(names), tuple(names) if any(names) else ()
 
 
-# Shapes of walls as polylines, as far as a view reaches: what pictures, the viewer and VTK draw.
+# Shapes of walls as polylines inside a view: what pictures, the viewer and VTK draw.
 
 
 ROUND = 96
@@ -253,7 +253,7 @@ class Outline(NamedTuple):
 
 
 class View(NamedTuple):
-    """A box (lower, upper) in dimension d, as far as things are shown."""
+    """The box (lower, upper) in dimension d inside which things are shown."""
 
     lower: Array
     upper: Array

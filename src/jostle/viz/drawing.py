@@ -63,7 +63,7 @@ def as_seen(points: Array, view: tuple[float, float]) -> Array:
     return points if points.shape[-1] == 2 else points @ directions(view).T
 
 
-# Frames of a `Solution` on one scale, drawn by matplotlib; see `jostle.viz.drawing`.
+# Frames of a `Solution` on one scale, drawn by matplotlib.
 
 
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}

@@ -39,9 +39,7 @@ from jostle.viz.drawing import telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, plain, plot
 
-# Floor plans as matplotlib draws them: the walkable area, walls, openings with their names, a scale bar, people.
-#
-# `floor_plans` draws runs with it, and plans before a run.
+# A floor plan as matplotlib draws it: the walkable area, walls, openings with their names, a scale bar, people.
 
 
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
@@ -247,6 +245,9 @@ def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
     if ring:
         handles.append(Line2D([], [], markerfacecolor="white", markeredgecolor=JAM_COLOUR, label=ring, **dot))
     figure.legend(handles=handles, frameon=False, fontsize=7, loc="outside lower left", ncols=min(len(handles), 4))
+
+
+# The plan of a run with its people, or with a map; and plans before a run.
 
 
 NOT_STARTED = 0.02

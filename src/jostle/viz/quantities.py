@@ -229,7 +229,7 @@ def _checked(name: str, function: Callable[[Frame], ArrayLike]) -> Callable[[Fra
     return values
 
 
-# The quantities of jostle itself: see `jostle.viz.quantities`.
+# The quantities of jostle itself.
 
 
 def _contacts(scene: Scene) -> str:

@@ -218,7 +218,7 @@ def _version(path: Path | None) -> tuple[int, int, int] | None:
 
 # A run in progress, for a viewer that keeps all frames: the new frames each time the file is read.
 #
-# The server sends a frame when it is looked at (`streaming`). A notebook holds the frames itself, so it gets each frame
+# The server sends a frame when it is looked at. A notebook holds the frames itself, so it gets each frame
 # once, as soon as it is saved; of a long run it keeps every second frame, then every fourth, and so on.
 
 
