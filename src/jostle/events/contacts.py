@@ -20,7 +20,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InvalidValue, SchemeRefuses, UnresolvedEvent
 from jostle.laws import Restitution
 from jostle.problems import Motion
-from jostle.schemes.base import remedy
+from jostle.schemes.abilities import remedy
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
 from jostle.sets.contacts import Contacts

@@ -14,7 +14,8 @@ from jostle._tools.arrays import read_only, to_device, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
 from jostle.kernels import devices, offers
-from jostle.schemes.base import STIFF, TURNING, Scheme, able, in_words, needs_of
+from jostle.schemes.abilities import STIFF, TURNING, able, in_words, needs_of
+from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import parts
 from jostle.solvers import SOLVERS

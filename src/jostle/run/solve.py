@@ -22,7 +22,8 @@ from jostle.run.free_flight import FreeFlight
 from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
-from jostle.schemes.base import Scheme, check_convexity
+from jostle.schemes.base import Scheme
+from jostle.schemes.checks import check_convexity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts

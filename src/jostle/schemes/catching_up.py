@@ -18,7 +18,8 @@ from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import metric
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.base import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX, Scheme
+from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
+from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
 from jostle.sets.nearest import nearest

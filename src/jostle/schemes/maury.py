@@ -23,7 +23,8 @@ from jostle._tools.arguments import Count
 from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING, Scheme
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
+from jostle.schemes.base import Scheme
 from jostle.schemes.grip import turned_on
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State

@@ -50,7 +50,7 @@ from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, Wedged, warn
 from jostle.laws import Coulomb, coefficients
 from jostle.problems import Motion
-from jostle.schemes.base import (
+from jostle.schemes.abilities import (
     EQUALITIES,
     EXCHANGE,
     MOVING,
@@ -60,8 +60,8 @@ from jostle.schemes.base import (
     STIFF,
     TURNING,
     VARIED_RESTITUTION,
-    Scheme,
 )
+from jostle.schemes.base import Scheme
 from jostle.schemes.grip import Pushed, push, turned_on
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State

@@ -34,7 +34,8 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, Scheme, needs_of
+from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
+from jostle.schemes.base import Scheme
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
