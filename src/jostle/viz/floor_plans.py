@@ -14,7 +14,7 @@ from typing import Any, cast
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import EllipseCollection, LineCollection
+from matplotlib.collections import LineCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -35,7 +35,7 @@ from jostle.plans.outlines import distance_to, package
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
-from jostle.viz.drawing import telling_frames
+from jostle.viz.drawing import draw_discs, telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, plain, plot
 
@@ -226,13 +226,12 @@ def draw_people(ax: Axes, q: Array, radii: Array, group: Integers, jammed: Boole
     """Discs in the colours of their groups, with rings around those in jams."""
     across = 2.0 * np.where(radii > 0.0, radii, 0.2)
     ringed = np.zeros(len(q), dtype=bool) if jammed is None else jammed
-    discs = EllipseCollection(
-        across, across, 0.0 * across, units="xy", offsets=q, offset_transform=ax.transData, zorder=3,
+    draw_discs(
+        ax, q, across, zorder=3,
         facecolors=[GROUPS[each % len(GROUPS)] for each in group],
         edgecolors=[JAM_COLOUR if each else "white" for each in ringed],
         linewidths=np.where(ringed, 1.1, 0.3).tolist(),
     )  # fmt: skip
-    ax.add_collection(discs)
 
 
 def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
