@@ -244,7 +244,7 @@ def about_run(file: Any) -> dict[str, str]:
         raise BrokenFile(f"{file.filename} is damaged: its notes about the run cannot be read ({error})") from None
 
 
-class Rows:
+class Pending:
     """Rows that were added to the data sets of a file but not written yet."""
 
     def __init__(self, data: Mapping[str, Any], frames: int) -> None:
@@ -327,9 +327,9 @@ class GrowingFile:
         """Lengths of the data sets for given numbers of frames and step records."""
         raise NotImplementedError
 
-    def _rows(self, data: Mapping[str, Any], frames: int) -> Rows:
+    def _rows(self, data: Mapping[str, Any], frames: int) -> Pending:
         """Where the rows of new frames are collected."""
-        return Rows(data, frames)
+        return Pending(data, frames)
 
     def seal(self, frames: int) -> int:
         """A number by which this run's frame is recognised: the checksum of the last one of some first frames."""

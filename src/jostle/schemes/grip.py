@@ -59,7 +59,7 @@ def push(
     m, d = len(chosen.gap), w.shape[-1]
     places = bodies.places(state.q, state.turning).reshape(-1, d)
     G, cones = grip(problem, chosen, turning, state.t, places)
-    normal, size, spins = cones.axis, cones.height, AXES[d]
+    normal, size, first = cones.axis, cones.height, cones.rows
     drag = dragged(problem, chosen, state.t, places)
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     c = place.zeros((m, size))
@@ -75,8 +75,7 @@ def push(
         flat, length, noise = (
             np.append(one, two[others]) for one, two in ((flat, K.c), (length, K.length), (noise, K.noise))
         )
-        equal = None if K.equal is None else np.append(np.zeros(m * size, dtype=bool), K.equal[others])
-    first = m * size
+        equal = None if K.equal is None else np.append(np.zeros(first, dtype=bool), K.equal[others])
 
     def describe(row: int) -> str:
         return K.describe(int(own[row // size] if row < first else others[row - first]))
@@ -85,17 +84,17 @@ def push(
     guess = _guess(state, contacts, own, others, normal, size)
     whole = bodies.joined(w, turning.turn, turning.spin)
     P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
-    p = P.multipliers[: m * size].reshape(m, size)
+    p = P.multipliers[:first].reshape(m, size)
     along = (p[:, :d] * normal).sum(axis=1)
     if not cones.coulomb:
         _warn_if_thrown(blocks, P, normal, along, size)
     multipliers = place.zeros(len(contacts.gap))
     multipliers[own] = along
     if len(others):
-        multipliers[others] = P.multipliers[m * size :]
+        multipliers[others] = P.multipliers[first:]
     tangential = place.zeros((len(contacts.gap), d))
     tangential[own] = p[:, :d] - along[:, None] * normal
-    moments = place.zeros((len(contacts.gap), spins))
+    moments = place.zeros((len(contacts.gap), AXES[d]))
     if size > d:
         moments[own] = p[:, d:]
     u, spin = bodies.split(P.point, turning.turn, w.shape)

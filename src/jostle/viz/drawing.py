@@ -335,7 +335,7 @@ class Picture:
 
 def draw_discs(ax: Axes, x: Array, across: Array, **style: Any) -> EllipseCollection:
     """Draw discs to scale, at x (n, 2) and with these diameters (n,)."""
-    place = {"units": "xy", "offsets": x, "offset_transform": ax.transData}
+    place: dict[str, Any] = {"units": "xy", "offsets": x, "offset_transform": ax.transData}
     discs = EllipseCollection(across, across, 0.0 * across, **place, **style)
     ax.add_collection(discs)
     return discs
