@@ -192,7 +192,7 @@ class BodySteps(Steps):
 
     watch: ForceWatch | None = None
     flies = False
-    """Whether nobody looks at the single steps, so that they may be flights."""
+    """Whether steps may be computed many at a time, because nothing looks at single ones."""
 
     def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], made: Any, strict: bool) -> None:
         super().__init__(keeping, saver)

@@ -234,7 +234,7 @@ class _Known(NamedTuple):
     K: Rows
     """K_h(t^{n+1}, q^n)."""
     still: Rows
-    """The same with the gaps of t^n: what K_h would be if the set did not move."""
+    """K_h with the gaps of t^n, as if the set did not move."""
     gamma: Array
     """(m,) gamma^n, 0 if not glued."""
     M: Metric

@@ -75,16 +75,8 @@ class Maury(Scheme):
 
         Parameters
         ----------
-        problem : Motion
-            The problem.
-        t : float
-            Time before the step.
-        q : array
-            Positions before the step.
-        u : array
-            Velocities before the step.
-        h : float
-            Time step.
+        problem, t, q, u, h : Motion, float, array, array, float
+            The problem; time, positions and velocities before the step; and the time step.
 
         Returns
         -------

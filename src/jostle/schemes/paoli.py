@@ -85,7 +85,7 @@ def watch(problem: Motion, state: State, h: float, Z: Nearest, F: Array | None, 
 
 
 def watch_first(problem: Motion, state: State, h: float, Z: Nearest, F: Array) -> tuple[Integers, bool]:
-    """The same for the first step."""
+    """The pairs that close in the first step, and whether the run has been warned."""
     P, contacts = Z
     warned = _warn_of_first_step(problem, state, h, contacts, P.multipliers, F)
     return _closing(state, contacts, P.multipliers), warned

@@ -281,7 +281,7 @@ class View(NamedTuple):
         )
 
     def wider(self, part: float) -> View:
-        """The same with a margin all around, a part of the diagonal; where it is infinite it stays so."""
+        """The view with a margin on all sides, a part of its diagonal; infinite sides stay infinite."""
         sides = self.upper - self.lower
         margin = part * (float(np.linalg.norm(sides[np.isfinite(sides)])) or 1.0)
         return View(self.lower - margin, self.upper + margin)

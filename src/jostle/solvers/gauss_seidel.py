@@ -127,7 +127,7 @@ class GaussSeidel(Solver):
         return CONE_TOLERANCE if self.tol >= LOOSE else TIGHT_CONE_TOLERANCE
 
     def _on_cones(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        """The same where the first rows are blocks in friction cones, each divided by the length of its normal row."""
+        """(u, p, iterations) where the first rows are blocks in friction cones, divided by their lengths."""
         cones = K.cones
         assert cones is not None
         grips = K.G.grips
@@ -156,7 +156,7 @@ class GaussSeidel(Solver):
     def _on_grips(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None, masses: Array
     ) -> tuple[Array, Array, int]:
-        """The same by the fused loop over contacts of balls with spin, on all cores if there are many."""
+        """(u, p, iterations) by the fused loop over contacts of balls with spin, on all cores if there are many."""
         cones, grips = K.cones, K.G.grips
         assert cones is not None
         assert grips is not None
@@ -181,7 +181,7 @@ class GaussSeidel(Solver):
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None
     ) -> tuple[Array, Array, int]:
-        """The same where rows are equalities: each is followed by its opposite."""
+        """(u, p, iterations) where some rows are equalities: each is swept with its opposite, as two inequalities."""
         assert K.equal is not None
         rows, m = np.flatnonzero(K.equal), len(slack)
         both = Rows(

@@ -1,7 +1,7 @@
 """Pictures of a crowd on its plan: names of exits, doors and stairs, a scale bar, groups, counters, and maps.
 
-Walls are drawn over everything else. People have the colour of their group; whoever is in a jam (`crowds.travel`) has
-a red ring. The layers are maps of the whole run from `crowds.crowd_maps`.
+Walls are drawn over everything else. People have the colour of their group; people in a jam (`crowds.travel`) have a
+red ring. The layers are maps of the whole run from `crowds.crowd_maps`.
 """
 
 from __future__ import annotations
