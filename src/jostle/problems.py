@@ -26,7 +26,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
 from jostle.sets.base import ConstraintSet, Free, anew, parts
-from jostle.sets.clumps import CENTRED
+from jostle.sets.clumps import CENTRED, Clumps
 from jostle.sets.presence import Presence
 
 # Forces, velocities and potentials that a user gives to a problem, with their values checked.
@@ -701,7 +701,7 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
         )
     mass = 1.0 / mass
     if bodies.clumped is not None:
-        off = next((getattr(Q, "off_centre", None) for Q in parts(within) if hasattr(Q, "off_centre")), None)
+        off = next((Q.off_centre for Q in parts(within) if isinstance(Q, Clumps)), None)
         if off is not None and off.max(initial=0.0) > CENTRED:
             raise InvalidValue(
                 f"the centre of mass of clump {int(off.argmax())} is not the origin of its arms, by {off.max():.3g} of "

@@ -181,7 +181,7 @@ def follow(
                         here = keeping.position(saver, state, number, quality, steps.remembered)
                     if last and saver.saved_at < state.t:
                         saver.save(steps.host(state))
-                    if keeping.checkpoint is not None and (keeping.due() or last):
+                    if keeping.checkpoint is not None and (keeping.checkpoint.due() or last):
                         keeping.save(saver, here if shared and ended == FINISHED else there)
                     if progress is not None:
                         now = steps.host(state)

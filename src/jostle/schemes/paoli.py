@@ -210,13 +210,11 @@ def _among(pairs: Integers, some: Integers) -> Booleans:
 
 
 def _advice(problem: Motion, delay: float) -> str:
-    other = needs_of(problem) <= SCHEMES.get("moreau_jean").abilities
-    text = f"Choose h up to {delay / STEPS_OF_AN_IMPACT:.2g}"
-    return (
-        f"{text}, or MoreauJean, which obeys the law at each contact whatever h, and overlaps by O(h)"
-        if other
-        else text
-    )
+    """What to do about impacts that follow each other after this delay."""
+    advice = f"Choose h up to {delay / STEPS_OF_AN_IMPACT:.2g}"
+    if needs_of(problem) <= SCHEMES.get("moreau_jean").abilities:
+        advice += ", or MoreauJean, which obeys the law at each contact whatever h, and overlaps by O(h)"
+    return advice
 
 
 FIXED_POINT_TOLERANCE = 1e-13
