@@ -233,17 +233,17 @@ class Scheme:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
         after = State(
-            after.t if t_next is None else t_next,
-            read_only(after.q),
-            read_only(after.u),
-            after.projection,
-            after.contacts,
-            after.multipliers,
-            after.memory,
-            self._overshoot(there, after, t_next),
-            state.presence,
-            after.duration if told else h,
-            after.turning,
+            t=after.t if t_next is None else t_next,
+            q=read_only(after.q),
+            u=read_only(after.u),
+            projection=after.projection,
+            contacts=after.contacts,
+            multipliers=after.multipliers,
+            memory=after.memory,
+            overshoot=self._overshoot(there, after, t_next),
+            presence=state.presence,
+            duration=after.duration if told else h,
+            turning=after.turning,
         )
         check_finite(after.q, "position")
         if after.turning is not None:
