@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import jostle as jo
 from jostle.schemes import SCHEMES
-from jostle.schemes.base import MOVING, SECOND
+from jostle.schemes.abilities import MOVING, SECOND
 from jostle.schemes.reach import project_velocity
 
 

@@ -338,9 +338,6 @@ class Coulomb(ImpactLaw):
             for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
                 if not (number(value) and 0.0 <= value < np.inf):
                     raise InvalidValue(f"{name} must be a number that is finite and not negative, not {value!r}")
-        for name in ("groups", "drag"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
         if self.otherwise != 0.0 and not isinstance(self.mu, Mapping):
             raise InvalidValue("otherwise belongs to a table, jo.Coulomb({(side, side): mu, ...})")
 

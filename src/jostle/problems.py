@@ -26,7 +26,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
 from jostle.sets.base import ConstraintSet, Free, anew, parts
-from jostle.sets.clumps import CENTRED
+from jostle.sets.clumps import CENTRED, Clumps
 from jostle.sets.presence import Presence
 
 # Forces, velocities and potentials that a user gives to a problem, with their values checked.
@@ -166,9 +166,7 @@ def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
     """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
     check_coordinates(given, name, q0.shape)
-    like = alike(given, name, q0, "q0")
-    like.setflags(write=False)
-    return like
+    return read_only(alike(given, name, q0, "q0"))
 
 
 def field_of(
@@ -304,18 +302,7 @@ class Problem:
     past: Remembers | None
 
     def metric(self, q: Array) -> Metric:
-        """The metric M(q) of the projections.
-
-        Parameters
-        ----------
-        q : array
-            Positions, in the shape of q0.
-
-        Returns
-        -------
-        Metric
-            The metric; a function `mass` is evaluated at q.
-        """
+        """The metric M(q) of the projections; a function `mass` is evaluated at q."""
         return self.bodies.metric(q)
 
     def of_those_present(self, presence: Presence) -> Self:
@@ -450,8 +437,7 @@ class Motion(Problem):
         turn0: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
     ):
-        q = finite(q0, "q0")
-        q.setflags(write=False)
+        q = read_only(finite(q0, "q0"))
         f, constant = field_of(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
         if law is not None:
@@ -625,8 +611,7 @@ class Sweeping(Problem):
         mass: ArrayLike | Metric | None = None,
         present: Truths | None = None,
     ):
-        q = finite(q0, "q0")
-        q.setflags(write=False)
+        q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         M = metric(1.0 if mass is None else mass, q.shape)
@@ -716,7 +701,7 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
         )
     mass = 1.0 / mass
     if bodies.clumped is not None:
-        off = next((getattr(Q, "off_centre", None) for Q in parts(within) if hasattr(Q, "off_centre")), None)
+        off = next((Q.off_centre for Q in parts(within) if isinstance(Q, Clumps)), None)
         if off is not None and off.max(initial=0.0) > CENTRED:
             raise InvalidValue(
                 f"the centre of mass of clump {int(off.argmax())} is not the origin of its arms, by {off.max():.3g} of "

@@ -78,7 +78,7 @@ def test_similar_names_are_suggested():
 
 def test_classes_of_jostle_are_known():
     assert not plugins.is_of_jostle(3.0)
-    assert plugins.is_class_of_jostle(plugins.Registry)
+    assert plugins.is_of_jostle(plugins.Registry("jostle.shapes", "shape"))
 
 
 def test_a_fall_is_followed_to_the_floor():

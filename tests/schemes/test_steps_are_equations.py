@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.schemes.base import EXCHANGE, FIRST, NOT_CONVEX, REASONS
+from jostle.schemes.abilities import EXCHANGE, FIRST, NOT_CONVEX, REASONS
 from jostle.schemes.state import State
 
 

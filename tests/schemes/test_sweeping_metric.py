@@ -314,7 +314,7 @@ def test_a_mass_that_is_none_is_refused_when_the_process_is_made(mass, words):
 
 
 def test_a_scheme_that_does_not_know_of_metrics_refuses_a_mass():
-    from jostle.schemes.base import FIRST, MOVING
+    from jostle.schemes.abilities import FIRST, MOVING
 
     class Euclidean(jo.Venel):
         abilities = frozenset({FIRST, MOVING})

@@ -10,7 +10,7 @@ from test_viewer import WITHOUT_WEBGL
 from jostle import viz
 from jostle._tools.colours import LIGHT
 from jostle.io import Images
-from jostle.io.images import write_images
+from jostle.io.images import ImageWriter
 from jostle.io.new_files import Lock
 from rows import whole
 
@@ -136,7 +136,11 @@ def test_the_state_at_a_checkpoint_gives_way_to_the_frame_that_follows(served, t
     def written(t, level):
         fields = {"density": np.full((3, 4, 3), level)}
         run = Images(t=np.array([0.0, 0.1, t]), lower=np.zeros(2), h=1.0, fields=fields, status="running")
-        write_images(tmp_path / "run.vtkhdf", run)
+        with ImageWriter(tmp_path / "new.vtkhdf", run) as file:
+            for time, density in zip(run.t, fields["density"], strict=True):
+                file.frame(float(time), {"density": density})
+            file.close(run.status)
+        (tmp_path / "new.vtkhdf").replace(tmp_path / "run.vtkhdf")
         locks.append(Lock(tmp_path / "run.vtkhdf"))  # as of a run in progress
         return tmp_path / "run.vtkhdf"
 

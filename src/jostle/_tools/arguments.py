@@ -114,7 +114,7 @@ RULES = {
         lambda value: callable(getattr(value, "holds", None)), "a stopping rule such as jo.ensembles.PreciseMean(...)"
     ),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
-    "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
+    "DTypeLike": Rule(_precision, "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
     "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),
     "Positive": Rule(lambda value: number(value) and 0.0 < value < np.inf, "a positive number"),
@@ -227,7 +227,7 @@ def _one(name: str) -> Rule | None:
 
 
 def accepts(function: Callable[..., Any], count: int) -> bool:
-    """Whether a function can be called with this number of positional arguments, as far as it says."""
+    """Whether a function can be called with this number of positional arguments, by its signature."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:

@@ -54,11 +54,7 @@ def _named(function: Callable[..., Any]) -> str:
 
 def frozen(value: InTime) -> Any:
     """A constant becomes a read-only array of floats; a function of time stays a function."""
-    if callable(value):
-        return value
-    array = np.array(value, dtype=float)
-    array.setflags(write=False)
-    return array
+    return value if callable(value) else read_only(np.array(value, dtype=float))
 
 
 def finite(value: ArrayLike, name: str) -> Array:

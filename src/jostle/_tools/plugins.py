@@ -167,9 +167,4 @@ def _owner(reference: EntryPoint) -> str:
 
 def is_of_jostle(thing: object) -> bool:
     """Whether the class of an object is one of jostle, and not of a user or a plug-in."""
-    return is_class_of_jostle(type(thing))
-
-
-def is_class_of_jostle(kind: type) -> bool:
-    """Whether a class is one of jostle."""
-    return kind.__module__.partition(".")[0] == "jostle"
+    return type(thing).__module__.partition(".")[0] == "jostle"

@@ -1,4 +1,4 @@
-"""G as a linear map on flat vectors: what every form offers, and the two general forms, dense and sparse rows.
+"""G as a linear map on flat vectors: general rows, dense or sparse; contacts of bodies; and both together.
 
 A new form of G defines `shape`, ``G @ u``, `adjoint`, `tocsr` and `rows`; everything else follows from these, and is
 defined again only where the form has a faster way. No code asks which type a map has: solvers ask which of its rows
@@ -208,22 +208,7 @@ class LinearMap:
         return unit, slack / by, (rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(w))) / by
 
     def local_matrices(self, blocks: int, height: int, M: Metric) -> Array:
-        """How the slack of each block of rows changes with the multipliers of the same block, G_k M^-1 G_k^T.
-
-        Parameters
-        ----------
-        blocks : int
-            Number of blocks, which are the first rows.
-        height : int
-            Number of rows of a block.
-        M : Metric
-            The metric.
-
-        Returns
-        -------
-        array, shape (blocks, height, height)
-            The matrices.
-        """
+        """(blocks, height, height): G_k M^-1 G_k^T of each of the first blocks of rows, each of the same height."""
         from scipy.sparse import csr_array
 
         A = self.tocsr()[: blocks * height]
@@ -281,25 +266,25 @@ class LinearMap:
         slack = rows.c + (self @ u)
         noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(np.abs(u) + np.abs(w)))
         slack = np.where(np.abs(slack) <= noise, 0.0, slack)
-        moved, unit = u - w, self.norms(M)
-        distance = M.norm(moved)
-
+        unit = self.norms(M)
         violation, known = np.maximum(-slack, 0.0), rows.length > 0.0
         pushed = -p
         if rows.equal is not None:  # a slack of any sign violates an equality, and its multiplier has any sign
             violation, pushed = np.where(rows.equal, np.abs(slack), violation), np.where(rows.equal, 0.0, pushed)
         relative = (violation[known] / rows.length[known]).max(initial=0.0)
         moved_by = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
-
-        gap = M.times(moved) - self.adjoint(p)
-        stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
-        rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ unit))
-        if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
-            sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(self.toarray())
-            rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
         negative = max(0.0, float((pushed * unit).max(initial=0.0)))
         product = float(np.abs(p) @ np.abs(slack))
-        return ratios(relative, moved_by, stationarity - rounding, negative, product, distance)
+        return ratios(relative, moved_by, self._imbalance(M, w, u, p, unit), negative, product, M.norm(u - w))
+
+    def _imbalance(self, M: Metric, w: Array, u: Array, p: Array, unit: Array) -> float:
+        """|M (u - w) - G^T p| in the dual norm, less its round-off; unit has the lengths of the rows."""
+        gap, size = M.times(u - w) - self.adjoint(p), np.abs(w) + np.abs(u)
+        rounding = ROUND_OFF * (M.norm(size) + float(np.abs(p) @ unit))
+        if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
+            sizes = np.abs(M.mass) @ size + np.abs(p) @ np.abs(self.toarray())
+            rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
+        return float(np.sqrt(max(float(gap @ M.solve(gap)), 0.0)) - rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,20 +402,13 @@ def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array,
     first = cones.rows
     slack = rows.c + (G @ u)
     noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + G.magnitude(np.abs(u) + np.abs(w)))
-    moved, norms = u - w, G.norms(M)
-    gap = M.times(moved) - G.adjoint(p)
-    stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
-    rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ norms))
-    if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
-        sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(G.toarray())
-        rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
-    scale = G.majorants(cones.axis, cones.height, M)
+    norms, scale = G.norms(M), G.majorants(cones.axis, cones.height, M)
     free = np.zeros(len(slack) - first, dtype=bool) if rows.equal is None else rows.equal[first:]
     others = np.where(np.abs(slack) <= noise, 0.0, slack)[first:], p[first:], rows.length[first:], norms[first:], free
     kinds = cones.axis, cones.mu, cones.resistance, scale, cones.coulomb
     s, fuzz, q = cones.blocks_of(slack), cones.blocks_of(noise), cones.blocks_of(p)
-    length, lack = cones.blocks_of(rows.length)[:, 0], stationarity - rounding
-    return residual_of_cones(s, fuzz, q, length, *kinds, others, lack, M.norm(moved))
+    length, lack = cones.blocks_of(rows.length)[:, 0], G._imbalance(M, w, u, p, norms)
+    return residual_of_cones(s, fuzz, q, length, *kinds, others, lack, M.norm(u - w))
 
 
 def _dual_norms(array: Array, M: Metric) -> Array:
@@ -575,10 +553,10 @@ class Pairs(LinearMap):
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
         i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
-        return Pairs(i, j, normal, self.bodies, self.places, known=True)
+        return type(self)(i, j, normal, self.bodies, self.places, known=True)
 
     def opposite(self) -> Pairs:
-        return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
+        return type(self)(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
         if not M.diagonal or rows.equal is not None:
@@ -606,13 +584,6 @@ class Links(Pairs):
     @property
     def others(self) -> Integers:
         return np.arange(len(self.i))
-
-    def rows(self, selection: Booleans | Integers) -> Links:
-        i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
-        return Links(i, j, normal, self.bodies, self.places, known=True)
-
-    def opposite(self) -> Links:
-        return Links(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array

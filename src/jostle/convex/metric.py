@@ -47,7 +47,7 @@ class Metric:
     root: Array
     diagonal: bool = field(init=False, repr=False)
     _inverse: dict[int, Array | None] = field(default_factory=dict, init=False, repr=False)
-    """What `of_bodies` returned, for each number of bodies; and `inverse_diagonal`, for the number 0."""
+    """What `of_bodies` returned, by the number of bodies; `inverse_diagonal` has the number 0."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "diagonal", self.mass.ndim < 2)
@@ -74,7 +74,7 @@ class Metric:
         return float(np.sqrt(max(self.inner(v, v), 0.0)))
 
     def whiten(self, rows: Array) -> Array:
-        """rows W with W x = rows v for x = W^-1-coordinates of v, in which |v|_M = |x|."""
+        """The rows in Euclidean coordinates x of v, |v|_M = |x|: whiten(rows) @ x is rows @ v."""
         return rows * self.root if self.diagonal else rows @ self.root.T
 
     def unwhiten(self, x: Array) -> Array:

@@ -169,31 +169,14 @@ class Rows:
     cones: Cones | None = None
 
     def dense(self) -> Rows:
-        """The same rows with G in dense form.
-
-        Returns
-        -------
-        Rows
-            These rows themselves if G is dense already.
-        """
+        """The same rows with G in dense form; these rows themselves if it is dense already."""
         G = self.G.dense()
         if G is self.G:
             return self
         return Rows(G, self.c, self.length, self.noise, self.equal, self.describe, self.cones)
 
     def only(self, rows: Integers) -> Rows:
-        """Some of the rows.
-
-        Parameters
-        ----------
-        rows : array of int
-            Numbers of the rows.
-
-        Returns
-        -------
-        Rows
-            These rows.
-        """
+        """The rows with these numbers."""
         return Rows(
             self.G.rows(rows),
             self.c[rows],
@@ -205,25 +188,12 @@ class Rows:
         )
 
     def with_closed_contacts(self, part: float, stuck: float = 0.0) -> Rows:
-        """The same rows, where contacts with friction that are closed or stick to some accuracy do so exactly.
-
-        Contacts that stick and depend on each other cannot all close what the steps before left of their gaps: in a
-        narrow wedge no impulses can, and in a pile they shift from contact to contact by tiny amounts until enough of
-        the contacts have opened, which takes 10^5 sweeps and means nothing.
-
-        Parameters
-        ----------
-        part : float
-            Offsets c_n of contacts up to this part of their length become zero. Overlaps up to four times as much,
-            which a solver may leave, become less by it; larger ones, of walls that move, stay.
-        stuck : float, default 0.0
-            Slacks of contacts up to this part of their length count as zero: it is their least noise.
-
-        Returns
-        -------
-        Rows
-            The rows with these offsets and this noise.
-        """
+        """The same rows, where contacts with friction that are closed or stick to some accuracy do so exactly."""
+        # Contacts that stick and depend on each other cannot all close what the steps before left of their gaps: in a
+        # narrow wedge no impulses can, and in a pile impulses shift from contact to contact by tiny amounts until
+        # enough contacts have opened, which takes 10^5 sweeps. So offsets c_n up to `part` of the length of a contact
+        # become zero. Overlaps up to four times as large, which a solver may leave, become smaller by it; larger ones,
+        # of walls that move, stay. Slacks up to `stuck` of the length count as zero.
         cones = self.cones
         if cones is None:
             return self
@@ -237,13 +207,7 @@ class Rows:
         return Rows(self.G, c, self.length, noise, self.equal, self.describe, cones)
 
     def normals(self) -> Rows:
-        """The normal row of each block, and all rows that are in no cone: what the set demands at least.
-
-        Returns
-        -------
-        Rows
-            These rows, without cones.
-        """
+        """The normal row of each block, and all rows that are in no cone: the least that the set demands."""
         cones = self.cones
         if cones is None:
             return self

@@ -39,6 +39,10 @@ from jostle.sets.differences import Searched
 from jostle.sets.presence import GONE, WAITING, Presence
 from jostle.sets.user import differences_of
 
+READ_ERRORS = (
+    OSError, ValueError, EOFError, KeyError, SyntaxError, TokenError, zipfile.BadZipFile, NotImplementedError,
+)  # fmt: skip
+"""What reading an .npz file of unknown origin may raise."""
 MAX_ENTRIES = 64
 """Largest number of arrays in a checkpoint."""
 OVERLAP_TOLERANCE = 1e-9
@@ -66,18 +70,9 @@ def arrays(path: Path) -> dict[str, Any]:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        KeyError,
-        SyntaxError,
-        TokenError,
-        zipfile.BadZipFile,
-        NotImplementedError,
-    ) as error:
-        if isinstance(error, BrokenFile):
-            raise
+    except BrokenFile:
+        raise
+    except READ_ERRORS as error:
         raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
 
 
@@ -115,10 +110,10 @@ class Contents:
             raise self._wrong(name, "a string")
         return str(found)
 
-    def json(self, name: str) -> dict[str, Any]:
-        """A description of a run: tables `titles`, `fixed`, `free` and `values`, written as JSON."""
+    def run(self) -> dict[str, Any]:
+        """The description of the run: tables `titles`, `fixed`, `free` and `values`, written as JSON."""
         try:
-            found = json.loads(self.text(name))
+            found = json.loads(self.text("run"))
             early, now = found["values"]["early"], found["values"]["now"]
             [float(t) for t in early]
             tables = [*(found[part] for part in ("titles", "fixed", "free")), *found["fixed"].values(), *early.values()]
@@ -130,7 +125,7 @@ class Contents:
                 return dict(found)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
-        raise self._wrong(name, "the description of a run")
+        raise self._wrong("run", "the description of a run")
 
     def number(self, name: str, *, finite: bool = True) -> float:
         """A number; with finite=False it may be infinite or NaN."""
@@ -444,7 +439,7 @@ class Checkpoint:
         self, run: Run, kept: Contents, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]
     ) -> tuple[str, Any, dict[str, Any]]:
         """What differs between a checkpoint and a run, in words, and the state and the memories of the checkpoint."""
-        told = kept.json("run")
+        told = kept.run()
         different = run.difference(told, kept.count("step")) or run.other_start(told)
         if different:
             return different, None, {}

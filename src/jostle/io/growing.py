@@ -5,9 +5,10 @@ and flushed, then the numbers of valid frames and step records: a process that i
 whose valid frames are complete. The next writer overwrites the rows behind them. Space on the disk is reserved before
 a write, so that a full disk is noticed while the file is still whole.
 
-All of these files have the attribute NSteps of /VTKHDF/Steps, the number of valid frames, and in /jostle, which only
-jostle reads, the notes of the writer about the run, and
+All of these files have the attribute NSteps of /VTKHDF/Steps, the number of valid frames, and the group /jostle, which
+only jostle reads:
 
+    about      the notes of the writer about the run, as JSON
     steps      one record per step of the run, each with a checksum
     changes    lines of JSON, one for each time the run was resumed with changed settings
     run        attributes: the status of the run, the numbers of valid step records and of valid bytes of changes
@@ -243,7 +244,7 @@ def about_run(file: Any) -> dict[str, str]:
         raise BrokenFile(f"{file.filename} is damaged: its notes about the run cannot be read ({error})") from None
 
 
-class Rows:
+class Pending:
     """Rows that were added to the data sets of a file but not written yet."""
 
     def __init__(self, data: Mapping[str, Any], frames: int) -> None:
@@ -326,9 +327,9 @@ class GrowingFile:
         """Lengths of the data sets for given numbers of frames and step records."""
         raise NotImplementedError
 
-    def _rows(self, data: Mapping[str, Any], frames: int) -> Rows:
+    def _rows(self, data: Mapping[str, Any], frames: int) -> Pending:
         """Where the rows of new frames are collected."""
-        return Rows(data, frames)
+        return Pending(data, frames)
 
     def seal(self, frames: int) -> int:
         """A number by which this run's frame is recognised: the checksum of the last one of some first frames."""
@@ -416,13 +417,7 @@ class GrowingFile:
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:
-        """Save a change of the run as JSON.
-
-        Parameters
-        ----------
-        change : mapping
-            The change, in types that JSON can store.
-        """
+        """Save a change of the run as a line of JSON."""
         self._check_open()
         text = json.dumps(change)
         try:
@@ -434,13 +429,7 @@ class GrowingFile:
             raise self._failed(error) from None
 
     def rename(self, path: Path) -> None:
-        """Commit, and give the file another name, replacing an existing file of that name.
-
-        Parameters
-        ----------
-        path : path
-            The new name.
-        """
+        """Commit, and give the file another name, replacing an existing file of that name."""
         self.commit()
         os.replace(self.path, path)
         self.path = path

@@ -18,7 +18,6 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from enum import Enum
-from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ from jostle.kernels.parallel import threads
 from jostle.problems import Motion, Remembers
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.user import UserSet
+from jostle.sets.user import UserSet, neighbour_distance
 
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Public attributes of classes that change during a run and are therefore not described."""
@@ -106,14 +105,15 @@ def _numbers_of(values: np.ndarray[Any, Any]) -> list[float]:
     return [float(values.size), float(values.min()), float(values.max()), float(np.mean(weights * values))]
 
 
-def other_values(before: Mapping[str, Any], after: Values) -> list[tuple[str, str, str]]:
-    """(name, old, new) for each function that returned something else."""
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(name, old, new) for each place at which two descriptions differ, or function that returned other values."""
     names = [*before, *(name for name in after if name not in before)]
     pairs = [(name, before.get(name, "nothing"), after.get(name, "nothing")) for name in names]
     return [(name, str(old), str(new)) for name, old, new in pairs if not _agree(old, new)]
 
 
 def _agree(old: Any, new: Any) -> bool:
+    """Whether two texts are the same, or two lists of numbers up to `VALUE_TOLERANCE`."""
     if isinstance(old, str) or isinstance(new, str) or len(old) != len(new):
         return bool(old == new)
     a, b = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
@@ -128,14 +128,6 @@ def digest(data: Any) -> str:
     """A short hash of bytes or of a description."""
     raw = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()[:DIGEST_LENGTH]
-
-
-def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """(place, old, new) for each place at which two descriptions differ."""
-    places = [*before, *(place for place in after if place not in before)]
-    nothing = "nothing"
-    pairs = ((place, before.get(place, nothing), after.get(place, nothing)) for place in places)
-    return [(place, old, new) for place, old, new in pairs if old != new]
 
 
 def listed(changed: Iterable[tuple[str, str, str]]) -> str:
@@ -353,7 +345,7 @@ class Run:
         start, end = times
         self.early = {repr(t): called.returned(t) for t in (start + part * (end - start) for part in FRACTIONS)}
         """What the functions return at some times, with the positions and velocities of the start."""
-        for name, first, second in other_values(self.early[repr(start)], called.returned(start)):
+        for name, first, second in differences(self.early[repr(start)], called.returned(start)):
             warn(
                 f"{name} returned {first}, and {second} when it was called again with the same arguments: the result "
                 f"then depends on how often checkpoints compare it, and a resumed run differs. Let it depend on its "
@@ -417,13 +409,13 @@ class Run:
         found: dict[str, tuple[str, str, str]] = {}
         for t, values in kept["values"]["early"].items():
             now = self.early[t] if t in self.early else self.called.returned(float(t))
-            for name, old, new in other_values(values, now):
+            for name, old, new in differences(values, now):
                 found.setdefault(name, (f"{name} at the start, with t = {float(t):g},", old, new))
         return f"a function returns other values: {listed(found.values())}" if found else ""
 
     def other_state(self, kept: dict[str, Any], state: Any) -> str:
         """The functions that return other values at the state of a checkpoint, in words."""
-        changed = other_values(kept["values"]["now"], self.called.returned(state.t, state))
+        changed = differences(kept["values"]["now"], self.called.returned(state.t, state))
         found = [(f"{name} at the saved state, t = {state.t:g},", old, new) for name, old, new in changed]
         return f"a function returns other values: {listed(found)}" if found else ""
 
@@ -448,7 +440,7 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
     if isinstance(problem, Motion):
         u = problem.v0 if state is None else state.u
         if problem.constant_force is None:
-            found["force"] = partial(problem.force, t, q, u)
+            found["force"] = functools.partial(problem.force, t, q, u)
         if not isinstance(problem.mass, Metric):
             found["mass"] = lambda: problem.metric(q).mass
         if (stiff := problem.stiff) is not None:
@@ -456,10 +448,10 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
         if problem.law.uniform is None:
             found["law"] = lambda: _coefficients(problem, t, places, float(np.abs(u).max(initial=0.0)) or 1.0)
     else:
-        found["velocity"] = partial(problem.velocity, t, q)
+        found["velocity"] = functools.partial(problem.velocity, t, q)
     for k, Q in enumerate(parts(problem.within)):
         if Q.moving is not False or isinstance(Q, UserSet) or not is_of_jostle(Q):
-            found[f"set {k}, {Q!r},"] = partial(_gaps, Q, t, places)
+            found[f"set {k}, {Q!r},"] = functools.partial(_gaps, Q, t, places)
     return found
 
 
@@ -467,21 +459,15 @@ def _gaps(Q: ConstraintSet, t: float, q: Array) -> Array:
     """The gaps of a set that functions determine; of balls, their radii, since there are too many pairs."""
     if isinstance(Q, Balls) and is_of_jostle(Q):
         return Q.bodies.radii_at(t)
-    return Q.gaps(t, q) if is_of_jostle(Q) else np.sort(Q.linearise(t, q, _reach(q)).gap)
-
-
-def _reach(q: Array) -> float:
-    """About the distance of neighbours, so that not all pairs of many bodies are asked for; infinite for one body."""
-    spread = float(np.ptp(q, axis=0).max()) if q.ndim == 2 and len(q) else 0.0
-    return spread / len(q) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
+    return Q.gaps(t, q) if is_of_jostle(Q) else np.sort(Q.linearise(t, q, neighbour_distance(q)).gap)
 
 
 def _coefficients(problem: Motion, t: float, q: Array, speed: float) -> list[Any]:
     """The restitution coefficients of the contacts near a configuration, at several speeds."""
-    reach = _reach(q)
+    reach = nearby = neighbour_distance(q)
     contacts = problem.within.linearise(t, q, reach)
     while len(contacts.gap) == 0 and reach < np.inf:
-        reach = WIDER * reach if WIDER * reach < FURTHEST * _reach(q) else np.inf
+        reach = WIDER * reach if WIDER * reach < FURTHEST * nearby else np.inf
         contacts = problem.within.linearise(t, q, reach)
     contacts = contacts.only(np.arange(min(len(contacts.gap), MAX_LAW_CONTACTS)))
     every = np.ones(len(contacts.gap))

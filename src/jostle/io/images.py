@@ -48,7 +48,6 @@ from jostle.io.growing import (
     steps_in,
 )
 from jostle.io.hdf5 import check_size, data_set, holds_images, inside, of_records, of_rows, reading, rows
-from jostle.io.new_files import beside
 from jostle.result.facts import Units
 from jostle.result.status import FINISHED
 
@@ -335,26 +334,6 @@ def _check_of_texts(units: Units, about: Mapping[str, str]) -> int:
     return of_rows(np.frombuffer("\0".join(texts).encode(), np.uint8))
 
 
-def write_images(path: str | os.PathLike[str], images: Images) -> None:
-    """Write an image file. It gets its name when it is complete, and then replaces an existing file."""
-    check_path(path)
-    new = beside(Path(path))
-    try:
-        with ImageWriter(new, images) as file:
-            for k, t in enumerate(images.t):
-                fields, totals = (
-                    {name: one[k] for name, one in some.items()} for some in (images.fields, images.totals)
-                )
-                x, y = images.faces or (None, None)
-                file.frame(float(t), fields, totals, None if x is None or y is None else (x[k], y[k]))
-            if images.steps is not None:
-                file.steps(images.steps)
-            file.close(images.status)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
-
-
 class Frames(LazyArray):
     """A field (frames, nx, ny) or (frames, nx, ny, 2), or velocities on faces, that stay in the file until indexed."""
 
@@ -405,10 +384,11 @@ def are_images(path: str | os.PathLike[str]) -> bool:
     Examples
     --------
     >>> import jostle as jo, tempfile
-    >>> from jostle.io.images import write_images
+    >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 4)
+    >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder) / "run.vtkhdf"
-    ...     write_images(place, Images(t=np.zeros(1), lower=np.zeros(2), h=1.0, fields={"density": np.ones((1, 2, 2))}))
+    ...     place = Path(folder) / "block.vtkhdf"
+    ...     sol = jo.macro.solve(block, jo.macro.Splitting(), t=0.1, h=0.05, output=place)
     ...     are_images(place)
     True
     """

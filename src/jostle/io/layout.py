@@ -24,8 +24,9 @@ VTK finds the beginning of the Lines/Offsets of a frame in two ways: up to 9.4 a
 by counting frames until their cells sum up to CellOffsets. Both agree if each frame advances CellOffsets by at least
 one, so a frame without lines leaves one entry unused. (A cell without points instead makes vtkCellCenters crash.)
 
-Only jostle reads the group /jostle. Its attributes are the notes of the writer about the run.
+Only jostle reads the group /jostle.
 
+    about           the notes of the writer about the run, as JSON
     steps           the statistics of the steps
     normals         the number of components of the normals of each frame
     durations       the time over which the multipliers of each frame acted: a force is p / duration
@@ -406,14 +407,17 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
 
 # Facts about the problem in a trajectory: numbers per body as data sets, everything else as JSON.
 #
-# jostle/problem/radii    (n,), or empty if they change jostle/problem/masses   (n,), or empty jostle/problem/groups
-# (n,), or empty: the position of the group of each body in the list of names jostle/problem/force    the entries of a
-# constant force, or empty jostle/problem/text     UTF-8: dimension, period, walls, names, units, plan; whether a first-
-# order problem has a mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all or one
-# per person, and the gates; rods, if their points do not move
+#     jostle/problem/radii     (n,), or empty if they change
+#     jostle/problem/masses    (n,), or empty
+#     jostle/problem/groups    (n,), or empty: the position of the group of each body in the list of names
+#     jostle/problem/force     the entries of a constant force, or empty
+#     jostle/problem/inertia   (n s,), only if bodies turn
+#     jostle/problem/text      UTF-8: dimension, period, names of walls and groups, units, plan; whether a first-order
+#                              problem has a mass; for a crowd the desired speeds and the reaction times, one for all or
+#                              one per person, the gates, and who may use which exit; rods whose points do not move
 #
-# Only if bodies turn: jostle/problem/inertia (n s,). Only of clumps, as `Clumped` describes them: owner (b,), arms
-# (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their length is in the text.
+# Only of clumps, as `Clumped` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
+# length is in the text.
 #
 # The attribute "checksum" of jostle/problem covers all of them.
 

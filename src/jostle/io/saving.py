@@ -1,4 +1,4 @@
-"""Saving the frames of a run to a trajectory file, with none of them kept in memory: `Output`, `FileSaver`."""
+"""Saving the frames of a run to a file, with none of them kept in memory; `Output` says which file, and how."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from jostle.io.reading import read
 from jostle.io.trajectory import Writer
 from jostle.kernels.parallel import threads
 from jostle.result.facts import Facts, Groups, Units, drawable
-from jostle.result.recording import contacts_of, record_of, shown
+from jostle.result.recording import Saver, contacts_of, record_of, shown
 from jostle.result.solution import Solution
 from jostle.schemes.state import State
 
@@ -171,13 +171,15 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
 
 
-class FileSaver:
+class FileSaver(Saver):
     """Saves the frames and step records of a run to a file that grows, and keeps none of them in memory."""
 
     kind: ClassVar[type[GrowingFile]]
     title: ClassVar[str]
     """What the file is called in errors."""
     writer: Any
+    saved_at: float = -np.inf
+    counted: tuple[int, int] = (0, 0)
 
     def __init__(
         self,
@@ -192,7 +194,7 @@ class FileSaver:
         `changed` are the settings of the run that changed, {name: [old, new]}; `about` is noted in a new file.
         """
         assert output.path is not None
-        self.path, self.saved_at, self.counted = Path(output.path), start.t, (0, 0)
+        self.path, self.saved_at = Path(output.path), start.t
         self.records: list[tuple[Any, ...]] = []
         self.handed_on = time.monotonic()
         noted = {f"version of {name}": version for name, version in versions().items()}
@@ -297,22 +299,18 @@ class FileSaver:
         return float(times[frames - 1])
 
     def seal(self, frames: int) -> int:
-        """A number by which this run's frames are recognised when it is resumed."""
         return int(self.writer.seal(frames))
 
     @property
     def broken(self) -> bool:
-        """Whether a write failed."""
         return bool(self.writer.broken)
 
     def save(self, state: Any) -> None:
-        """Save a state as a frame."""
         self.add_frame(state)
         self.saved_at = state.t
         self.counted = self.counted[0] + 1, self.counted[1]
 
     def add(self, before: Any, after: Any, h: float) -> None:
-        """Save the statistics of a step of length h."""
         self.records.append(self.record(before, after, h))
         self.counted = self.counted[0], self.counted[1] + 1
         if len(self.records) >= MAX_RECORDS or time.monotonic() - self.handed_on > MAX_SECONDS:
@@ -324,12 +322,10 @@ class FileSaver:
         self.records, self.handed_on = [], time.monotonic()
 
     def commit(self) -> None:
-        """Write everything that was added."""
         self._hand_on()
         self.writer.commit()
 
     def solution(self, status: str) -> Any:
-        """Close the file, and return its contents as a solution that reads them when they are needed."""
         self._hand_on()
         self.writer.close(status)
         return self.read()

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from jostle._tools.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io import layout
-from jostle.io.growing import CHECKS, FRAME_CHUNK, GrowingFile, Rows, create_data, create_file, create_run
+from jostle.io.growing import CHECKS, FRAME_CHUNK, GrowingFile, Pending, create_data, create_file, create_run
 from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
 from jostle.io.pictures import Picture, Scene, Turned, points_of
@@ -62,7 +62,7 @@ def _fill(
     run["order"], run["walls"] = facts.order, -1 if facts.walls is None else facts.walls
 
 
-class Pending(Rows):
+class PendingFrames(Pending):
     """Frames that were added to a trajectory but not written yet, as rows of its data sets."""
 
     def __init__(self, file: Any, data: Mapping[str, Any], frames: int) -> None:
@@ -257,7 +257,7 @@ class Writer(GrowingFile):
 
     constant = layout.CONSTANT
     statistics = STATISTICS
-    _pending: Pending
+    _pending: PendingFrames
 
     def __init__(
         self,
@@ -288,8 +288,8 @@ class Writer(GrowingFile):
     def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:
         return layout.lengths(file, frames, steps)
 
-    def _rows(self, data: Mapping[str, Any], frames: int) -> Pending:
-        return Pending(self._file, data, frames)
+    def _rows(self, data: Mapping[str, Any], frames: int) -> PendingFrames:
+        return PendingFrames(self._file, data, frames)
 
     def frame(
         self,

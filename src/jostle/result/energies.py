@@ -3,11 +3,11 @@
     kinetic(t) - kinetic(0) = work of the forces + work of walls and radii that move - dissipated + error
 
 The kinetic energy comes from the saved velocities. In each step the contacts add p . G (u^n + u^{n+1}) / 2; its two
-parts, what the walls do and what is dissipated, are recorded in each step (`impact_log.works`), whether or not the step
+parts, what the walls do and what is dissipated, are recorded in each step (`recording.works`), whether or not the step
 is saved. The work of the forces is the difference of the potential, f . (q - q_0) for a constant force, or the
-trapezoidal rule along the saved states. What is left is the error of the scheme, and of this rule: O(h), O(h^2) for
-`MoreauJean` under a force that does not depend on the velocity, and zero for
-`MoreauJean` under a constant force, whose positions move by the mean of the velocities.
+trapezoidal rule along the saved states. What is left is the error of the scheme, and of this rule: O(h); O(h^2) for
+`MoreauJean` under a force that does not depend on the velocity; and zero for `MoreauJean` under a constant force, since
+its positions move by the mean of the velocities.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from jostle.sets.differences import CERTAIN_ERROR, Differences
 
 States = tuple[Array, Array, Array]
 """Saved times, positions and velocities."""
-CHECKED_FRAMES = 3
-"""Number of saved states at which a potential is compared with the force."""
 POTENTIAL_TOLERANCE = 1e-4
 """Largest difference between the force and the slope of the potential, relative to the force."""
 NOTABLE_DRIFT = 0.01
@@ -135,7 +133,7 @@ def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
     """(k,) the potential energy at saved states, if the force has one that is known: given, or constant."""
     t, q, u = states
     if isinstance(problem, Motion) and problem.potential is not None:
-        for k in sorted({0, len(t) // 2, len(t) - 1})[:CHECKED_FRAMES] if len(t) else ():
+        for k in sorted({0, len(t) // 2, len(t) - 1}) if len(t) else ():
             if problem.past is None and np.isfinite(q[k]).all():
                 _check_potential(problem, float(t[k]), q[k], u[k])
         return np.array([problem.potential(one) for one in q])

@@ -270,8 +270,10 @@ class Facts:
             The facts.
         """
         crowd: Any = problem if hasattr(problem, "plan") else None  # a `crowds.Crowd`
+        people: dict[str, Any] = {}
         if crowd is not None:
             _check_units(units)
+            groups, people = groups or Groups(crowd.groups, crowd.group), _of_crowd(crowd)
         within, d = problem.within, dimension_of(problem)
         places = problem.bodies.places(problem.q0 if q is None else q, getattr(problem, "turning", None))
         walls, names = walls_of(within, t, places)
@@ -285,17 +287,13 @@ class Facts:
             radii=_radii(problem, d),
             masses=masses_of(problem),
             force=problem.constant_force if isinstance(problem, Motion) else None,
-            groups=groups or (Groups(crowd.groups, crowd.group) if crowd is not None else None),
+            groups=groups,
             units=units or Units(),
-            building=None if crowd is None else crowd.plan,
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
-            speeds=None if crowd is None else _speeds(crowd),
-            reaction=None if crowd is None else np.array(crowd.reaction),
-            gates=() if crowd is None or crowd.gates is None else crowd.gates.gates,
-            exits=None if crowd is None or crowd.gates is None else crowd.exits,
             rods=rods_of(within),
             inertia=problem.bodies.inertia,
             clumped=problem.bodies.clumped,
+            **people,
         )
 
 
@@ -372,6 +370,12 @@ def masses_of(problem: Motion | Sweeping) -> Array | None:
         return None
     each = problem.mass.mass.reshape(-1, dimension_of(problem) or 1)
     return each[:, 0].copy() if (each == each[:, :1]).all() else None
+
+
+def _of_crowd(crowd: Any) -> dict[str, Any]:
+    """The facts that only a crowd has."""
+    facts = {"building": crowd.plan, "speeds": _speeds(crowd), "reaction": np.array(crowd.reaction)}
+    return facts if crowd.gates is None else facts | {"gates": crowd.gates.gates, "exits": crowd.exits}
 
 
 def _speeds(crowd: Any) -> Array | None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Integers
-from jostle.errors import InvalidValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,44 +87,3 @@ def pair_name(i: int, j: int) -> str:
     ('0 - 1', '0 - wall 2', 'row 2')
     """
     return f"{i} - {j}" if i >= 0 and j >= 0 else f"{i} - wall {-1 - j}" if i >= 0 else f"row {j}"
-
-
-# The contacts of the saved times of a solution: how long their impulses acted, and all of them as a table.
-
-
-def duration_of(sol: Any, k: int) -> float:
-    """`Solution.duration` of a saved time."""
-    if not sol.contacts_saved:
-        raise InvalidValue(
-            "this run contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
-        )
-    if sol.order == 1 or not np.any(sol.multipliers[k]):
-        return 1.0
-    if sol.durations is None or not np.isfinite(sol.durations[k]):
-        raise InvalidValue(
-            f"the time over which the impulses of t = {sol.t[k]:g} acted is not known, so neither are forces: write it "
-            f"into the file with jo.io.Writer.frame(duration=...)"
-        )
-    return float(sol.durations[k])
-
-
-def impulse_table(sol: Any) -> dict[str, NDArray[Any]]:
-    """`Solution.impulses`."""
-    active = [np.flatnonzero(p) for p in sol.multipliers]
-    counts = [len(rows) for rows in active]
-    durations = [sol.duration(k) for k in range(len(sol.t))]
-    pairs = np.concatenate([pairs[rows] for pairs, rows in zip(sol.pairs, active, strict=True)]).reshape(-1, 2)
-    impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(sol.multipliers, active, strict=True)])
-    friction = {}
-    if sol.tangential is not None:
-        along = [np.asarray(grip)[rows] for grip, rows in zip(sol.tangential, active, strict=True)]
-        friction["friction"] = np.linalg.norm(np.concatenate(along), axis=1)
-    return {
-        "t": np.repeat(sol.t, counts),
-        "pair": np.array([pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
-        "first": pairs[:, 0],
-        "second": pairs[:, 1],
-        "impulse": impulse,
-        "force": impulse / np.repeat(durations, counts),
-        **friction,
-    }

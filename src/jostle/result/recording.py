@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from jostle.solvers.base import MAX_NAME_LENGTH
 
 # When an impact happened inside a time step: the root of the gap along the free flight around the step.
 #
-# A scheme knows at which step a contact closed. Around the start t^n of this step the motion without the contact is
+# A scheme knows in which step a contact closed. Around the start t^n of this step the motion without the contact is
 #
 #     q(t^n + s) = q^n + s v + s^2 a / 2,
 #
@@ -44,15 +44,63 @@ def constant_acceleration(problem: Motion) -> Array | None:
     return acceleration.reshape(len(problem.q0), -1)[problem.bodies.clumped.owner].ravel()  # but for the spins
 
 
-class ImpactTimes:
-    """Finds the times of impacts in the steps of one run."""
+def _first_root(c: Array, b: Array, a: Array) -> Array:
+    """Where c + b s + a s^2 goes from positive to negative, near 0 if b < 0; not finite if it does not."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(b * b - 4.0 * a * c)
+        falling = 2.0 * c / (root - b)
+        rising = np.where(a < 0.0, (b + root) / (-2.0 * a), np.inf)
+        return np.where(b < 0.0, falling, rising)
 
-    def __init__(self, acceleration: Array | None):
-        self.acceleration = acceleration
+
+# Which contacts close in a step, when and how fast, and the work of contacts and moving walls.
+
+
+MIN_APPROACH = 1e-9
+"""A gap that closes at less than this fraction of the velocities is not an approach."""
+NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+class ImpactLog:
+    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities."""
+
+    def __init__(
+        self, within: ConstraintSet, start: State, linearised: bool = True, acceleration: Array | None = None
+    ) -> None:
+        self.within, self.linearised, self.acceleration = within, linearised, acceleration
+        self.events: list[tuple[Any, ...]] = []
         self.steps: list[tuple[Any, float]] = []
-        """Start q and length h of the last two steps; the log notes each step when it begins."""
+        """Start q and length h of the last two steps."""
+        pairs, p, _ = contacts_of(start)
+        self.touching = pairs[p != 0.0]
+        self.fresh: Contacts | None = None
 
-    def find(self, before: State, contacts: Contacts, rate: Array) -> Array:
+    def add(self, before: State, after: State, h: float) -> None:
+        contacts, p = after.contacts, after.multipliers
+        assert contacts is not None
+        self.steps = [*self.steps[-1:], (before.q, h)]
+        pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
+        rows = pushed.nonzero()[0]
+        pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
+        if self.fresh is not None:
+            self._second_step(before, after, h, pairs, p[rows])
+        elif len(pairs) == len(touching) and (pairs == touching).all():
+            return
+        new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
+        if len(new):
+            chosen = in_motion(self.within, contacts, before.q).only(new)
+            drift = drifts(chosen, before.t, h, self.linearised)
+            rate = chosen.G @ before.u.ravel() + drift[0]
+            speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
+            rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
+            rate_after = chosen.G @ after.u.ravel() + drift[1]
+            moments = self._moments(before, chosen, rate)
+            grip = () if after.turning is None else (after.turning.tangential[new],)
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))))
+            self.fresh = chosen
+        self.touching = pairs
+
+    def _moments(self, before: State, contacts: Contacts, rate: Array) -> Array:
         """The times at which contacts closed in the step from `before`, which approached at these rates."""
         h = self.steps[-1][1]
         if contacts.at is None:
@@ -72,60 +120,6 @@ class ImpactTimes:
         s = _first_root(gap, rate, bend / 2.0)
         inside = np.isfinite(s) & (s <= h) & (s >= -earliest)
         return before.t + np.where(inside, s, h)
-
-
-def _first_root(c: Array, b: Array, a: Array) -> Array:
-    """Where c + b s + a s^2 goes from positive to negative, near 0 if b < 0; not finite if it does not."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(b * b - 4.0 * a * c)
-        falling = 2.0 * c / (root - b)
-        rising = np.where(a < 0.0, (b + root) / (-2.0 * a), np.inf)
-        return np.where(b < 0.0, falling, rising)
-
-
-# Which contacts close in a step and how fast, and the work of contacts and moving walls.
-
-
-MIN_APPROACH = 1e-9
-"""A gap that closes at less than this fraction of the velocities is not an approach."""
-NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
-
-
-class ImpactLog:
-    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities."""
-
-    def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
-        self.within, self.linearised = within, linearised
-        self.events: list[tuple[Any, ...]] = []
-        self.times = ImpactTimes(None)
-        pairs, p, _ = contacts_of(start)
-        self.touching = pairs[p != 0.0]
-        self.fresh: Contacts | None = None
-
-    def add(self, before: State, after: State, h: float) -> None:
-        contacts, p = after.contacts, after.multipliers
-        assert contacts is not None
-        self.times.steps = [*self.times.steps[-1:], (before.q, h)]
-        pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
-        rows = pushed.nonzero()[0]
-        pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
-        if self.fresh is not None:
-            self._second_step(before, after, h, pairs, p[rows])
-        elif len(pairs) == len(touching) and (pairs == touching).all():
-            return
-        new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
-        if len(new):
-            chosen = in_motion(self.within, contacts, before.q).only(new)
-            drift = drifts(chosen, before.t, h, self.linearised)
-            rate = chosen.G @ before.u.ravel() + drift[0]
-            speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
-            rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
-            rate_after = chosen.G @ after.u.ravel() + drift[1]
-            moments = self.times.find(before, chosen, rate)
-            grip = () if after.turning is None else (after.turning.tangential[new],)
-            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))))
-            self.fresh = chosen
-        self.touching = pairs
 
     def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
         """Continue the impact of the step before in this step."""
@@ -255,35 +249,44 @@ def record_of(problem: Any, linearised: bool, before: State, state: State, h: fl
     )  # fmt: skip
 
 
-class Saver(Protocol):
-    """What `solve` asks of a saver, in memory or in a file."""
+class Saver:
+    """What the time loop asks of a saver; the answers here are those of one that keeps its frames in memory."""
+
+    frames: list[Any]
 
     @property
     def saved_at(self) -> float:
         """The time of the last saved state."""
+        return float(self.frames[-1].t)
 
     @property
     def broken(self) -> bool:
         """True if nothing can be saved any more."""
-
-    def save(self, state: State) -> None:
-        """Keep a state."""
-
-    def add(self, before: State, after: State, h: float) -> None:
-        """Note a step of length h."""
+        return False
 
     @property
     def counted(self) -> tuple[int, int]:
         """Number of frames and of step records that were given to a file."""
+        return 0, 0
+
+    def save(self, state: Any) -> None:
+        """Keep a state."""
+        raise NotImplementedError
+
+    def add(self, before: Any, after: Any, h: float) -> None:
+        """Note a step of length h."""
+        raise NotImplementedError
 
     def commit(self) -> None:
         """Make all that was given to a file safe."""
 
     def seal(self, frames: int) -> int:
-        """A number by which the file of the run is recognised when it is resumed."""
+        """A number by which the file of the run is recognised when it is resumed; 0 without a file."""
+        return 0
 
-    def solution(self, status: str) -> Solution:
-        """The end."""
+    def solution(self, status: str) -> Any:
+        """What was kept, as the result of a run that ended with this status."""
+        raise NotImplementedError
 
 
 class Frame(NamedTuple):
@@ -300,13 +303,8 @@ class Frame(NamedTuple):
     turning: Turning | None = None
 
 
-class MemorySaver:
+class MemorySaver(Saver):
     """Collects what becomes the `Solution`."""
-
-    broken = False
-    """True if nothing can be saved any more."""
-    counted = (0, 0)
-    """Number of frames and of step records in a file."""
 
     def __init__(self, problem: Any, scheme: Any, start: State):
         self.problem, self.scheme = problem, scheme
@@ -314,15 +312,10 @@ class MemorySaver:
         self.stats: list[tuple[Any, ...]] = []
         self.last: tuple[Any, Any, Any] = None, None, None
         """G, the pairs and the normals of the last saved state; a set whose G does not change returns the same ones."""
-        self.log = ImpactLog(problem.within, start, scheme.linearises) if isinstance(problem, Motion) else None
-        if self.log is not None:
-            self.log.times = ImpactTimes(constant_acceleration(problem))
+        self.log: ImpactLog | None = None
+        if isinstance(problem, Motion):
+            self.log = ImpactLog(problem.within, start, scheme.linearises, constant_acceleration(problem))
         self.save(start)
-
-    @property
-    def saved_at(self) -> float:
-        """The time of the last saved state."""
-        return self.frames[-1].t
 
     def save(self, state: State) -> None:
         contacts = state.contacts
@@ -338,13 +331,6 @@ class MemorySaver:
         p, turning = state.multipliers, state.turning
         self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, turning))
 
-    def commit(self) -> None:
-        """Nothing is in a file."""
-
-    def seal(self, frames: int) -> int:
-        """Nothing is in a file."""
-        return 0
-
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
         if self.log is not None:
@@ -358,17 +344,17 @@ class MemorySaver:
         return Solution(
             self.problem,
             self.scheme,
-            _frozen(np.array(t)),
-            _frozen(np.stack(q)),
-            _frozen(np.stack(u)),
+            read_only(np.array(t)),
+            read_only(np.stack(q)),
+            read_only(np.stack(u)),
             multipliers,
             pairs,
             normals,
             np.array(self.stats, dtype=STATISTICS),
             status,
-            _frozen(np.stack([q[0], *paoli])) if paoli else None,
+            read_only(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
-            durations=_frozen(np.array(durations)),
+            durations=read_only(np.array(durations)),
             **({} if turning[0] is None else turned_frames(self.problem.bodies, turning)),
         )
 
@@ -377,13 +363,8 @@ def turned_frames(bodies: Bodies, turning: tuple[Turning, ...]) -> dict[str, Any
     """The turns, spins and tangential impulses of saved states, as a `Solution` keeps them."""
     turns = [bodies.given_turn(one.turn) for one in turning]
     return {
-        "turn": _frozen(np.stack(turns)),
-        "spin": _frozen(np.stack([one.spin for one in turning])),
+        "turn": read_only(np.stack(turns)),
+        "spin": read_only(np.stack([one.spin for one in turning])),
         "tangential": tuple(one.tangential for one in turning),
         "rolling": tuple(one.rolling for one in turning),
     }
-
-
-def _frozen(array: Array) -> Array:
-    array.setflags(write=False)
-    return array

@@ -15,7 +15,7 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
 from jostle.result.facts import Facts, drawable
-from jostle.result.impacts import Impacts, duration_of, impulse_table
+from jostle.result.impacts import Impacts, pair_name
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.presence import gap_of_present
 from jostle.sets.shapes import Shape
@@ -299,7 +299,23 @@ class Solution:
         >>> {name: column.tolist() for name, column in table.items() if name in ("t", "pair", "impulse", "force")}
         {'t': [0.25, 0.5], 'pair': ['0 - wall 0', '0 - wall 0'], 'impulse': [2.5, 2.5], 'force': [10.0, 10.0]}
         """
-        return impulse_table(self)
+        active = [np.flatnonzero(p) for p in self.multipliers]
+        counts = [len(rows) for rows in active]
+        durations = [self.duration(k) for k in range(len(self.t))]
+        pairs = np.concatenate([pairs[rows] for pairs, rows in zip(self.pairs, active, strict=True)]).reshape(-1, 2)
+        impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(self.multipliers, active, strict=True)])
+        table = {
+            "t": np.repeat(self.t, counts),
+            "pair": np.array([pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
+            "first": pairs[:, 0],
+            "second": pairs[:, 1],
+            "impulse": impulse,
+            "force": impulse / np.repeat(durations, counts),
+        }
+        if self.tangential is not None:
+            along = [np.asarray(grip)[rows] for grip, rows in zip(self.tangential, active, strict=True)]
+            table["friction"] = np.linalg.norm(np.concatenate(along), axis=1)
+        return table
 
     def duration(self, k: int) -> float:
         """The time over which the multipliers p of a saved time acted: the forces are p / duration.
@@ -326,7 +342,18 @@ class Solution:
         >>> sol.duration(-1), float(sol.multipliers[-1][0] / sol.duration(-1))
         (0.25, 10.0)
         """
-        return duration_of(self, k)
+        if not self.contacts_saved:
+            raise InvalidValue(
+                "this run contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+            )
+        if self.order == 1 or not np.any(self.multipliers[k]):
+            return 1.0
+        if self.durations is None or not np.isfinite(self.durations[k]):
+            raise InvalidValue(
+                f"the time over which the impulses of t = {self.t[k]:g} acted is not known, so neither are forces: "
+                f"write it into the file with jo.io.Writer.frame(duration=...)"
+            )
+        return float(self.durations[k])
 
     def gaps(self) -> Array:
         """The smallest gap at each saved time.

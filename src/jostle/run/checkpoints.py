@@ -80,7 +80,7 @@ class Checkpoints:
         """The position to resume from."""
         assert self.checkpoint is not None
         position, kept = self.checkpoint.load(self.run, self.past, self.state_in)
-        position, self.changed = self.completed(position, kept), self.run.changes(kept.json("run"))
+        position, self.changed = self.completed(position, kept), self.run.changes(kept.run())
         self.grid.check_reached(position.step, position.state.t)
         return position
 
@@ -106,9 +106,6 @@ class Checkpoints:
     def clear(self) -> None:
         if self.checkpoint is not None:
             self.checkpoint.clear()
-
-    def due(self) -> bool:
-        return self.checkpoint is not None and self.checkpoint.due()
 
     def position(self, saver: Saver, state: Any, number: int, quality: str, remembered: Any = None) -> Position | None:
         """Where the run stands, to resume it from here; `remembered` is the memory of the admissible set."""

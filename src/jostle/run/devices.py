@@ -14,8 +14,8 @@ from jostle._tools.arrays import read_only, to_device, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
 from jostle.kernels import devices, offers
-from jostle.problems import Motion, Sweeping
-from jostle.schemes.base import STIFF, TURNING, Scheme, able, in_words, needs_of
+from jostle.schemes.abilities import STIFF, TURNING, able, in_words, needs_of
+from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import parts
 from jostle.solvers import SOLVERS
@@ -96,15 +96,6 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
     if not offers(array, scheme.solver.kernels):
         served = [each.__name__ for _, each in SOLVERS.items() if offers(array, each.kernels)]
         raise DeviceUnavailable(f"{scheme.solver.name} has no kernels for {name}; use {in_words(served)}")
-    if not _one_mass_a_body(problem):
+    mass, bodies = problem.mass, len(problem.q0) if problem.q0.ndim == 2 else 1
+    if mass is not None and (not isinstance(mass, Metric) or mass.of_bodies(bodies) is None):
         raise DeviceUnavailable(f"on {name} each body has one mass; give a number, or one for each body, as mass=")
-
-
-def _one_mass_a_body(problem: Motion | Sweeping) -> bool:
-    mass = problem.mass
-    if mass is None:
-        return True
-    if not isinstance(mass, Metric) or not mass.diagonal:
-        return False
-    each = mass.mass.reshape(len(problem.q0) if problem.q0.ndim == 2 else 1, -1)
-    return bool((each == each[:, :1]).all())

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
-from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers
+from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
 from jostle.errors import InvalidValue
 from jostle.problems import check_coordinates
 from jostle.schemes.state import State
@@ -243,5 +243,4 @@ def _own(changed: Array, before: Array, name: str) -> Array:
     array = numbers(changed, f"the {name} of the state that change returned")
     if array.shape != before.shape:
         raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
-    array.setflags(write=False)
-    return array
+    return read_only(array)

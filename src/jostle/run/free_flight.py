@@ -1,7 +1,7 @@
 """Steps of a small system in free flight, many at a time; bit-identical to single steps.
 
-A step of one body costs Python a hundred times what its formula does: contacts, checks, a projection that changes
-nothing. Between impacts, with a constant force and flat constraints at rest, only the formula is left:
+A step of one body takes a hundred times as long as its formula: contacts, checks, a projection that changes nothing.
+Between impacts, with a constant force and flat constraints at rest, only the formula is left:
 
     Paoli         W = (q + (q - U^{n-1}) + h^2 F + e U^{n-1}) / (1 + e),   q^{n+1} = (1 + e) W - e U^{n-1}       (5)-(6)
     Moreau-Jean   v = (u + h F + e u) / (1 + e),   u^{n+1} = (1 + e) v - e u,   q^{n+1} = q + h (u + u^{n+1}) / 2
@@ -64,7 +64,7 @@ class FreeFlight:
         within, solver = problem.within, scheme.solver
         acceleration = constant_acceleration(problem)
         small = problem.q0.ndim == 1 and problem.q0.size <= MAX_COORDINATES and problem.presence is None
-        if acceleration is None or not small or problem.law.uniform is None or problem.turning is not None:
+        if acceleration is None or not small or problem.law.uniform is None:
             return None
         if not within.flat or within.moving is not False or within.equalities:
             return None
@@ -145,7 +145,7 @@ class FreeFlight:
         return q, u, None, self._clear(first) & self._clear(q)
 
     def _clear(self, points: Array) -> Booleans:
-        """(k,) are all gaps of k points so large that they cannot matter?"""
+        """(k,) whether all gaps at k points are so large that they cannot matter."""
         gap = points @ self.G.T + self.offset
         size = np.abs(points) @ np.abs(self.G).T + np.abs(self.offset)
         clear = (np.isfinite(gap) & (gap > CLEARANCE * size)).all(axis=1) & np.isfinite(points).all(axis=1)

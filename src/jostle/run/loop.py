@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -47,9 +47,7 @@ class Interrupts:
             self._before = signal.signal(signal.SIGINT, self._note)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
@@ -183,7 +181,7 @@ def follow(
                         here = keeping.position(saver, state, number, quality, steps.remembered)
                     if last and saver.saved_at < state.t:
                         saver.save(steps.host(state))
-                    if keeping.checkpoint is not None and (keeping.due() or last):
+                    if keeping.checkpoint is not None and (keeping.checkpoint.due() or last):
                         keeping.save(saver, here if shared and ended == FINISHED else there)
                     if progress is not None:
                         now = steps.host(state)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array
+from jostle._tools.arrays import Array, read_only
 from jostle.errors import InvalidValue, JostleError, JostleWarning, NotContinuous, NotConverged, warn
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
@@ -143,8 +143,7 @@ def _check(sol: Solution) -> None:
     if not found.reached:
         error = NotConverged(
             f"accuracy = {found.accuracy:.3g} was not reached: steps from {found.h[0]:.3g} to {found.h[-1]:.3g} "
-            f"differ by "
-            f"{', '.join(f'{d:.2g}' for d in found.difference)}; strict=False returns the last solution"
+            f"differ by {', '.join(f'{d:.2g}' for d in found.difference)}; strict=False returns the last solution"
         )
         error.solution = sol
         raise error
@@ -164,8 +163,7 @@ def difference(one: Solution, other: Solution) -> float:
     if missing.any():
         raise InvalidValue(
             f"accuracy= compares runs at their saved times, and with shorter steps t = {one.t[:-1][missing][0]:.6g} is "
-            f"not "
-            f"saved: choose every as a multiple of h, or as a number of steps"
+            f"not saved: choose every as a multiple of h, or as a number of steps"
         )
     place[-1], common[-1] = len(other.t) - 1, True
     apart = np.abs(np.asarray(one.q)[common] - np.asarray(other.q)[place[common]])
@@ -227,9 +225,8 @@ def _moved(problem: Motion | Sweeping, way: Array, t: float) -> Motion | Sweepin
     q0 = problem.q0 + way
     if problem.within.overlap(t, q0) > 0.0:
         q0 = problem.within.nearest(q0, t=t).point
-    q0.setflags(write=False)
     moved = copy(problem)
-    object.__setattr__(moved, "q0", q0)
+    object.__setattr__(moved, "q0", read_only(q0))
     return moved
 
 

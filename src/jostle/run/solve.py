@@ -22,7 +22,8 @@ from jostle.run.free_flight import FreeFlight
 from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
-from jostle.schemes.base import Scheme, check_convexity
+from jostle.schemes.base import Scheme
+from jostle.schemes.checks import check_convexity
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
@@ -191,7 +192,7 @@ class BodySteps(Steps):
 
     watch: ForceWatch | None = None
     flies = False
-    """Whether nobody looks at the single steps, so that they may be flights."""
+    """Whether steps may be computed many at a time, because nothing looks at single ones."""
 
     def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], made: Any, strict: bool) -> None:
         super().__init__(keeping, saver)

@@ -28,7 +28,7 @@ from jostle.scenarios.fields import (
 )
 from jostle.scenarios.problem import Built, ProblemTable
 from jostle.scenarios.toml import Path
-from jostle.schemes.base import RESTITUTION
+from jostle.schemes.abilities import RESTITUTION
 from jostle.sets.walls import Box, Outside
 
 MAX_BALLS = 10_000

@@ -117,7 +117,7 @@ class ProblemTable(Table):
         Returns
         -------
         dict of str to path
-            The abilities as named in `jostle.schemes.base`, with the path of a key relative to [problem], such as
+            The abilities as named in `jostle.schemes.abilities`, with the path of a key relative to [problem], such as
             ``("walls", 0)``. Empty unless a subclass changes it.
         """
         return {}

@@ -45,7 +45,7 @@ from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
 from jostle.scenarios.toml import Source, document
 from jostle.schemes import SCHEMES
-from jostle.schemes.base import FIRST, SECOND, able, in_words, nobody
+from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
 from jostle.solvers import SOLVERS
 from jostle.solvers.dual_active_set import ActiveSet
 

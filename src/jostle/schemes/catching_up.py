@@ -8,7 +8,7 @@ point may lie behind an obstacle: a wall that is jumped over is an error (`LeftT
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,12 +18,11 @@ from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import metric
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.base import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX, Scheme
+from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
+from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
 from jostle.sets.nearest import nearest
-from jostle.solvers.automatic import Automatic
-from jostle.solvers.base import Solver
 
 SAMPLE_PLACES = (0.0, 1.0, -0.5, 3.0)
 """Points at which gaps are compared to see whether they are linear, in multiples of the size of q."""
@@ -51,8 +50,6 @@ class CatchingUp(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, NOT_CONVEX, EQUALITIES})
-
-    solver: Solver = field(default_factory=Automatic)
 
     def projects_positions(self, problem: Sweeping) -> bool:
         # Whether the residual of a step bounds the overlaps of its q.

@@ -43,7 +43,7 @@ from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, TURNING, needs_of, refusal
+from jostle.schemes.abilities import EQUALITIES, TURNING, needs_of, refusal
 from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, with_checked_reach
 from jostle.schemes.state import State
@@ -234,7 +234,7 @@ class _Known(NamedTuple):
     K: Rows
     """K_h(t^{n+1}, q^n)."""
     still: Rows
-    """The same with the gaps of t^n: what K_h would be if the set did not move."""
+    """K_h with the gaps of t^n, as if the set did not move."""
     gamma: Array
     """(m,) gamma^n, 0 if not glued."""
     M: Metric

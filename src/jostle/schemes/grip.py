@@ -52,54 +52,63 @@ def push(
     if turning is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return Pushed(P, P.point, P.multipliers, None)
-    bodies, place = problem.bodies, place_of(contacts.gap)
-    touching = contacts.pairs[:, 0] >= 0
-    rows = np.flatnonzero(touching) if not touching.all() else None
-    chosen = contacts if rows is None else contacts.only(rows)
-    m, d = len(chosen.gap), w.shape[-1]
-    places = bodies.places(state.q, state.turning).reshape(-1, d)
-    G, cones = grip(problem, chosen, turning, state.t, places)
-    normal, size, spins = cones.axis, cones.height, AXES[d]
-    drag = dragged(problem, chosen, state.t, places)
-    sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
-    c = place.zeros((m, size))
-    own = place.arange(len(contacts.gap)) if rows is None else rows
-    c[:, :d] = K.c[own, None] * normal + sliding
-    others = np.flatnonzero(~touching)
-    length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
-    equal, flat = None, c.ravel()
-    if len(others):
-        from scipy.sparse import csr_array, vstack
-
-        G = Sparse(csr_array(vstack([G.tocsr(), _on_bodies(K.G.rows(others), bodies, turning.turn, d)])))
-        flat, length, noise = (
-            np.append(one, two[others]) for one, two in ((flat, K.c), (length, K.length), (noise, K.noise))
-        )
-        equal = None if K.equal is None else np.append(np.zeros(m * size, dtype=bool), K.equal[others])
-    first = m * size
-
-    def describe(row: int) -> str:
-        return K.describe(int(own[row // size] if row < first else others[row - first]))
-
-    blocks = Rows(G, flat, length, noise, equal, describe, cones)
+    bodies, place, d = problem.bodies, place_of(contacts.gap), w.shape[-1]
+    blocks, cones, own, others = _blocks(problem, state, contacts, K, turning, d)
+    normal, size = cones.axis, cones.height
+    first = len(own) * size
     guess = _guess(state, contacts, own, others, normal, size)
     whole = bodies.joined(w, turning.turn, turning.spin)
     P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
-    p = P.multipliers[: m * size].reshape(m, size)
+    p = P.multipliers[:first].reshape(len(own), size)
     along = (p[:, :d] * normal).sum(axis=1)
     if not cones.coulomb:
         _warn_if_thrown(blocks, P, normal, along, size)
     multipliers = place.zeros(len(contacts.gap))
     multipliers[own] = along
     if len(others):
-        multipliers[others] = P.multipliers[m * size :]
+        multipliers[others] = P.multipliers[first:]
     tangential = place.zeros((len(contacts.gap), d))
     tangential[own] = p[:, :d] - along[:, None] * normal
-    moments = place.zeros((len(contacts.gap), spins))
+    moments = place.zeros((len(contacts.gap), AXES[d]))
     if size > d:
         moments[own] = p[:, d:]
     u, spin = bodies.split(P.point, turning.turn, w.shape)
     return Pushed(P, u, multipliers, Turning(turning.turn, spin, tangential, moments))
+
+
+def _blocks(
+    problem: Any, state: State, contacts: Contacts, K: Rows, turning: Turning, d: int
+) -> tuple[Rows, Cones, Integers, Integers]:
+    """Rows of contacts of balls as blocks on bodies, and all other rows; the cones; and the numbers of both kinds."""
+    bodies, place = problem.bodies, place_of(contacts.gap)
+    touching = contacts.pairs[:, 0] >= 0
+    rows = np.flatnonzero(touching) if not touching.all() else None
+    chosen = contacts if rows is None else contacts.only(rows)
+    places = bodies.places(state.q, state.turning).reshape(-1, d)
+    G, cones = grip(problem, chosen, turning, state.t, places)
+    normal, size = cones.axis, cones.height
+    drag = dragged(problem, chosen, state.t, places)
+    sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
+    own, others = place.arange(len(contacts.gap)), place.zeros(0, dtype=np.int64)
+    if rows is not None:
+        own, others = rows, np.flatnonzero(~touching)
+    first, by_block = len(own) * size, place.zeros((len(own), size))
+    by_block[:, :d] = K.c[own, None] * normal + sliding
+    c, equal = by_block.ravel(), None
+    length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
+    if len(others):
+        from scipy.sparse import csr_array, vstack
+
+        G = Sparse(csr_array(vstack([G.tocsr(), _on_bodies(K.G.rows(others), bodies, turning.turn, d)])))
+        c, length, noise = (
+            np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
+        )
+        equal = None if K.equal is None else np.append(np.zeros(first, dtype=bool), K.equal[others])
+
+    def describe(row: int) -> str:
+        return K.describe(int(own[row // size] if row < first else others[row - first]))
+
+    return Rows(G, c, length, noise, equal, describe, cones), cones, own, others
 
 
 def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones]:

@@ -23,7 +23,8 @@ from jostle._tools.arguments import Count
 from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING, Scheme
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
+from jostle.schemes.base import Scheme
 from jostle.schemes.grip import turned_on
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
@@ -74,16 +75,8 @@ class Maury(Scheme):
 
         Parameters
         ----------
-        problem : Motion
-            The problem.
-        t : float
-            Time before the step.
-        q : array
-            Positions before the step.
-        u : array
-            Velocities before the step.
-        h : float
-            Time step.
+        problem, t, q, u, h : Motion, float, array, array, float
+            The problem; time, positions and velocities before the step; and the time step.
 
         Returns
         -------

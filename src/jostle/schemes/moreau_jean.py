@@ -50,7 +50,7 @@ from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, Wedged, warn
 from jostle.laws import Coulomb, coefficients
 from jostle.problems import Motion
-from jostle.schemes.base import (
+from jostle.schemes.abilities import (
     EQUALITIES,
     EXCHANGE,
     MOVING,
@@ -60,8 +60,8 @@ from jostle.schemes.base import (
     STIFF,
     TURNING,
     VARIED_RESTITUTION,
-    Scheme,
 )
+from jostle.schemes.base import Scheme
 from jostle.schemes.grip import Pushed, push, turned_on
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
@@ -154,16 +154,8 @@ class MoreauJean(Scheme):
 
         Parameters
         ----------
-        problem : Motion
-            The problem.
-        t : float
-            Time before the step.
-        q : array
-            Positions before the step.
-        u : array
-            Velocities before the step.
-        h : float
-            Time step.
+        problem, t, q, u, h : Motion, float, array, array, float
+            The problem; time, positions and velocities before the step; and the time step.
 
         Returns
         -------
@@ -181,30 +173,19 @@ class MoreauJean(Scheme):
         h: float, M: Metric, turning: Turning | None,
     ) -> Pushed:  # fmt: skip
         """The law in all contacts that touch: the projection, u^{n+1}, p, and how bodies turn."""
-        law, bodies = problem.law, problem.bodies
-        guess, drift, zeros = state.impulses_of(touching), touching.drifts(state.t, h), np.zeros(len(touching.gap))
+        law, drift = problem.law, touching.drifts(state.t, h)
         at_rest = touching.gap_at is None or not any(rates.any() for rates in drift)
         if depth is None and touching.equal is None and at_rest and law.uniform is not None and turning is None:
+            guess, zeros = state.impulses_of(touching), np.zeros(len(touching.gap))
             e, C = law.uniform, Rows(touching.G, zeros, zeros, zeros, None, touching.describe)
             P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
             return Pushed(P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers, None)
-        before = touching.G @ bodies.velocities(u, turning).ravel() + drift[0]
+        before = touching.G @ problem.bodies.velocities(u, turning).ravel() + drift[0]
         bounce = coefficients(law, touching, before) * before
         if isinstance(law, Coulomb) and state.contacts is not None:
             held = by_pair(state.contacts.pairs, state.multipliers, touching.pairs) > 0.0
             bounce = np.where(held, 0.0, bounce)
-        c = drift[1] + bounce
-        round_off, length, equal = touching.noise / h, zeros, touching.equal
-        noise = zeros if touching.gap_at is None else DRIFT_NOISE * round_off
-        if depth is not None:
-            c = np.minimum(c, drift[1] + (touching.gap - depth.gap) / depth.h)
-            c = np.maximum(c, np.where(touching.gap > 0.0, drift[1] + touching.gap / depth.h, -np.inf))
-            noise = np.maximum(noise, round_off)
-        if equal is not None and depth is not None:
-            later = replace(touching, gap=touching.gap + depth.h * drift[1])
-            c = np.where(equal, later.compatible_gap() / depth.h, c)
-            noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
-        K = Rows(touching.G, c, length, noise, equal, touching.describe)
+        K = _rows_of_law(touching, depth, drift[1], bounce, h)
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
         few = max(BOUNCING_ITERATIONS, PER_COORDINATE * predicted.size)
         if bouncing.any() and solver.promises and solver.max_iterations > few:
@@ -215,8 +196,8 @@ class MoreauJean(Scheme):
                 if pushed.projection.converged:
                     break
                 locked = bouncing & (pushed.multipliers >= part * pushed.multipliers.max())
-                K = replace(K, c=np.where(locked, np.maximum(c, drift[1]), c))
-                pushed = push(self.solver, problem, state, touching, K, predicted, M, turning)
+                free = replace(K, c=np.where(locked, np.maximum(K.c, drift[1]), K.c))
+                pushed = push(self.solver, problem, state, touching, free, predicted, M, turning)
                 _warn_of_wedge(state.t, locked)
             return pushed
         except EmptySet as error:
@@ -229,6 +210,21 @@ class MoreauJean(Scheme):
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         return self.solver.project(state.u, rates, M).point
+
+
+def _rows_of_law(touching: Contacts, depth: Depth | None, drift: Array, bounce: Array, h: float) -> Rows:
+    """G u + dg/dt + bounce >= 0, with e times the rates before as bounce, where gaps sink no deeper than `depth`."""
+    c, zeros, equal, round_off = drift + bounce, np.zeros(len(touching.gap)), touching.equal, touching.noise / h
+    length, noise = zeros, zeros if touching.gap_at is None else DRIFT_NOISE * round_off
+    if depth is not None:
+        c = np.minimum(c, drift + (touching.gap - depth.gap) / depth.h)
+        c = np.maximum(c, np.where(touching.gap > 0.0, drift + touching.gap / depth.h, -np.inf))
+        noise = np.maximum(noise, round_off)
+        if equal is not None:
+            later = replace(touching, gap=touching.gap + depth.h * drift)
+            c = np.where(equal, later.compatible_gap() / depth.h, c)
+            noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
+    return Rows(touching.G, c, length, noise, equal, touching.describe)
 
 
 def _warn_of_wedge(t: float, locked: Booleans) -> None:

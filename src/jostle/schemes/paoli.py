@@ -24,7 +24,7 @@ impacts, 2 without.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,13 +34,12 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.problems import Motion
-from jostle.schemes.base import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, Scheme, needs_of
+from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
+from jostle.schemes.base import Scheme
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.nearest import Nearest, nearest
-from jostle.solvers.automatic import Automatic
-from jostle.solvers.base import Solver
 
 # Impacts that follow one another too fast for Paoli's scheme, and the time step that separates them.
 #
@@ -86,7 +85,7 @@ def watch(problem: Motion, state: State, h: float, Z: Nearest, F: Array | None, 
 
 
 def watch_first(problem: Motion, state: State, h: float, Z: Nearest, F: Array) -> tuple[Integers, bool]:
-    """The same for the first step."""
+    """The pairs that close in the first step, and whether the run has been warned."""
     P, contacts = Z
     warned = _warn_of_first_step(problem, state, h, contacts, P.multipliers, F)
     return _closing(state, contacts, P.multipliers), warned
@@ -107,7 +106,7 @@ def _carrying(contacts: Contacts, p: Array) -> Integers:
 
 
 def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
-    """Warn if contacts close in the first step, which has no restitution; was there a warning?"""
+    """Warn if contacts close in the first step, which has no restitution; returns whether there was a warning."""
     rows = _carrying(contacts, p)
     if problem.law.number == 0.0 or len(rows) == 0:
         return False
@@ -131,7 +130,7 @@ def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Conta
 def _warn_of_sequence(
     problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array, M: Metric
 ) -> bool:
-    """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?"""
+    """Warn if a contact closes while an impact that is coupled with it goes on; returns whether there was a warning."""
     # A contact closes if it carries an impulse and did not in the step before, or if it would be open without the
     # others.
     rows = _carrying(contacts, p)
@@ -211,13 +210,11 @@ def _among(pairs: Integers, some: Integers) -> Booleans:
 
 
 def _advice(problem: Motion, delay: float) -> str:
-    other = needs_of(problem) <= SCHEMES.get("moreau_jean").abilities
-    text = f"Choose h up to {delay / STEPS_OF_AN_IMPACT:.2g}"
-    return (
-        f"{text}, or MoreauJean, which obeys the law at each contact whatever h, and overlaps by O(h)"
-        if other
-        else text
-    )
+    """What to do about impacts that follow each other after this delay."""
+    advice = f"Choose h up to {delay / STEPS_OF_AN_IMPACT:.2g}"
+    if needs_of(problem) <= SCHEMES.get("moreau_jean").abilities:
+        advice += ", or MoreauJean, which obeys the law at each contact whatever h, and overlaps by O(h)"
+    return advice
 
 
 FIXED_POINT_TOLERANCE = 1e-13
@@ -271,7 +268,6 @@ class Paoli(Scheme):
     remembers: ClassVar[type[Any] | None] = Memory
     balances: ClassVar[bool] = True
 
-    solver: Solver = field(default_factory=Automatic)
     z: Finite | Callable[[float], Array] = 0.5
     implicit: bool = False
 

@@ -9,13 +9,13 @@ That is one projection, in the effective metric W = M + theta h C + theta^2 h^2 
 Euler method, and 1/2 for `MoreauJean`, the trapezoidal rule. If K and C are symmetric and not negative, the energy of a
 linear force does not grow, for all h.
 
-An explicit force, or what the slopes that were given leave of it, is stable if h^2 K + 2 h C < 4 W. In a step that is
-longer the fastest mode turns round each time, and grows until a wall holds it. Both can be measured without a further
-call of the force: a^n = (u^{n+1} - u^n - M^-1 G^T p) / h is the acceleration by the force in a step, it belongs to the
-place that is h u^n away from that of the step before, and h^2 K / M is -h (a^n - a^{n-1}) . u^n / |u^n|^2 along it.
-Only if a^n, of all bodies or of one of them, turns round and this number exceeds 4, and a^n has grown or did so many
-times in succession, is the force asked at both places at one time, which separates its slopes from what changes in
-time, and half way, which separates springs from switches. (Hairer, Lubich & Wanner 2006, I.1.)
+An explicit force, or the part of it that the given slopes leave out, is stable if h^2 K + 2 h C < 4 W. With longer
+steps the fastest mode turns round in each step, and grows until a wall holds it. Both can be measured without calling
+the force: a^n = (u^{n+1} - u^n - M^-1 G^T p) / h is the acceleration by the force in a step. It belongs to the place
+that is h u^n away from that of the step before, and along this way h^2 K / M is -h (a^n - a^{n-1}) . u^n / |u^n|^2. If
+a^n, of all bodies or of one, turns round, this number exceeds 4, and a^n has grown or has turned round in many steps in
+succession, then the force is examined: it is called at both places at one time, which separates its slopes from what
+changes in time, and half way, which separates springs from switches. (Hairer, Lubich & Wanner 2006, I.1.)
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class ForceWatch:
             self.next_body = number + PAUSE
 
     def _blow(self, M: Metric, before_this: Array, before: State, a: Array, h: float, number: int) -> bool:
-        """Warn of a force that drives a body back faster than it came in one step, as a penalty floor does; did it?"""
+        """Whether the force drove a body back faster than it came in one step, as a penalty floor does; then warn."""
         u, now, then = (x.reshape(len(before.q), -1) for x in (before.u, a, before_this))
         same = (np.abs(now - then) <= QUIET * np.abs(now).max(axis=1, keepdims=True)).all(axis=1)
         quiet, self.quiet = self.quiet, np.where(same, self.quiet + 1, 0)

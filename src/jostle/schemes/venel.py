@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from jostle.problems import Sweeping
-from jostle.schemes.base import EQUALITIES, EXCHANGE, FIRST, METRIC, MOVING, Scheme
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, FIRST, METRIC, MOVING
+from jostle.schemes.base import Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
 

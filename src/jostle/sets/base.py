@@ -200,10 +200,8 @@ class ConstraintSet:
 
         Parameters
         ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
+        t, q : float, array
+            Time and configuration.
 
         Returns
         -------
@@ -232,10 +230,8 @@ class ConstraintSet:
 
         Parameters
         ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
+        t, q : float, array
+            Time and configuration.
         reach : float or array, shape (n,)
             Pairs whose gap is larger may be left out; see `linearise`. A set without `by_body` gets one number for all
             pairs.
@@ -257,10 +253,8 @@ class ConstraintSet:
 
         Parameters
         ----------
-        t : float
-            Time.
-        q : array_like
-            Configuration.
+        t, q : float, array_like
+            Time and configuration.
 
         Returns
         -------
@@ -274,10 +268,8 @@ class ConstraintSet:
 
         Parameters
         ----------
-        t : float
-            Time.
-        q : array
-            Configuration.
+        t, q : float, array
+            Time and configuration.
 
         Returns
         -------

@@ -358,15 +358,9 @@ class Contacts:
             bending=None if self.bending is None else partial(_some, self.bending, rows),
             bodies=self.bodies,
             equal=some_kinds(self.equal, rows),
-            gap_at=None if self.gap_at is None else self._gap_at_of(rows),
+            gap_at=None if self.gap_at is None else partial(_some_gaps, self.gap_at, rows),
             known=self.known,
         )
-
-    def _gap_at_of(self, rows: Integers) -> Callable[[float, Integers], Array]:
-        """`gap_at` of the contacts of some rows."""
-        gap_at = self.gap_at
-        assert gap_at is not None
-        return lambda t, some: gap_at(t, rows[some])
 
     def drifts(self, t: float, h: float) -> tuple[Array, Array]:
         """The rates dg/dt of a moving set at the two ends of a step, at the same configuration.
@@ -465,6 +459,11 @@ class Contacts:
 def _some(values: Callable[[], Array], rows: Integers) -> Array:
     """Some of the values that a function returns."""
     return values()[rows]
+
+
+def _some_gaps(gap_at: Callable[[float, Integers], Array], rows: Integers, t: float, some: Integers) -> Array:
+    """`Contacts.gap_at` of some of these rows."""
+    return gap_at(t, rows[some])
 
 
 def deepest(gap: Array, length: Array) -> float:

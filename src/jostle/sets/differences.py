@@ -55,9 +55,7 @@ CURVED = 1e-6
 GAP_NOISE = 8.0 * EPS
 """Round-off of g, relative to the size of q and g."""
 NEGLIGIBLE_NOISE = 1e-9
-"""Round-off, relative to the first differences, that no longer step need reduce."""
-
-
+"""Round-off, relative to the first differences, that need not be reduced by a longer step."""
 AGREEMENT = 1e-5
 """A given gradient may differ from the differenced one by this fraction of its size."""
 CERTAIN_ERROR = 1e-6

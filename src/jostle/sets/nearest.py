@@ -372,7 +372,7 @@ def _widths(within: ConstraintSet, t: float, radii: Array, d: int) -> Array:
 
 
 def _of_many(Q: ConstraintSet, t: float, w: Array, M: Metric, allowance: Allowance) -> Nearest | None:
-    """The same for many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
+    """The projection of many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
 
     Where the linearised constraints contradict each other, the search starts again with the bodies that they concern
     moved off their places, by another distance each time, until one of the searches converges.

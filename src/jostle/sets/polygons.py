@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, InTime, finite, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, InTime, finite, place_of, read_only
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
 from jostle.sets.walls import Obstacles, same_number
@@ -183,9 +183,7 @@ def _counter_clockwise(vertices: ArrayLike, name: str) -> Array:
         polygon = polygon[:-1]
     if len(polygon) < 3:
         raise InvalidValue(f"{name} has {len(polygon)} corners; it needs three. A thin wall is one of jo.Segments")
-    polygon = polygon[:: _orientation(polygon, name)]
-    polygon.setflags(write=False)
-    return polygon
+    return read_only(polygon[:: _orientation(polygon, name)])
 
 
 def _orientation(polygon: Array, name: str) -> int:

@@ -58,13 +58,13 @@ class Presence:
         return np.flatnonzero(self.codes == WAITING)
 
     def changed(self, bodies: Booleans | Integers, code: int) -> Presence:
-        """The same with another code for some."""
+        """This presence with another code for some bodies."""
         codes = self.codes.copy()
         codes[bodies] = code
         return replace(self, codes=codes)
 
     def let_in(self, source: int, bodies: Integers) -> Presence:
-        """The same with some more, who came through this source."""
+        """This presence with some more bodies, which came in through this source."""
         counts = dict(self.entered)
         counts[source] = counts.get(source, 0) + len(bodies)
         return replace(self.changed(bodies, PRESENT), entered=tuple(counts.items()))

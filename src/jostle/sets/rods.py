@@ -174,6 +174,4 @@ def _pairs(pairs: ArrayLike) -> Integers:
             f"rod {wrong[0]} is between {given[wrong[0]].tolist()}: the first must be a body, 0 or larger, and the "
             f"second another body, or -1 - k for point k"
         )
-    found = given.astype(np.int64)
-    found.setflags(write=False)
-    return found
+    return read_only(given.astype(np.int64))

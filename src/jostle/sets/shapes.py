@@ -1,4 +1,4 @@
-"""Shapes of walls: what an admissible set looks like, as a few points that a file can keep.
+"""Shapes of walls, as a few points that a file can store, and the lines and surfaces by which pictures show them.
 
 A shape is a kind and points of the space of one body, (m, d):
 
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, at
-from jostle._tools.plugins import Registry
+from jostle._tools.plugins import Registry, is_of_jostle
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, parts
@@ -95,7 +95,7 @@ def shapes_of(within: ConstraintSet | None, t: float) -> tuple[Shape, ...]:
 
 
 def may_move(within: ConstraintSet | None) -> bool:
-    """May walls that have a shape move? Bodies that swell do not count."""
+    """Whether walls that have a shape may move; bodies that swell do not count."""
     return any(_may_move(Q) for Q in parts(within) if _outliner(Q) is not None)
 
 
@@ -138,7 +138,7 @@ def _outliner(Q: ConstraintSet) -> Outliner | None:
 
 
 def _may_move(Q: ConstraintSet) -> bool:
-    if type(Q).__module__.startswith("jostle."):
+    if is_of_jostle(Q):
         return any(callable(getattr(Q, name, None)) for name in PLACES)
     return Q.moving is not False
 
@@ -231,7 +231,7 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
     return len(names), tuple(names) if any(names) else ()
 
 
-# Shapes of walls as polylines, as far as a view reaches: what pictures, the viewer and VTK draw.
+# Shapes of walls as polylines inside a view: what pictures, the viewer and VTK draw.
 
 
 ROUND = 96
@@ -253,7 +253,7 @@ class Outline(NamedTuple):
 
 
 class View(NamedTuple):
-    """A box (lower, upper) in dimension d, as far as things are shown."""
+    """The box (lower, upper) in dimension d inside which things are shown."""
 
     lower: Array
     upper: Array
@@ -281,7 +281,7 @@ class View(NamedTuple):
         )
 
     def wider(self, part: float) -> View:
-        """The same with a margin all around, a part of the diagonal; where it is infinite it stays so."""
+        """The view with a margin on all sides, a part of its diagonal; infinite sides stay infinite."""
         sides = self.upper - self.lower
         margin = part * (float(np.linalg.norm(sides[np.isfinite(sides)])) or 1.0)
         return View(self.lower - margin, self.upper + margin)
@@ -381,7 +381,7 @@ def _cut(unit: Array, offset: float, view: View) -> list[Outline]:
 
 
 def sides(lower: Array, upper: Array, view: View, kind: str) -> list[Outline]:
-    """The walls of a box: points, line_segments, or edges where two walls meet (or all of a wall that meets no other).
+    """The walls of a box: points, segments, or edges where two walls meet (or all of a wall that meets no other).
 
     >>> view = View(np.zeros(2), np.ones(2))
     >>> [line.points.tolist() for line in sides(np.array([0, -np.inf]), np.array([np.inf, np.inf]), view, WALL)]
@@ -412,19 +412,23 @@ def _round(centre: Array, radius: float, around: int) -> Iterator[Array]:
     if len(centre) == 1:
         yield from ((centre - radius)[None], (centre + radius)[None])
     for a, b in combinations(np.eye(len(centre)), 2):
-        yield centre + radius * _ring(a, b, around)
+        yield centre + radius * _ring(a, b, _full_turn(around))
 
 
-def _ring(a: Array, b: Array, around: int) -> Array:
-    """cos a + sin b, closed."""
-    angle = np.linspace(0.0, 2.0 * np.pi, around + 1)
+def _full_turn(around: int) -> Array:
+    """The angles of a closed circle of this many points."""
+    return np.linspace(0.0, 2.0 * np.pi, around + 1)
+
+
+def _ring(a: Array, b: Array, angle: Array) -> Array:
+    """cos a + sin b at some angles."""
     return np.asarray(np.outer(np.cos(angle), a) + np.outer(np.sin(angle), b))
 
 
 def _revolved(base: Array, axis: Array, profile: Array, around: int) -> list[Array]:
     """The rings at the points of a profile (radius, height), and its meridians."""
     first, second = np.linalg.svd(axis[None])[2][1:]
-    ring = _ring(first, second, around)
+    ring = _ring(first, second, _full_turn(around))
     rings = [base + rho * ring + z * axis for rho, z in profile if rho > 0.0]
     turn = ring[: around : max(around // MERIDIANS, 1)]
     return rings + [base + np.outer(profile[:, 0], e) + np.outer(profile[:, 1], axis) for e in turn]
@@ -508,10 +512,8 @@ def patches(surface: Revolved, around: int = 60, along: int = 2) -> Patches:
     normal = ((1.0 - middle) * turned[0][:, None] + middle * turned[1][:, None]).reshape(-1, 2)
     lower, upper = edges[:, :-1].reshape(-1, 2), edges[:, 1:].reshape(-1, 2)
     first, second = np.linalg.svd(surface.axis[None])[2][1:]
-    angle = np.linspace(0.0, 2.0 * np.pi, around + 1)
-    ring = np.outer(np.cos(angle), first) + np.outer(np.sin(angle), second)
-    mid_ring = np.outer(np.cos((angle[1:] + angle[:-1]) / 2.0), first)
-    mid_ring += np.outer(np.sin((angle[1:] + angle[:-1]) / 2.0), second)
+    angle = _full_turn(around)
+    ring, mid_ring = _ring(first, second, angle), _ring(first, second, (angle[1:] + angle[:-1]) / 2.0)
 
     def placed(flat: Array, turns: Array) -> Array:
         return np.asarray(flat[:, None, :1] * turns[None] + flat[:, None, 1:] * surface.axis)

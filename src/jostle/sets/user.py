@@ -307,11 +307,15 @@ def check_declaration(sets: Parts, times: Times, q: Array, present: Booleans | N
             _check_declaration(Q, times, q, present)
 
 
+def neighbour_distance(q: Array) -> float:
+    """About the distance of neighbours, so that not all pairs of many bodies are asked for; infinite for one body."""
+    spread = float(np.ptp(q, axis=0).max()) if q.ndim == 2 and len(q) else 0.0
+    return spread / len(q) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
+
+
 def _check_declaration(Q: ConstraintSet, times: Times, q: Array, present: Booleans | None) -> None:
     """Refuse one set whose gaps differ between two times."""
-    there = q if present is None else q[present]
-    spread = float(np.ptp(there, axis=0).max()) if q.ndim == 2 and len(there) else 0.0
-    reach = spread / len(there) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
+    reach = neighbour_distance(q if present is None else q[present])
     before, contacts = (to_host(Q.linearise(t, q, reach)) for t in times)
     then = by_pair(before.pairs, before.gap, contacts.pairs, reach)  # a pair that is left out is beyond the reach
     row = moved_row(contacts.gap, then)

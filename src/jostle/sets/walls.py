@@ -228,18 +228,7 @@ class Obstacles(Walls):
     """Walls behind which a body can be without an overlap; whether its centre goes through one is checked."""
 
     def crossing(self, step: Step) -> Crossing | None:
-        """A wall that the centre of a body went through in a step.
-
-        Parameters
-        ----------
-        step : Step
-            Times and positions before and after the step.
-
-        Returns
-        -------
-        Crossing or None
-            The body and the wall; None if there is none.
-        """
+        """A wall that the centre of a body went through in a step, and the body; None if there is none."""
         if step.linearised and self.convex_gaps and self._at_rest:
             return None
         x, walls, radii, _ = self._at(step.times[0], step.ends[0])

@@ -90,7 +90,6 @@ class Automatic(Solver):
     kernels: ClassVar[frozenset[str]] = GaussSeidel.kernels
     takes_cones: ClassVar[bool] = True
 
-    tol: float = 1e-8
     max_iterations: int = 200_000
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:

@@ -124,9 +124,9 @@ def _solve(R: Array, right: Array, transposed: bool = False) -> Array:
     from scipy.linalg.lapack import dtrtrs
 
     rank = len(R)
-    return (
-        dtrtrs(R[:, :rank], right, trans=transposed)[0] if rank and right.size else np.zeros((rank, *right.shape[1:]))
-    )
+    if rank == 0 or right.size == 0:
+        return np.zeros((rank, *right.shape[1:]))
+    return np.asarray(dtrtrs(R[:, :rank], right, trans=transposed)[0])
 
 
 def incompatible(G: LinearMap, c: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, place_of
-from jostle.convex.linear_map import LinearMap, Pairs, stacked
+from jostle.convex.linear_map import Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
@@ -105,9 +105,13 @@ class GaussSeidel(Solver):
         start = place_of(unit).zeros(len(unit)) if guess is None else by_rows(_scaled, (guess, unit))
         stop = Stop(*self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL)
         contacts = K.G.contacts
-        fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
-        moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)
-        return w + moved, p, iterations
+        inverse = M.of_bodies(contacts.bodies) if contacts is not None and len(K.G.others) == 0 else None
+        if contacts is not None and inverse is not None:
+            p, iterations = _on_contacts(contacts, inverse, unit, s0, start, stop)
+            return w + M.solve(K.G.adjoint(p)), p, iterations
+        A = unit_rows(K.G, M, unit)
+        x, p, iterations = kernels.sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, stop)
+        return w + M.unwhiten(x), p / unit, iterations
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         if self.overlap == 0.0:
@@ -123,7 +127,7 @@ class GaussSeidel(Solver):
         return CONE_TOLERANCE if self.tol >= LOOSE else TIGHT_CONE_TOLERANCE
 
     def _on_cones(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        """The same where the first rows are blocks in friction cones, each divided by the length of its normal row."""
+        """(u, p, iterations) where the first rows are blocks in friction cones, divided by their lengths."""
         cones = K.cones
         assert cones is not None
         grips = K.G.grips
@@ -140,17 +144,9 @@ class GaussSeidel(Solver):
         start = np.zeros(len(s0)) if guess is None else guess * unit
         free = np.zeros(len(s0) - first, dtype=bool) if K.equal is None else K.equal[first:]
         square, quiet = scale[:, :1], np.sqrt(np.square(cones.blocks_of(noise)).sum(axis=1))
-        blocks = Blocks(
-            cones.axis,
-            cones.mu,
-            cones.resistance,
-            local / square[:, None],
-            scale / square,
-            cones.coulomb,
-            quiet,
-            free,
-        )
-        start[:first] = nearest_in_cones(cones.blocks_of(start), *blocks[:3], blocks.scale).ravel()
+        kinds = cones.axis, cones.mu, cones.resistance
+        blocks = Blocks(*kinds, local / square[:, None], scale / square, cones.coulomb, quiet, free)
+        start[:first] = nearest_in_cones(cones.blocks_of(start), *kinds, blocks.scale).ravel()
         start[first:] = np.where(free, start[first:], np.maximum(start[first:], 0.0))
         stop = Stop(*self._stop(K, unit, s0, noise, self._part), self.max_iterations, TEST_INTERVAL)
         A = unit_rows(K.G, M, unit)
@@ -160,7 +156,7 @@ class GaussSeidel(Solver):
     def _on_grips(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None, masses: Array
     ) -> tuple[Array, Array, int]:
-        """The same by the fused loop over contacts of balls with spin, on all cores if there are many."""
+        """(u, p, iterations) by the fused loop over contacts of balls with spin, on all cores if there are many."""
         cones, grips = K.cones, K.G.grips
         assert cones is not None
         assert grips is not None
@@ -178,15 +174,14 @@ class GaussSeidel(Solver):
             violation, tol = np.maximum(self.overlap * length, noise), np.inf
         grip = Grip(*rows, cones.mu, scale, noise)
         stop = Stop(violation, tol, self.max_iterations, TEST_INTERVAL)
-        chunks = max(1, min(threads(), m // ROWS_A_THREAD)) if m >= PARALLEL_ROWS else 1
-        given = grip, masses, slack.reshape(m, d), start, cones.coulomb, stop, chunks, grips.places
+        given = grip, masses, slack.reshape(m, d), start, cones.coulomb, stop, _sweeping_threads(m), grips.places
         p, iterations = kernels.sweep_grips(*given)
         return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
 
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None
     ) -> tuple[Array, Array, int]:
-        """The same where rows are equalities: each is followed by its opposite."""
+        """(u, p, iterations) where some rows are equalities: each is swept with its opposite, as two inequalities."""
         assert K.equal is not None
         rows, m = np.flatnonzero(K.equal), len(slack)
         both = Rows(
@@ -209,27 +204,16 @@ def _scaled(guess: Array, unit: Array) -> Array:
     return np.maximum(guess, 0.0) * unit
 
 
-def _one_mass_a_body(contacts: Pairs, M: Metric) -> bool:
-    if not M.diagonal:
-        return False
-    return M.of_bodies(contacts.bodies) is not None
-
-
-def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
-    """(u - w, p, iterations) by the fused loop over contacts, on all cores if there are many."""
-    contacts = G.contacts
-    assert contacts is not None
-    chunks = max(1, min(threads(), len(unit) // ROWS_A_THREAD)) if len(unit) >= PARALLEL_ROWS else 1
-    inverse = M.of_bodies(contacts.bodies)
-    assert inverse is not None
+def _on_contacts(
+    contacts: Pairs, inverse: Array, unit: Array, s0: Array, start: Array, stop: Stop
+) -> tuple[Array, int]:
+    """(p, iterations) by the fused loop over contacts of bodies with these inverse masses."""
     rows = ContactRows(contacts.i, contacts.j, contacts.normal)
+    chunks = _sweeping_threads(len(unit))
     scaled, iterations = kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, contacts.places)
-    p = by_rows(np.divide, (scaled, unit))
-    return M.solve(G.adjoint(p)), p, iterations
+    return by_rows(np.divide, (scaled, unit)), iterations
 
 
-def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
-    """The same by general sparse rows."""
-    A = unit_rows(G, M, unit)
-    x, p, iterations = kernels.sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, stop)
-    return M.unwhiten(x), p / unit, iterations
+def _sweeping_threads(rows: int) -> int:
+    """The number of threads that sweep over this many contacts."""
+    return max(1, min(threads(), rows // ROWS_A_THREAD)) if rows >= PARALLEL_ROWS else 1

@@ -60,7 +60,6 @@ class InteriorPoint(Solver):
 
     kernels: ClassVar[frozenset[str]] = frozenset({"interior_point"})
 
-    tol: float = 1e-8
     max_iterations: int = 200
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
@@ -210,7 +209,7 @@ def _without_noise(w: Array, K: Rows, M: Metric, u: Array, p: Array, unit: Array
 
 
 def _piqp(A: Any, s0: Array, equal: Booleans | None, eps: float, max_iterations: int) -> tuple[Array, bool, int]:
-    """The multipliers of min 1/2 |x|^2, s0 + A x >= 0 (= 0 in equalities), whether PIQP is content, its iterations."""
+    """The multipliers of min 1/2 |x|^2, s0 + A x >= 0 (= 0 in equalities), whether PIQP converged, and iterations."""
     import piqp
     from scipy.sparse import csc_matrix, eye_array
 

@@ -68,7 +68,9 @@ def project(
     """
     solver = solver or Automatic()
     if isinstance(onto, Polar):
-        return _on_polar(np.asarray(w, dtype=float), onto.cone, mass, solver, guess)
+        w = np.asarray(w, dtype=float)
+        P = require(solver.project(w, onto.cone, mass, guess), solver)
+        return replace(P, point=w - P.point)
     if isinstance(onto, Rows):
         return require(solver.project(w, onto, mass, guess), solver)
     if not hasattr(onto, "nearest"):
@@ -146,8 +148,3 @@ def _remedy(projection: Projection, solver: Solver) -> str:
     )
     said = "; ".join([*other, *more, "loosen tol"])
     return said[0].upper() + said[1:]
-
-
-def _on_polar(w: Array, cone: Cone, mass: ArrayLike | Metric, solver: Solver, guess: Array | None) -> Projection:
-    P = require(solver.project(w, cone, mass, guess), solver)
-    return replace(P, point=w - P.point)

@@ -51,7 +51,6 @@ class SemismoothNewton(Solver):
     def promises(self) -> bool:
         return False
 
-    tol: float = 1e-8
     max_iterations: int = 30
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:

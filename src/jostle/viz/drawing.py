@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -63,7 +64,7 @@ def as_seen(points: Array, view: tuple[float, float]) -> Array:
     return points if points.shape[-1] == 2 else points @ directions(view).T
 
 
-# Frames of a `Solution` on one scale, drawn by matplotlib; see `jostle.viz.drawing`.
+# Frames of a `Solution` on one scale, drawn by matplotlib.
 
 
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
@@ -249,25 +250,14 @@ class Picture:
         rows, images = self.scene.images(frame)
         for x, who, alpha in ((frame.x, np.arange(len(frame.x)), 1.0), (images, rows, 0.4)):
             across = 2.0 * frame.radii[who]
-            discs = EllipseCollection(
-                across, across, 0 * across, units="xy", offsets=x, offset_transform=ax.transData, zorder=2, alpha=alpha
-            )
-            discs.set(array=np.ma.masked_invalid(values[who]), norm=self.key.norm, cmap=self.key.cmap)
+            coloured: dict[str, Any] = {"norm": self.key.norm, "cmap": self.key.cmap, "alpha": alpha}
+            discs = draw_discs(ax, x, across, zorder=2, array=np.ma.masked_invalid(values[who]), **coloured)
             discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
-            ax.add_collection(discs)
-            if len(self.scene.clumps):
-                clumped = np.isin(frame.number[who], self.scene.clumps)
-                self._without_inner_outlines(ax, x[clumped], across[clumped], values[who][clumped], alpha)
+            if len(self.scene.clumps):  # cover the outlines of discs inside the discs of their clumps
+                some = np.isin(frame.number[who], self.scene.clumps)
+                shown = np.ma.masked_invalid(values[who][some])
+                draw_discs(ax, x[some], across[some], zorder=2.1, linewidth=0.0, array=shown, **coloured)
             self._spots(ax, frame, x, who, alpha)
-
-    def _without_inner_outlines(self, ax: Axes, x: Array, across: Array, values: Array, alpha: float) -> None:
-        """Cover the outlines of discs inside the discs of their clumps."""
-        covers = EllipseCollection(
-            across, across, 0 * across, units="xy", offsets=x, offset_transform=ax.transData, zorder=2.1, alpha=alpha,
-            linewidth=0.0,
-        )  # fmt: skip
-        covers.set(array=np.ma.masked_invalid(values), norm=self.key.norm, cmap=self.key.cmap)
-        ax.add_collection(covers)
 
     def _spots(self, ax: Axes, frame: Frame, x: Array, who: Integers, alpha: float) -> None:
         """Draw a spot on each disc that turns and is not part of a clump."""
@@ -276,13 +266,9 @@ class Picture:
         alone = ~np.isin(frame.number[who], self.scene.clumps)
         r = frame.radii[who][alone]
         places = x[alone] + SPOT_PLACE * r[:, None] * frame.axes[who][alone, :, 0]
-        across = 2.0 * SPOT_SIZE * r
-        spots = EllipseCollection(
-            across, across, 0 * across, units="xy", offsets=places, offset_transform=ax.transData, zorder=2.2,
-            alpha=alpha, facecolors="white", edgecolors="0.15",
-        )  # fmt: skip
-        spots.set_linewidth(float(np.clip(12.0 / np.sqrt(max(len(frame.x), 1)), 0.1, 1.0)))
-        ax.add_collection(spots)
+        width = float(np.clip(12.0 / np.sqrt(max(len(frame.x), 1)), 0.1, 1.0))
+        style = {"facecolors": "white", "edgecolors": "0.15", "linewidth": width}
+        draw_discs(ax, places, 2.0 * SPOT_SIZE * r, zorder=2.2, alpha=alpha, **style)
 
     def _space(self, ax: Axes, frame: Frame, values: Array) -> None:
         flat = self.flat(frame.x)
@@ -345,6 +331,14 @@ class Picture:
             ax.plot(*np.stack([corner, corner + length * axis]).T, color="0.45", linewidth=1.0)
             right, up = corner + 1.35 * length * axis
             ax.text(right, up, name, color="0.3", ha="center", va="center", fontsize="small")
+
+
+def draw_discs(ax: Axes, x: Array, across: Array, **style: Any) -> EllipseCollection:
+    """Draw discs to scale, at x (n, 2) and with these diameters (n,)."""
+    place: dict[str, Any] = {"units": "xy", "offsets": x, "offset_transform": ax.transData}
+    discs = EllipseCollection(across, across, 0.0 * across, **place, **style)
+    ax.add_collection(discs)
+    return discs
 
 
 def _far(depth: Array) -> Array:

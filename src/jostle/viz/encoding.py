@@ -369,11 +369,11 @@ class FieldFrame(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Fields:
+class FieldReel:
     """The frames of a moving density, as a page plays them.
 
     >>> fields = {"density": np.linspace(0.0, 1.0, 24).reshape(2, 4, 3)}
-    >>> reel = Fields(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields))
+    >>> reel = FieldReel(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields))
     >>> [frame.t for frame in reel.frames([0, 1])], reel.encoder(small=False).about()["grid"]["shape"]
     ([0.0, 1.0], [4, 3])
     """
@@ -405,7 +405,7 @@ class Fields:
 class FieldEncoder:
     """Converts the frames of a density into bytes.
 
-    >>> reel = Fields(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
+    >>> reel = FieldReel(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
     >>> data = zlib.decompress(reel.encoder(small=False).frame(reel.frame(0)))
     >>> np.frombuffer(data, "<f8", 3).tolist(), set(np.frombuffer(data, "<f4", 12, 24).tolist())
     ([0.0, 0.0, 1.0], {0.25})
@@ -480,7 +480,7 @@ class FieldEncoder:
 class FieldScales:
     """Collects frames, and determines the colour scales from them.
 
-    >>> reel = Fields(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
+    >>> reel = FieldReel(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
     >>> reel.scales().about(reel.encoder(small=False))["quantities"][0]["range"]
     [0.0, 1.0]
     """
@@ -684,11 +684,11 @@ def _home(scene: Scene) -> View:
 
 
 @dataclass(frozen=True, eq=False)
-class Bodies:
+class BodyReel:
     """The frames of a solution, as a page plays them.
 
     >>> import jostle as jo
-    >>> Bodies(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)), None).t.tolist()
+    >>> BodyReel(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)), None).t.tolist()
     [0.0, 0.1, 0.2]
     """
 
@@ -709,7 +709,7 @@ class Bodies:
         return Scales()
 
 
-Reel = Bodies | Fields
+Reel = BodyReel | FieldReel
 
 
 def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:
@@ -722,9 +722,9 @@ def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, 
     images = density_in(sol)
     if images is None:
         shown = solution(cast("Shown", sol))
-        return Bodies(Scene(shown), quantities), file_of(shown)
+        return BodyReel(Scene(shown), quantities), file_of(shown)
     refuse_quantities(quantities)
-    return Fields(images), images.path
+    return FieldReel(images), images.path
 
 
 def refuse_quantities(quantities: Given | None) -> None:

@@ -1,7 +1,7 @@
 """Pictures of a crowd on its plan: names of exits, doors and stairs, a scale bar, groups, counters, and maps.
 
-Walls are drawn over everything else. People have the colour of their group; whoever is in a jam (`crowds.travel`) has
-a red ring. The layers are maps of the whole run from `crowds.crowd_maps`.
+Walls are drawn over everything else. People have the colour of their group; people in a jam (`crowds.travel`) have a
+red ring. The layers are maps of the whole run from `crowds.crowd_maps`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, cast
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import EllipseCollection, LineCollection
+from matplotlib.collections import LineCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -35,13 +35,11 @@ from jostle.plans.outlines import distance_to, package
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 from jostle.sets.shapes import BALL, SEGMENTS, Shape
-from jostle.viz.drawing import telling_frames
+from jostle.viz.drawing import draw_discs, telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, plain, plot
 
-# Floor plans as matplotlib draws them: the walkable area, walls, openings with their names, a scale bar, people.
-#
-# `floor_plans` draws runs with it, and plans before a run.
+# A floor plan as matplotlib draws it: the walkable area, walls, openings with their names, a scale bar, people.
 
 
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
@@ -228,13 +226,12 @@ def draw_people(ax: Axes, q: Array, radii: Array, group: Integers, jammed: Boole
     """Discs in the colours of their groups, with rings around those in jams."""
     across = 2.0 * np.where(radii > 0.0, radii, 0.2)
     ringed = np.zeros(len(q), dtype=bool) if jammed is None else jammed
-    discs = EllipseCollection(
-        across, across, 0.0 * across, units="xy", offsets=q, offset_transform=ax.transData, zorder=3,
+    draw_discs(
+        ax, q, across, zorder=3,
         facecolors=[GROUPS[each % len(GROUPS)] for each in group],
         edgecolors=[JAM_COLOUR if each else "white" for each in ringed],
         linewidths=np.where(ringed, 1.1, 0.3).tolist(),
     )  # fmt: skip
-    ax.add_collection(discs)
 
 
 def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
@@ -247,6 +244,9 @@ def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
     if ring:
         handles.append(Line2D([], [], markerfacecolor="white", markeredgecolor=JAM_COLOUR, label=ring, **dot))
     figure.legend(handles=handles, frameon=False, fontsize=7, loc="outside lower left", ncols=min(len(handles), 4))
+
+
+# The plan of a run with its people, or with a map; and plans before a run.
 
 
 NOT_STARTED = 0.02

@@ -181,7 +181,7 @@ QUANTITIES: Registry[Quantity | Callable[[Frame], ArrayLike]] = Registry(
 
 def chosen(scene: Scene, name: str) -> Quantity:
     """The quantity with a name, if the scene has what it needs."""
-    quantity = _quantity(scene, name)
+    quantity = _quantity(name)
     lacks = quantity.lacks(scene)
     if lacks:
         raise InvalidValue(f"the colour {name!r} {lacks}")
@@ -193,7 +193,7 @@ def offered(scene: Scene) -> list[Quantity]:
     found = []
     for name in QUANTITIES.names():
         try:
-            quantity = _quantity(scene, name)
+            quantity = _quantity(name)
         except BrokenPlugin as error:  # the other quantities can still be shown
             warn(f"a colour is not available: {error}", JostleWarning)
             continue
@@ -202,12 +202,12 @@ def offered(scene: Scene) -> list[Quantity]:
     return found
 
 
-def _quantity(scene: Scene, name: str) -> Quantity:
+def _quantity(name: str) -> Quantity:
+    """The quantity of a name; the values of a function are checked."""
     item = QUANTITIES.get(name)
     quantity = item if isinstance(item, Quantity) else Quantity(name, item)  # type: ignore[arg-type]
-    return replace(
-        quantity, name=name, of=quantity.of if isinstance(quantity.of, Part) else _checked(name, quantity.of)
-    )
+    of = quantity.of if isinstance(quantity.of, Part) else _checked(name, quantity.of)
+    return replace(quantity, name=name, of=of)
 
 
 def _checked(name: str, function: Callable[[Frame], ArrayLike]) -> Callable[[Frame], Array]:
@@ -229,7 +229,7 @@ def _checked(name: str, function: Callable[[Frame], ArrayLike]) -> Callable[[Fra
     return values
 
 
-# The quantities of jostle itself: see `jostle.viz.quantities`.
+# The quantities of jostle itself.
 
 
 def _contacts(scene: Scene) -> str:

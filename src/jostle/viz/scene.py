@@ -362,7 +362,7 @@ class Scene:
 
     @cached_property
     def has_rods(self) -> bool:
-        """Are there rods? Files do not contain rods whose points move."""
+        """Whether there are rods; files do not contain rods whose points move."""
         return bool(self.facts.rods)
 
     def rods(self, frame: Frame) -> Array:

@@ -19,7 +19,7 @@ from jostle.io.new_files import being_written
 from jostle.io.reading import read
 from jostle.result.solution import Solution
 from jostle.result.status import FINISHED, RUNNING
-from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, Fields, Given, Scales, evenly, refuse_quantities
+from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, FieldReel, Given, Scales, evenly, refuse_quantities
 from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
 
@@ -120,11 +120,10 @@ def _readable(size: int) -> int:
     return min(MOST_FRAMES, max(SAMPLED_FRAMES, MOST_READ // max(size, 1)))
 
 
-def _identity(path: Path | None) -> tuple[int, int] | None:
-    if path is None or not path.exists():
-        return None
-    found = path.stat()
-    return found.st_dev, found.st_ino
+def _identity(path: Path | None) -> tuple[int, ...] | None:
+    """What distinguishes a file from one that replaced it; None if there is no file."""
+    version = _version(path)
+    return None if version is None else version[:2]
 
 
 # A moving density that is sent frame by frame, and grows while its file is being written.
@@ -163,7 +162,7 @@ class FieldStream:
         return reel.encoder(small=False).frame(reel.frame(k)) if 0 <= k < len(reel.t) else None
 
     def _begin(self, images: Images) -> None:
-        reel = Fields(images)
+        reel = FieldReel(images)
         encoder, scales = reel.encoder(small=False), reel.scales()
         for frame in reel.frames(evenly(len(images.t), _readable(next(iter(images.fields.values()))[0].size))):
             scales.take(frame, encoder)
@@ -209,7 +208,7 @@ def _known(images: Images, frames: int) -> list[Any]:
 
 
 def _version(path: Path | None) -> tuple[int, int, int] | None:
-    """The identity of a file and the time when it was written; None if there is no file."""
+    """The device and the number of a file, and the time when it was written; None if there is no file."""
     if path is None or not path.exists():
         return None
     found = path.stat()
@@ -218,7 +217,7 @@ def _version(path: Path | None) -> tuple[int, int, int] | None:
 
 # A run in progress, for a viewer that keeps all frames: the new frames each time the file is read.
 #
-# The server sends a frame when it is looked at (`streaming`). A notebook holds the frames itself, so it gets each frame
+# The server sends a frame when it is looked at. A notebook holds the frames itself, so it gets each frame
 # once, as soon as it is saved; of a long run it keeps every second frame, then every fourth, and so on.
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import jostle as jo
-from jostle.schemes.base import MOVING, RESTITUTION, SECOND
+from jostle.schemes.abilities import MOVING, RESTITUTION, SECOND
 
 
 @dataclass(frozen=True, kw_only=True)

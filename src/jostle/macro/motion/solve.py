@@ -21,6 +21,7 @@ from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import STATISTICS, Evolution, cell_velocities, energy, facts_of
 from jostle.macro.motion.scheme import Scheme
 from jostle.result.facts import Units
+from jostle.result.recording import Saver
 from jostle.result.status import RUNNING
 from jostle.run.checkpoints import Checkpoints
 from jostle.run.loop import Progress, Steps, files_of, follow
@@ -216,21 +217,12 @@ def record_of(problem: Crowd | Flow, state: State, h: float) -> tuple[Any, ...]:
     return (state.t, h, state.substeps, state.iterations, excess, mass, state.gone, energy(problem.domain, state))
 
 
-class DensitySaver:
+class DensitySaver(Saver):
     """Keeps the frames and step records of a run in memory."""
-
-    broken = False
-    counted = (0, 0)
-    """Number of frames and of step records in a file."""
 
     def __init__(self, problem: Crowd | Flow, scheme: Scheme, mean: MeanPressure, start: State) -> None:
         self.problem, self.scheme, self.mean = problem, scheme, mean
         self.frames, self.records = [mean.frame(start)], list[tuple[Any, ...]]()
-
-    @property
-    def saved_at(self) -> float:
-        """The time of the last saved state."""
-        return self.frames[-1].t
 
     def save(self, state: State) -> None:
         self.frames.append(self.mean.frame(state))
@@ -239,13 +231,6 @@ class DensitySaver:
     def add(self, before: State, after: State, h: float) -> None:
         self.mean.add(after.pressure, h)
         self.records.append(record_of(self.problem, after, h))
-
-    def commit(self) -> None:
-        """Nothing is in a file."""
-
-    def seal(self, frames: int) -> int:
-        """Nothing is in a file."""
-        return 0
 
     def solution(self, status: str) -> Evolution:
         frames = self.frames

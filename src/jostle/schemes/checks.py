@@ -1,0 +1,201 @@
+"""What is checked at the start and after each step, whatever the scheme: that the state is finite and inside Q(t)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Integers, lowest, to_host
+from jostle._tools.plugins import is_of_jostle
+from jostle.errors import InvalidValue, LeftTheSet, NotFinite
+from jostle.kernels.parallel import all_finite
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.abilities import NOT_CONVEX, remedy
+from jostle.schemes.state import State
+from jostle.sets.base import ConstraintSet, margins, part_of, parts
+from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
+from jostle.sets.differences import Differences, wrong_entry
+from jostle.sets.surfaces import Crossing, Step
+from jostle.sets.user import UserSet
+
+MAX_EQUALITY_ERROR = 0.25
+"""Largest error of an equality after a step, as a fraction of the most that the step could have changed its gap by: the
+motion of the bodies, and of the set itself."""
+NEARBY = 4.0
+"""Rows whose gap before a step is at most this multiple of the longest displacement are looked at for convexity."""
+CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
+
+
+def check_finite(values: Array, name: str) -> None:
+    """Raise `NotFinite`, naming the coordinate, if the positions or velocities of this name are not finite."""
+    if not all_finite(values):
+        body = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        raise NotFinite(f"{name} {body} became {float(values[body])}")
+
+
+def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if a linearised step left Q(t), where it is not known that the gaps are convex.
+
+    `name` is that of the scheme, `tol` the tolerance of its solver.
+    """
+    t, q, within = after.t, after.q, part_of(problem.within, lambda Q: Q.convex_gaps is None)
+    if lowest(margins(within, t, q), 0.0) >= 0.0:
+        return
+    contacts = within.near(t, q, np.inf)
+    allowed = _round_off(tol, problem, contacts, before, after)
+    if not (contacts.margin < -allowed).any():
+        return
+    row = int(np.argmin(contacts.margin + allowed))
+    wrong = _wrong_gradient(within, t, before.q, contacts.pairs[row])
+    raise LeftTheSet(
+        f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
+        + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
+    )
+
+
+def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if a step shows that a class outside jostle declares ``convex_gaps = True`` wrongly.
+
+    A convex gap is at least as large as its linearisation g + G (q' - q) at the q before the step, which the step kept
+    >= 0. `tol` is the tolerance of the solver.
+    """
+    if before.presence is not None or after.projection is None or not after.projection.converged:
+        return
+    for Q in parts(within):
+        if Q.convex_gaps is not True or Q.equalities or is_of_jostle(Q):
+            continue
+        here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
+        if lowest(here.gap, 0.0) >= 0.0:
+            continue
+        reach = np.inf if way.ndim == 1 else NEARBY * float(np.abs(way).max())
+        start = Q.near(after.t, before.q, reach)
+        linear = by_pair(start.pairs, start.gap + (start.G @ way.ravel()), here.pairs, -np.inf)
+        below = to_host(here.gap - linear + (1.0 + tol / CLOSED) * here.tolerance(np.abs(way)))
+        gap, name = to_host(here.gap), type(Q).__name__
+        row = int(np.argmin(np.where(gap < 0.0, below, np.inf)))
+        if gap[row] < 0.0 and below[row] < 0.0:
+            raise LeftTheSet(
+                f"the gap of {here.describe(row)} of {name} is {gap[row]:.3e} after a step, and by its linearisation "
+                f"{float(linear[row]):.3e}, although {name} declares convex_gaps = True: correct the gradient G, or "
+                f"set convex_gaps to False or None"
+            )
+
+
+def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None:
+    """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
+    check_owned(repr(within), contacts.pairs, contacts.numbers)
+    if state.q.ndim == 2:
+        check_bodies(repr(within), contacts.pairs, len(state.q))
+    if contacts.equal is not None and not within.equalities:
+        raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
+    if within.equalities:
+        equal = part_of(within, lambda Q: Q.equalities)
+        found = equal.linearise(state.t, state.q)
+        if len(found.gap) and (found.equal is None or not found.equal.all()):
+            raise InvalidValue(
+                f"{equal!r} declares that its constraints are equalities, but not all are: build its "
+                f"Contacts with equal=, and put inequalities into another set"
+            )
+
+
+def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if an equality is violated by as much as the bodies and the set itself moved in the step.
+
+    An error of second order in the step is small beside the step itself. Where it is not, the linearised equality has
+    nothing to do with the true one: the step is too long, or the equalities cannot all hold. Motion is measured by the
+    larger one of the speeds before and after the step, since a body that turns back moves by less than its speeds say.
+    A gap that a longer step left, and that does not grow any more, is no error of this step.
+    """
+    contacts, equal = after.contacts, part_of(problem.within, lambda Q: Q.equalities)
+    gap = equal.gaps(after.t, after.q)
+    if contacts is None or contacts.equal is None or len(gap) == 0:
+        return
+    h = after.t - before.t
+    furthest = max(
+        float(np.abs(after.q - before.q).max()), h * float(np.abs(before.u).max()), h * float(np.abs(after.u).max())
+    )
+    moved = contacts.G.magnitude(np.full(after.q.size, furthest))[contacts.equal]
+    allowed = MAX_EQUALITY_ERROR * moved + _round_off(tol, problem, contacts, before, after)[contacts.equal]
+    if (np.abs(gap) <= allowed).all():
+        return
+    drift = np.abs(equal.near(after.t, before.q, np.inf).drifts(before.t, h)).max(axis=0)
+    allowed += MAX_EQUALITY_ERROR * h * drift
+    allowed = np.maximum(allowed, np.abs(equal.gaps(before.t, before.q)) + MAX_EQUALITY_ERROR * allowed)
+    row = int(np.argmax(np.abs(gap) - allowed))
+    if abs(gap[row]) <= allowed[row]:
+        return
+    there = np.flatnonzero(contacts.equal)[row]
+    raise LeftTheSet(
+        f"{name} left the set: gap {gap[row]:.3e} in {contacts.describe(int(there))}, after a step in which bodies "
+        f"moved by up to {furthest:.3g}. The step is too long for the linearised equality, or the equalities cannot "
+        f"all hold; choose h below {h / 2.0:.2g}"
+    )
+
+
+def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State) -> Array:
+    """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated."""
+    # A row without a length is compared with what the step moved: the way from q to q', and the displacement
+    # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest.
+    tolerance, length = contacts.tolerance(np.abs(after.q - before.q)), contacts.length
+    if after.contacts is not None and after.turning is None and not (length > 0.0).all():
+        M, h = problem.metric(before.q), after.t - before.t
+        push = h * M.norm(M.solve(after.contacts.G.adjoint(after.multipliers)))
+        tolerance = tolerance + np.where(length > 0.0, 0.0, CLOSED * push * contacts.G.norms(M))
+    return (1.0 + tol / CLOSED) * tolerance
+
+
+def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -> str | None:
+    """What is wrong with the gradient at q of the row of a pair, by differences of its gap; None if it is right."""
+    here = within.linearise(t, q)
+    rows = np.flatnonzero((here.pairs == pair).all(axis=1))
+    if len(rows) != 1 or len(within.gaps(t, q)) != len(here.gap):
+        return None
+    given = here.G.rows(rows).toarray()
+    found = Differences(lambda time, place: within.gaps(time, place)[rows]).search(t, q, here.gap[rows])
+    wrong = wrong_entry(given, found)
+    if wrong is None:
+        return None
+    return (
+        f"Its gradient is wrong: d/dq[{wrong[1]}] is {given[wrong]:.6g} at t = {t:g}, and differences of the gap give "
+        f"{found.G[wrong]:.6g}; correct the gradient of the set"
+    )
+
+
+def check_depth(within: ConstraintSet, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if a constraint of the user is violated by more than the length that was given for it."""
+    for Q in parts(within):
+        if not isinstance(Q, UserSet) or not Q.length or Q.equalities:
+            continue
+        gap = Q.gaps(after.t, after.q)
+        row = int(np.argmin(gap)) if len(gap) else 0
+        if len(gap) and gap[row] < -Q.length:
+            h = after.t - before.t
+            raise LeftTheSet(
+                f"constraint {row} of {Q.name} is {gap[row]:.3e} after a step of h = {h:.3g}, violated by more than "
+                f"its length {Q.length:g}: a body may have gone through; choose h below "
+                f"{h * Q.length / -gap[row] / 2.0:.2g}"
+            )
+
+
+def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: State, after: State) -> None:
+    """Raise `LeftTheSet` if the centre of a body went through a wall: the next steps would not notice.
+
+    `linearises` says whether the scheme keeps the constraints linearised at the state before.
+    """
+    for Q in sets:
+        if Q.crossing is not None:
+            held = linearises and after.projection is not None and after.projection.converged
+            gaps = None if after.contacts is None else after.contacts.gap
+            found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps))
+            if found is not None:
+                raise _went_through(found, after.t - before.t)
+
+
+def _went_through(found: Crossing, h: float) -> LeftTheSet:
+    """The error that says which body went through which wall, and which step would be safe."""
+    remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
+    if found.moved < found.clearance:
+        remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
+    return LeftTheSet(
+        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"step of h = {h:.3g}, and {remedy}"
+    )
