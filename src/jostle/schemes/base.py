@@ -17,7 +17,7 @@ from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, margins, part_of, parts
-from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned, check_start
+from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned, check_start, check_unchanged
 from jostle.sets.differences import Differences, put_back, wrong_entry
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
@@ -200,7 +200,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
 
 
 def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
-    """Raise `LeftTheSet` if a step shows that a class outside jostle declares ``convex_gaps = True`` wrongly.
+    """Raise `LeftTheSet` if a step shows that a user declares ``convex_gaps = True`` or ``convex=True`` wrongly.
 
     A convex gap is at least as large as its linearisation g + G (q' - q) at the q before the step, which the step kept
     >= 0. `tol` is the tolerance of the solver.
@@ -208,7 +208,10 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
     if before.presence is not None or after.projection is None or not after.projection.converged:
         return
     for Q in parts(within):
-        if Q.convex_gaps is not True or Q.equalities or is_of_jostle(Q):
+        of_user = isinstance(Q, UserSet)
+        if Q.convex_gaps is not True or Q.equalities or (is_of_jostle(Q) and not of_user):
+            continue
+        if of_user and lowest(Q.gaps(after.t, after.q), 0.0) >= 0.0:  # without the gradient, which is costly
             continue
         here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
         if lowest(here.gap, 0.0) >= 0.0:
@@ -220,10 +223,13 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
         gap, name = to_host(here.gap), type(Q).__name__
         row = int(np.argmin(np.where(gap < 0.0, below, np.inf)))
         if gap[row] < 0.0 and below[row] < 0.0:
+            said, remedy = f" of {name}", "correct the gradient G, or set convex_gaps to False or None"
+            declared = f"{name} declares convex_gaps = True"
+            if of_user:
+                said, declared, remedy = "", "convex=True was given", "correct the gradient, or leave out convex=True"
             raise LeftTheSet(
-                f"the gap of {here.describe(row)} of {name} is {gap[row]:.3e} after a step, and by its linearisation "
-                f"{float(linear[row]):.3e}, although {name} declares convex_gaps = True: correct the gradient G, or "
-                f"set convex_gaps to False or None"
+                f"the gap of {here.describe(row)}{said} is {gap[row]:.3e} after a step, and by its linearisation "
+                f"{float(linear[row]):.3e}, although {declared}: {remedy}"
             )
 
 
@@ -545,6 +551,8 @@ class Scheme:
                 f"the step of {type(self).__name__} must return a state with its projection and contacts: "
                 f"State(t + h, q, u, projection, contacts, multipliers)"
             )
+        if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
+            check_unchanged(repr(problem.within), after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
