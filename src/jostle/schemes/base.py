@@ -179,6 +179,19 @@ def check_finite(values: Array, name: str) -> None:
         raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
+def check_returned(name: str, before: State, after: Any) -> None:
+    """Raise `InvalidValue` if what the step of a scheme returned is no state, or its arrays do not fit."""
+    if isinstance(after, State) and after.projection is not None and isinstance(after.contacts, Contacts):
+        arrays = zip((after.q, after.u, after.multipliers), (before.q, before.q, after.contacts.gap), strict=True)
+        if all(getattr(one, "shape", None) == other.shape and one.dtype == other.dtype for one, other in arrays):
+            return
+    raise InvalidValue(
+        f"the step of {name} must return a state with its projection and contacts: State(t + h, q, u, projection, "
+        f"contacts, multipliers), q and u of {before.q.dtype} and of shape {before.q.shape}, and a multiplier for each "
+        f"of its contacts"
+    )
+
+
 def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
     """Raise `LeftTheSet` if a linearised step left Q(t), where it is not known that the gaps are convex.
 
@@ -546,11 +559,7 @@ class Scheme:
         elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
-        if after.projection is None or after.contacts is None:
-            raise InvalidValue(
-                f"the step of {type(self).__name__} must return a state with its projection and contacts: "
-                f"State(t + h, q, u, projection, contacts, multipliers)"
-            )
+        check_returned(type(self).__name__, state, after)
         if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
             check_unchanged(repr(problem.within), after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
@@ -572,8 +581,9 @@ class Scheme:
         check_finite(after.q, "position")
         if after.turning is not None:
             check_finite(after.turning.spin, "spin")
-        if not type(self).__module__.startswith("jostle."):  # in schemes of jostle q would not be finite either
+        if not is_of_jostle(self):  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
+            check_finite(after.multipliers, "multiplier")
         within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
         if not self.linearises:
             check_depth(within, before, seen)
@@ -598,6 +608,7 @@ class Scheme:
         """The deepest overlap of the new q that the residual of the projection does not bound."""
         t, within = after.t if t_next is None else t_next, problem.within
         q = after.q if after.turning is None else after.of_balls(problem.bodies).q
-        if not self.projects_positions(problem) or problem.bodies.clumped is not None:
+        bounded = self.projects_positions(problem) and is_of_jostle(self)  # others may move what they projected
+        if not bounded or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         return float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
