@@ -96,8 +96,8 @@ def test_the_doctor_names_the_broken_plugins_of_every_list(installed, monkeypatc
     groups -= {"jostle.shapes"}  # the example in the docstring of the class
     assert len(groups) > 5
     names = "".join(f"[{group}]\nmine = a_broken_plugin:Mine\n" for group in sorted(groups))
+    machine._plugins()  # imports the lists, and finds what they keep after this test
     installed("a_broken_plugin", "raise RuntimeError('no key')", names)
-    machine._plugins()  # imports the lists
     known = {each for module in list(sys.modules.values()) for each in vars(module).values() if type(each) is Registry}
     for each in known:
         monkeypatch.setattr(each, "_references", None)
