@@ -11,6 +11,7 @@ import victim
 from victim import assert_right
 
 from jostle.errors import WriteFailed
+from jostle.io import growing
 from jostle.io.exports import export
 from jostle.io.hdf5 import superblock
 from jostle.io.reading import read
@@ -93,18 +94,17 @@ def test_a_disk_that_fails_in_the_middle_of_a_write_leaves_what_was_there(tmp_pa
 
 
 def test_a_disk_without_room_is_noticed_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(growing, "MAX_PENDING_BYTES", 0)  # no space is reserved for more than one frame
     path = tmp_path / "run.vtkhdf"
     file = Writer(path, shape=(50, 3), contacts=True, about={})
     file.frame(0.0, *victim.state(50, 0))
-    file.commit()
-    file.frame(0.25, *victim.state(50, 1))
 
     def refuse(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     with pytest.raises(WriteFailed, match=r"No space left on device\. Its first 1 frames are safe"):
-        file.commit()
+        file.frame(0.25, *victim.state(50, 1))
     assert superblock(path)[11] == 0
     assert read(path).status == "failed"
     assert_kept(path, 50, 1)
@@ -125,3 +125,60 @@ def test_what_cannot_be_written_at_all_is_a_clear_error(tmp_path, monkeypatch):
     with pytest.raises(WriteFailed, match=r"run.csv cannot be written: Disk quota exceeded"):
         export(tmp_path / "run.vtkhdf", tmp_path / "run.csv")
     assert os.listdir(tmp_path) == ["run.vtkhdf"]
+
+
+RUN = """
+import resource, signal, sys
+import jostle as jo
+from jostle.errors import WriteFailed
+
+path, limit = sys.argv[1], int(sys.argv[2])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+computed = []
+ball = jo.Motion(q0=[[0.0, 1.0]] * 20, v0=[1.0, 0.0], within=jo.HalfSpace([0.0, 1.0]))
+try:
+    jo.solve(ball, jo.Maury(), t=1000.0, h=0.01, output=path, progress=lambda now: computed.append(now.t))
+except WriteFailed as error:
+    sol = error.solution
+    print(len(computed), error.frames, len(sol.t), len(sol.stats), sol.t[-1], sol.q[-1, 0, 0], error.step)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="cannot reserve space on the disk")
+def test_a_disk_that_fills_before_the_first_commit_is_due_keeps_all_that_was_computed(tmp_path):
+    """Frames are written each half second; these steps take less, and nothing of them was kept."""
+    path = tmp_path / "run.vtkhdf"
+    command = [sys.executable, "-W", "error", "-c", RUN, str(path), "900000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    computed, frames, saved, records, t, x, step = (float(word) for word in done.stdout.split())
+    assert 100 < computed <= saved == frames
+    assert records >= frames - 1 == step - 1 == computed
+    assert t == pytest.approx(0.01 * computed) == x
+    assert len(read(path).t) == saved
+
+
+def test_space_that_was_free_when_frames_were_computed_is_theirs(tmp_path, monkeypatch):
+    """Another program that fills the disk meanwhile cannot take it; from then on each frame is written at once."""
+    monkeypatch.setattr(growing, "MAX_PENDING_BYTES", 500_000)
+    path = tmp_path / "run.vtkhdf"
+    file = Writer(path, shape=(50, 3), contacts=True, about={})
+    for k in range(2):
+        file.frame(0.25 * k, *victim.state(50, k))
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    file.commit()
+    assert file.acknowledged == 2
+
+    def fill():
+        while True:
+            file.frame(0.25 * file.acknowledged, *victim.state(50, file.acknowledged))
+
+    with pytest.raises(WriteFailed, match="No space left on device") as failed:
+        fill()
+    assert failed.value.frames == file.acknowledged > 20
+    assert_kept(path, 50, file.acknowledged)

@@ -539,3 +539,13 @@ def test_few_random_motions_depend_on_round_off(e, n, most):
             many_blocks(seed, e, n).at(20.0)
         count += len(found)
     assert count <= most
+
+
+def test_mergers_without_an_end_that_depend_on_round_off_are_a_warning():
+    """Their times, up to 1e15, are others in other units; the comparison up to t = inf compared NaN."""
+    with pytest.warns(jo.errors.DependsOnRoundOff, match=r"from t = \d.* on, first at block"):
+        many_blocks(1, 0.8).mergers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(many_blocks(0, 0.1).mergers()) == 30
+        assert len(macro.StickyBlocks([0.0, 3.0], 1.0, [1.0, 2.0], restitution=0.5).mergers()) == 0

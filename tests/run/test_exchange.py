@@ -757,3 +757,17 @@ def test_equalities_hold_for_those_who_are_there_beside_other_sets(scheme):
     assert sol.u[-1][:2, 0] == pytest.approx([0.5, 0.5])
     assert np.isnan(sol.q[-1][2]).all()
     assert sol.gaps().min() > -2.0 * H  # of the balls and of the rail, not minus the distance to the floor
+
+
+@pytest.mark.parametrize("within", [None, jo.HalfSpace([0.0, 1.0])])
+@pytest.mark.parametrize("name", ["q", "u"])
+def test_a_change_that_returns_nan_in_the_last_step_is_refused(name, within):
+    """No step follows that would notice it."""
+
+    def lose(state):
+        return state._replace(**{name: getattr(state, name) * np.nan}) if state.t > 0.95 else state
+
+    ball = jo.Motion(q0=[1.0, 2.0], v0=[0.0, -1.0], within=within)
+    with pytest.raises(jo.errors.NotFinite, match=f"{name} of the changed state, entry .0,. became nan") as raised:
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.1, change=lose)
+    assert raised.value.step == 10

@@ -599,3 +599,14 @@ def test_a_run_that_has_ended_is_not_gone_on_with(tmp_path):
     further = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.2), output=replace(output, resume=True))
     assert further.status == "stopped"
     assert further.t[-1] > first.t[-1]
+
+
+def test_a_checkpoint_without_a_folder_is_refused_before_the_run(tmp_path):
+    """The first checkpoint is written after a minute, or at the end: the steps before it were computed for nothing."""
+    steps = []
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    output = jo.io.Output(tmp_path / "run.vtkhdf", checkpoint=tmp_path / "none" / "run.checkpoint")
+    with pytest.raises(NoSuchFile, match=r"run\.checkpoint cannot be created: there is no folder .*none"):
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.1, output=output, progress=steps.append)
+    assert steps == []
+    assert os.listdir(tmp_path) == []

@@ -55,3 +55,44 @@ def test_a_velocity_that_is_not_finite_is_refused_although_positions_are(value):
     ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
     with pytest.raises(jo.errors.NotFinite, match=r"step 10 \(t = 1\): velocity \(0,\) became (nan|inf)"):
         jo.solve(ball, Careless(), t=1.0, h=0.1)
+
+
+def returning(alter):
+    """Maury's scheme, with something done to the state of each step."""
+
+    class Altered(jo.Maury):
+        def step(self, problem, state, h):
+            return alter(super().step(problem, state, h))
+
+    return Altered()
+
+
+BALL = jo.Motion(q0=[[0.0, 1.0]], force=[0.0, -9.81], within=jo.Balls(0.5) & jo.HalfSpace([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda state: None,
+        lambda state: state._replace(multipliers=None),
+        lambda state: state._replace(multipliers=np.zeros(9)),
+        lambda state: state._replace(contacts=state.contacts.only(np.zeros(0, dtype=int))),
+        lambda state: state._replace(q=state.q.ravel()),
+        lambda state: state._replace(q=state.q.astype(np.float32)),
+        lambda state: state._replace(u=state.u.tolist()),
+    ],
+)
+def test_a_state_whose_arrays_do_not_fit_is_refused(alter):
+    with pytest.raises(jo.InvalidValue, match=r"step of Altered must return a state .* float64 and of shape \(1, 2\)"):
+        jo.solve(BALL, returning(alter), t=1.0, h=0.05)
+
+
+def test_multipliers_that_are_not_finite_are_refused():
+    with pytest.raises(jo.errors.NotFinite, match=r"multiplier .* became nan"):
+        jo.solve(BALL, returning(lambda state: state._replace(multipliers=np.nan * state.multipliers)), t=1.0, h=0.05)
+
+
+def test_overlaps_of_a_scheme_that_moves_what_it_projected_are_measured():
+    """It inherits from a scheme whose residual bounds the overlaps: they were 0 for any q."""
+    sol = jo.solve(BALL, returning(lambda state: state._replace(q=state.q - [0.0, 0.3])), t=1.0, h=0.05)
+    assert sol.overlap == pytest.approx(0.6)

@@ -156,3 +156,12 @@ def test_numbers_of_any_type_in_any_order_are_those_of_doubles():
     n = 70  # so many that steps begin with the multipliers of the step before
     heights = jo.Motion(q0=np.linspace(0.5, 1.0, n), force=np.full(n, -10.0), within=Floors())
     np.testing.assert_allclose(jo.solve(heights, jo.Maury(), t=1.0, h=0.01).q[-1], 0.0, atol=1e-6)
+
+
+def test_an_intersection_serves_problems_of_several_sizes():
+    """The number of gaps of a function is that of the bodies: it may differ between problems, and not within one."""
+    above = jo.constraints(convex=True, moving=False)(lambda t, q: q[:, 1])
+    within = above & jo.HalfSpace([1.0, 0.0], -10.0)
+    for n in (3, 5, 2):
+        sol = jo.solve(jo.Motion(q0=np.ones((n, 2)), force=[0.0, -1.0], within=within), jo.Maury(), t=3.0, h=0.1)
+        np.testing.assert_allclose(sol.q[-1], [[1.0, 0.0]] * n, atol=1e-12)

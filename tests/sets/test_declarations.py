@@ -183,3 +183,34 @@ def test_a_class_with_a_convex_gap_and_the_right_gradient_runs_as_before():
     sol = jo.solve(jo.Motion(q0=[-2.0, 0.1], v0=[1.0, 0.0], within=Round(1.0)), jo.Maury(), t=3.0, h=0.1)
     assert sol.status == "finished"
     assert min(np.linalg.norm(sol.q, axis=1)) >= 1.0 - 1e-8
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Venel()])
+@pytest.mark.parametrize("gradient", [None, lambda t, q: -2.0 * q[None]])
+def test_a_function_whose_gap_is_not_convex_although_it_was_said_to_be_is_refused(scheme, gradient):
+    """The linearised constraint is kept, and sol.overlap would be 0."""
+    bowl = jo.constraints(convex=True, gradient=gradient)(lambda t, q: [4.0 - q @ q])
+    start = {"q0": [1.0, 1.0], "within": bowl}
+    first = isinstance(scheme, jo.Venel)
+    ball = jo.Sweeping(velocity=[-3.0, 0.5], **start) if first else jo.Motion(v0=[-3.0, 0.5], **start)
+    with pytest.raises(jo.LeftTheSet, match=r"-[23]\.\d+e-02 .* convex=True was given: .*leave out convex=True"):
+        jo.solve(ball, scheme, t=1.0, h=0.1)
+
+
+def test_a_function_with_a_convex_gap_runs_in_the_same_bits_with_and_without_its_declaration():
+    found = []
+    for convex in (True, None):
+        disc = jo.constraints(convex=convex)(lambda t, q: [np.linalg.norm(q) - 1.0])
+        found.append(jo.solve(jo.Motion(q0=[-2.0, 0.1], v0=[1.0, 0.0], within=disc), jo.Maury(), t=3.0, h=0.1))
+    np.testing.assert_array_equal(found[0].q, found[1].q)
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean(), jo.Venel(), jo.CatchingUp()])
+def test_a_function_that_leaves_a_gap_out_where_bodies_went_is_refused(scheme):
+    """Its body went through the floor, and the run finished with no overlap at all."""
+    floor = jo.constraints(moving=False)(lambda t, q: q[1:] if q[1] > 1.0 else q[:0])
+    start = {"q0": [1.0, 2.0], "within": floor}
+    first = isinstance(scheme, jo.Venel | jo.CatchingUp)
+    ball = jo.Sweeping(velocity=[0.0, -3.0], **start) if first else jo.Motion(v0=[0.0, -3.0], **start)
+    with pytest.raises(jo.InvalidValue, match=r"numbers=0 at t = .* declared numbers=1 before.* large gap"):
+        jo.solve(ball, scheme, t=1.0, h=0.1)

@@ -91,3 +91,18 @@ def test_an_equality_is_a_set_whose_gaps_are_not_convex():
     assert circle.convex_gaps is False
     with pytest.raises(jo.InvalidValue, match="equal=True and convex=True exclude each other"):
         jo.constraints(equal=True, convex=True)(lambda t, q: [q[0]])
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()])
+def test_a_gradient_that_becomes_nan_is_an_error(scheme):
+    """A gap with such a gradient counted as open, and the body fell through the floor."""
+
+    class Floor(jo.ConstraintSet):
+        convex_gaps, moving = True, False
+
+        def linearise(self, t, q, reach=np.inf):
+            G = Dense(np.array([[0.0, np.nan if q[1] < 0.5 else 1.0]]))
+            return jo.sets.Contacts(q[1:].copy(), G, np.array([[0, -1]]), numbers=1, at=q)
+
+    with pytest.raises(jo.errors.NotFinite, match="constraint 0 is not finite"):
+        jo.solve(jo.Motion(q0=[0.0, 1.0], v0=[0.0, -1.0], within=Floor()), scheme, t=3.0, h=0.05)

@@ -3,7 +3,8 @@
 Frames are collected, and appended to the data sets after half a second or a few megabytes. First the rows are written
 and flushed, then the numbers of valid frames and step records: a process that is killed at any moment leaves a file
 whose valid frames are complete. The next writer overwrites the rows behind them. Space on the disk is reserved before
-a write, so that a full disk is noticed while the file is still whole.
+the frames of a write are computed, so that none is lost when the disk becomes full, and the file is still whole then.
+Where there is no space for a whole write, each frame is written at once.
 
 All of these files have the attribute NSteps of /VTKHDF/Steps, the number of valid frames, and the group /jostle, which
 only jostle reads:
@@ -286,6 +287,8 @@ class GrowingFile:
     path: Path
     acknowledged: int
     acknowledged_steps: int
+    scarce: bool
+    """Whether the disk has no space for all frames of the next commit, so that each is written at once."""
 
     @classmethod
     def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
@@ -398,6 +401,15 @@ class GrowingFile:
         self._room = COMMIT_OVERHEAD + sum(math.prod(one.chunks) * one.dtype.itemsize for one in data.values())
         self._pending, self._last = self._rows(data, frames), time.monotonic()
         self.acknowledged, self.acknowledged_steps = frames, steps
+        self._reserve_next()
+
+    def _reserve_next(self) -> None:
+        """Reserve the space of all frames of the next commit, before they are computed."""
+        try:
+            reserve(self._lock.descriptor, MAX_PENDING_BYTES + self._room)
+            self.scarce = False
+        except OSError:
+            self.scarce = True
 
     def steps(self, records: ArrayLike) -> None:
         """Add statistics of steps.
@@ -435,8 +447,9 @@ class GrowingFile:
         self.path = path
 
     def commit_if_due(self) -> None:
-        """Commit if half a second has passed since the last commit, or a few megabytes are pending."""
-        if self._pending.bytes > MAX_PENDING_BYTES or time.monotonic() - self._last > COMMIT_INTERVAL:
+        """Commit if half a second has passed since the last commit, a few megabytes are pending, or space is scarce."""
+        long_ago = time.monotonic() - self._last > COMMIT_INTERVAL
+        if self.scarce or long_ago or self._pending.bytes > MAX_PENDING_BYTES:
             self.commit()
 
     def commit(self) -> None:
@@ -459,6 +472,7 @@ class GrowingFile:
             raise self._failed(error) from None
         pending.written()
         self._safe, self.acknowledged, self.acknowledged_steps = safe, pending.frames, safe[STEPS]
+        self._reserve_next()
 
     def close(self, status: str = "finished") -> None:
         """Commit, write the status of the run and close the file; a closed or failed file is left unchanged.

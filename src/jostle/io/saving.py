@@ -232,6 +232,7 @@ class FileSaver(Saver):
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = self.create(self.path, output, start, about)
             self.save(start)
+            self.commit()
             return
         self.path = self.path.resolve()
         old, new = self._replaceable(), beside(self.path)
@@ -306,6 +307,8 @@ class FileSaver(Saver):
         return bool(self.writer.broken)
 
     def save(self, state: Any) -> None:
+        if self.writer.scarce:  # the frame is written at once, and its steps before it
+            self._hand_on()
         self.add_frame(state)
         self.saved_at = state.t
         self.counted = self.counted[0] + 1, self.counted[1]

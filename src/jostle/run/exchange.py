@@ -19,6 +19,7 @@ from jostle._tools.arguments import Natural, Positive, accepts, check_arguments,
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
 from jostle.errors import InvalidValue
 from jostle.problems import check_coordinates
+from jostle.schemes.base import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import check_start
@@ -224,6 +225,9 @@ def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State]
     if state.presence is not None and within.bodies.clumped is not None:
         raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
+    for name, value in ("q", state.q), ("u", state.u):
+        there = value if here is None else np.where(here[:, None], value, 0.0)
+        check_finite(there, f"{name} of the changed state, entry")
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once
     if moved.any() or first_left:

@@ -113,7 +113,7 @@ def _count(start: float, end: float, h: float) -> int:
     """Number of steps of length h, the last of which may be shorter."""
     nearest = round((end - start) / h)
     if abs(start + nearest * h - end) <= _slack(start, end, h):
-        return nearest
+        return max(nearest, int(end > start))  # an end that is nothing beside h is reached all the same
     return int(np.floor((end - start) / h)) + 1
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
+from jostle._tools.plugins import is_of_jostle
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
@@ -21,10 +22,11 @@ from jostle.schemes.checks import (
     check_finite,
     check_inside,
     check_kinds,
+    check_returned,
 )
 from jostle.schemes.state import State
 from jostle.sets.base import part_of, parts
-from jostle.sets.contacts import check_start
+from jostle.sets.contacts import Contacts, check_start, check_unchanged
 from jostle.sets.differences import put_back
 from jostle.sets.presence import Presence
 from jostle.sets.user import check_rest, differences_of, moves
@@ -224,11 +226,9 @@ class Scheme:
         elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
-        if after.projection is None or after.contacts is None:
-            raise InvalidValue(
-                f"the step of {type(self).__name__} must return a state with its projection and contacts: "
-                f"State(t + h, q, u, projection, contacts, multipliers)"
-            )
+        check_returned(type(self).__name__, state, after)
+        if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
+            check_unchanged(repr(problem.within), after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
@@ -248,8 +248,9 @@ class Scheme:
         check_finite(after.q, "position")
         if after.turning is not None:
             check_finite(after.turning.spin, "spin")
-        if not type(self).__module__.startswith("jostle."):  # in schemes of jostle q would not be finite either
+        if not is_of_jostle(self):  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
+            check_finite(after.multipliers, "multiplier")
         within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
         if not self.linearises:
             check_depth(within, before, seen)
@@ -274,6 +275,7 @@ class Scheme:
         """The deepest overlap of the new q that the residual of the projection does not bound."""
         t, within = after.t if t_next is None else t_next, problem.within
         q = after.q if after.turning is None else after.of_balls(problem.bodies).q
-        if not self.projects_positions(problem) or problem.bodies.clumped is not None:
+        bounded = self.projects_positions(problem) and is_of_jostle(self)  # others may move what they projected
+        if not bounded or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         return float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0

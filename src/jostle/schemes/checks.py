@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, lowest, to_host
@@ -32,6 +34,19 @@ def check_finite(values: Array, name: str) -> None:
         raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
+def check_returned(name: str, before: State, after: Any) -> None:
+    """Raise `InvalidValue` if what the step of a scheme returned is no state, or its arrays do not fit."""
+    if isinstance(after, State) and after.projection is not None and isinstance(after.contacts, Contacts):
+        arrays = zip((after.q, after.u, after.multipliers), (before.q, before.q, after.contacts.gap), strict=True)
+        if all(getattr(one, "shape", None) == other.shape and one.dtype == other.dtype for one, other in arrays):
+            return
+    raise InvalidValue(
+        f"the step of {name} must return a state with its projection and contacts: State(t + h, q, u, projection, "
+        f"contacts, multipliers), q and u of {before.q.dtype} and of shape {before.q.shape}, and a multiplier for each "
+        f"of its contacts"
+    )
+
+
 def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
     """Raise `LeftTheSet` if a linearised step left Q(t), where it is not known that the gaps are convex.
 
@@ -53,7 +68,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
 
 
 def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
-    """Raise `LeftTheSet` if a step shows that a class outside jostle declares ``convex_gaps = True`` wrongly.
+    """Raise `LeftTheSet` if a step shows that a user declares ``convex_gaps = True`` or ``convex=True`` wrongly.
 
     A convex gap is at least as large as its linearisation g + G (q' - q) at the q before the step, which the step kept
     >= 0. `tol` is the tolerance of the solver.
@@ -61,7 +76,10 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
     if before.presence is not None or after.projection is None or not after.projection.converged:
         return
     for Q in parts(within):
-        if Q.convex_gaps is not True or Q.equalities or is_of_jostle(Q):
+        of_user = isinstance(Q, UserSet)
+        if Q.convex_gaps is not True or Q.equalities or (is_of_jostle(Q) and not of_user):
+            continue
+        if of_user and lowest(Q.gaps(after.t, after.q), 0.0) >= 0.0:  # without the gradient, which is costly
             continue
         here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
         if lowest(here.gap, 0.0) >= 0.0:

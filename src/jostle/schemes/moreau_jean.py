@@ -303,5 +303,5 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
 
 def _closed(contacts: Contacts, way: Array) -> Integers:
     """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities."""
-    near = contacts.gap <= contacts.tolerance(way)
+    near = ~(contacts.gap > contacts.tolerance(way))  # NaN is closed, and then an error of the projection
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)

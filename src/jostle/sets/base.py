@@ -370,7 +370,7 @@ class Intersection(ConstraintSet):
         self.flat = all(Q.flat for Q in sets)
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
-        self._numbers: list[int] = []  # shared with the copies for those who are present
+        self._numbers: dict[tuple[int, ...], list[int]] = {}  # shared with the copies for those who are present
         self._of_jostle = all(is_of_jostle(Q) for Q in sets)
 
     def __repr__(self) -> str:
@@ -402,7 +402,7 @@ class Intersection(ConstraintSet):
         for Q in self.sets:
             part = Q.near(t, q, reach)
             found.append(part if self._of_jostle else _trusted(Q, part))
-        self._check_numbers(found, t)
+        self._check_numbers(found, t, q.shape)
         contacts = joined(found, q)
         if self.presence is None:
             return contacts
@@ -416,15 +416,14 @@ class Intersection(ConstraintSet):
     near = linearise
     """The contacts have all that `ConstraintSet.near` adds: those of the parts do."""
 
-    def _check_numbers(self, found: list[Contacts], t: float) -> None:
+    def _check_numbers(self, found: list[Contacts], t: float, shape: tuple[int, ...]) -> None:
         """Refuse constraint numbers that a part does not own, or owns only now: no two constraints may share one."""
-        if not self._numbers:
-            self._numbers.extend(part.numbers for part in found)
+        before = self._numbers.setdefault(shape, [part.numbers for part in found])  # for problems of several sizes
         for k, part in enumerate(found):
             if not part.known:
                 check_owned(repr(self.sets[k]), part.pairs, part.numbers)
-            if part.numbers != self._numbers[k]:
-                check_unchanged(repr(self.sets[k]), part.numbers, self._numbers[k], t)
+            if part.numbers != before[k]:
+                check_unchanged(repr(self.sets[k]), part.numbers, before[k], t)
 
 
 def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[ConstraintSet, ...]]:

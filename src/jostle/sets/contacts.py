@@ -76,7 +76,8 @@ def check_unchanged(name: str, numbers: int, before: int, t: float) -> None:
     if numbers != before:
         raise InvalidValue(
             f"{name} declares numbers={numbers} at t = {t:g} and declared numbers={before} before; declare the number "
-            f"of constraints that the set can ever have, present or not"
+            f"of constraints that the set can ever have, present or not; a function returns a large gap for one that "
+            f"does not act"
         )
 
 

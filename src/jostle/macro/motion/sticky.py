@@ -216,6 +216,8 @@ MAX_DIFFERENCE = 1e-8
 """Two computations agree if no position differs by more than this fraction of the length of the whole row."""
 COMPARED_TIMES = 65
 """Number of times at which two computations are compared."""
+AFTER_THE_LAST = 2.0
+"""Computations are compared up to this multiple of the time of their last impact."""
 BISECTIONS = 40
 """Number of bisections that find the first time at which two computations differ."""
 
@@ -555,7 +557,10 @@ class StickyBlocks:
             apart = [np.abs(Y + other.states(times / c)[0][:, ::-1]) for c, other in others]
             return np.asarray(np.max(apart, axis=0))
 
-        allowed, times = MAX_DIFFERENCE * self._scale, np.linspace(0.0, found.end, COMPARED_TIMES)
+        # Without an end, up to some time after the last impact of any of them.
+        last = max(float(c * each.start.max(initial=0.0)) for c, each in [(1.0, found), *others])
+        end = min(found.end, AFTER_THE_LAST * last)
+        allowed, times = MAX_DIFFERENCE * self._scale, np.linspace(0.0, end, COMPARED_TIMES)
         apart = differences(times)
         different = np.flatnonzero((apart > allowed).any(axis=1))
         if len(different) == 0:
@@ -568,7 +573,7 @@ class StickyBlocks:
         named = f"block {blocks[0]}" if len(blocks) == 1 else f"blocks {blocks[0]} to {blocks[-1]}"
         warn(
             f"the motion depends on round-off from t = {late:.6g} on, first at {named}: computed again, in a mirror "
-            f"and in other units of time, positions up to t = {found.end:g} differ by up to {apart.max():.3g}. Impacts "
+            f"and in other units of time, positions up to t = {end:g} differ by up to {apart.max():.3g}. Impacts "
             "near these blocks follow each other within round-off, and their order decides. Ask for earlier times, or "
             "take all these motions as possible",
             DependsOnRoundOff,
