@@ -80,7 +80,7 @@ BALL_LAYERS = (
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
 OUTLINE = 0.1
-"""Width of the outline of a disc, as a fraction of its diameter; wider outlines would hide the colours of small discs."""
+"""Width of the outline of a disc, as a fraction of its diameter: wider ones would hide the colours of small discs."""
 SPOT_SIZE, SPOT_PLACE = 0.2, 0.62
 """Radius of the spot of a disc that turns, and its distance from the centre, as fractions of the radius."""
 SPOT_SHADE, SPOT_SHINE, DARK = 0.45, 0.75, 0.45
