@@ -87,6 +87,7 @@ napoleon_custom_sections = [("Attributes", "params_style")]  # one list; an obje
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
+autodoc_default_options = {"no-value": True}  # of constants and of attributes: their descriptions say what they mean
 
 html_theme = "pydata_sphinx_theme"
 html_title = "jostle"

@@ -49,6 +49,14 @@ def test_a_disc_is_as_large_in_the_picture_as_it_is():
     assert inside.sum() == pytest.approx(area, rel=0.1)
 
 
+def test_outlines_of_small_discs_do_not_hide_their_colours():
+    two = jo.Motion(q0=[[0.0, 0.0], [200.0, 0.0]], v0=[[0.0, 0.0], [1.0, 0.0]], within=jo.Balls([0.5, 0.5]))
+    ax = draw(jo.solve(two, jo.Maury(), t=0.1, h=0.1))
+    ax.figure.canvas.draw()
+    across = np.ptp(ax.transData.transform([[0.0, 0.0], [1.0, 0.0]])[:, 0]) * 72.0 / ax.figure.dpi
+    assert 0.05 * across < discs(ax).get_linewidth()[0] < 0.15 * across
+
+
 def test_forces_are_bars_and_can_be_left_out(pile):
     with_forces, without = draw(pile), draw(pile, contacts=False)
     carrying = int((pile.multipliers[-1] > 1e-6 * pile.multipliers[-1].max()).sum())

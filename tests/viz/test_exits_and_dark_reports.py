@@ -77,6 +77,17 @@ def test_exits_are_coloured_lines_with_their_names(crowd, opened, painter):
     assert np.hypot(columns - east[0], rows - east[1]).min() < 4.0, "the name is at the middle of its line"
 
 
+def test_names_of_exits_are_beside_them_on_a_phone(crowd, opened):
+    """Where the title and the colours have a row of their own above the picture."""
+    tab = opened(crowd, size=(390, 844))
+    wait_until(tab, "() => viewer.shown === 0 && document.querySelector('.exit')?.style.left")
+    view = tab.locator("#view").bounding_box()
+    green = np.abs(image(tab) - rgb(LIGHT.exit)).max(axis=2) <= 12
+    south = tab.get_by_text("south", exact=True).bounding_box()
+    bottom = view["y"] + np.nonzero(green)[0].max()
+    assert 0.0 <= south["y"] - bottom < 10.0, "below the line at the bottom"
+
+
 @pytest.fixture(scope="module")
 def report(crowd, tmp_path_factory):
     return jo.viz.report(crowd, tmp_path_factory.mktemp("report") / "report.html", film=False)

@@ -46,6 +46,21 @@ def test_openings_have_names_and_there_is_a_scale_bar(run):
     assert "in a jam" in labels[2]
 
 
+def test_names_of_openings_are_where_nobody_walks():
+    """The stairs are at the lower corners of a stand, in the middle of the picture."""
+    stand = jo.scenarios.load("stand").build()
+    ax = jo.viz.plan(stand.problem.plan)
+    ax.figure.canvas.draw()
+    boxes = {
+        text.get_text().split(",")[0]: text.get_window_extent().transformed(ax.transData.inverted())
+        for text in ax.texts
+    }
+    for name in ("west stairs", "east stairs", "street"):
+        box = boxes[name]
+        x, y = np.meshgrid(np.linspace(box.x0, box.x1, 20), np.linspace(box.y0, box.y1, 5))
+        assert not stand.problem.plan.inside(np.stack([x.ravel(), y.ravel()], axis=1)).any(), name
+
+
 def test_counters_count_by_exit(run):
     uses = jo.crowds.exit_use(run)
     for k in (0, 8, -1):

@@ -209,7 +209,10 @@ def plot(
     ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
-    at: Annotated[list[float] | None, typer.Option(help="Time to show, instead of --moments; may be repeated.")] = None,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(metavar="<float>", help="Time to show, instead of --moments; may be repeated."),
+    ] = None,
     dpi: Annotated[int, typer.Option(min=20, max=2400, help="Resolution in dots per inch.")] = 130,
     colour: Colour = None,
     layer: Layer = None,

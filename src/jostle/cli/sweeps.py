@@ -43,7 +43,7 @@ def sweep(
     """Run a study: many runs of a scenario or a function.
 
     The study uses all cores, or a cluster. Run the same command again to continue a study that was interrupted or
-    killed: one finished run is repeated, to see whether it still gives the same results, and then those that are left.
+    killed. It first repeats one finished run, to check that the results are still the same, and then makes the others.
     """
     from jostle.ensembles import sweep as run_study
     from jostle.ensembles.study_files import load_study

@@ -19,7 +19,7 @@ from jostle._tools.arguments import Natural, Positive, accepts, check_arguments,
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
 from jostle.errors import InvalidValue
 from jostle.problems import check_coordinates
-from jostle.schemes.base import check_finite
+from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import check_start

@@ -80,6 +80,8 @@ BALL_LAYERS = (
     (0.12, 0.36, 0.62),
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
+OUTLINE = 0.1
+"""Width of the outline of a disc, as a fraction of its diameter: wider ones would hide the colours of small discs."""
 SPOT_SIZE, SPOT_PLACE = 0.2, 0.62
 """Radius of the spot of a disc that turns, and its distance from the centre, as fractions of the radius."""
 SPOT_SHADE, SPOT_SHINE, DARK = 0.45, 0.75, 0.45
@@ -248,11 +250,13 @@ class Picture:
 
     def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
         rows, images = self.scene.images(frame)
+        scale = 72.0 / ax.figure.dpi * float((ax.bbox.size / self.size).min())  # points, before the layout
+        outline = float(np.clip(OUTLINE * scale * 2.0 * np.median(frame.radii), 0.1, 0.7)) if len(frame.radii) else 0.0
         for x, who, alpha in ((frame.x, np.arange(len(frame.x)), 1.0), (images, rows, 0.4)):
             across = 2.0 * frame.radii[who]
             coloured: dict[str, Any] = {"norm": self.key.norm, "cmap": self.key.cmap, "alpha": alpha}
             discs = draw_discs(ax, x, across, zorder=2, array=np.ma.masked_invalid(values[who]), **coloured)
-            discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
+            discs.set(edgecolor="0.35", linewidth=outline)
             if len(self.scene.clumps):  # cover the outlines of discs inside the discs of their clumps
                 some = np.isin(frame.number[who], self.scene.clumps)
                 shown = np.ma.masked_invalid(values[who][some])

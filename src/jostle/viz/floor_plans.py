@@ -48,6 +48,8 @@ MARGIN = 0.05
 """Margin around a plan, as a fraction of its larger side."""
 LABEL_ORDER = 2.9
 """Order in which names of openings are drawn: below people, whom they must not cover."""
+NAME_LENGTH = 0.08
+"""Length of the name of an opening, as a fraction of the larger side of the picture, where a place for it is sought."""
 ROUND_LENGTHS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Lengths of scale bars in metres."""
 BAR_PART = 0.15
@@ -139,13 +141,9 @@ class Building:
             self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words)
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str) -> None:
-        """A segment, and its name beside the way of the people who leave, away from the middle of the plan."""
-        middle = np.mean(self.bounds, axis=0)
+        """A segment, and its name at one of its ends."""
         ax.plot(*ends.T, color=colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
-        along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
-        along = -along if along @ (middle - ends.mean(axis=0)) < 0.0 else along
-        end, normal = ends[int(np.argmax(ends @ along))], np.array([-along[1], along[0]])
-        normal = normal if normal @ (end - middle) >= 0.0 else -normal
+        end, along, normal = self._beside(ends)
         upright = abs(normal[0]) > 0.5
         across = ("left" if normal[0] > 0.0 else "right") if upright else ("left" if along[0] > 0.0 else "right")
         up = ("bottom" if along[1] > 0.0 else "top") if upright else ("bottom" if normal[1] > 0.0 else "top")
@@ -154,6 +152,24 @@ class Building:
             fontsize=7, rotation=90.0 if upright else 0.0, color="0.1", zorder=LABEL_ORDER, annotation_clip=False,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8},
         )  # fmt: skip
+
+    def _beside(self, ends: Array) -> tuple[Array, Array, Array]:
+        """An end of an opening, the direction of its name, and the side of it: where nobody walks, if there is one.
+
+        Otherwise at the end that is nearer to the middle of the plan, and on the side that is further from it.
+        """
+        low, high = self.bounds
+        middle, long = (low + high) / 2.0, NAME_LENGTH * float((high - low).max())
+        along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
+        along = -along if along @ (middle - ends.mean(axis=0)) < 0.0 else along
+        normal = np.array([-along[1], along[0]])
+        normal = normal if normal @ (ends[int(np.argmax(ends @ along))] - middle) >= 0.0 else -normal
+        places = [(ends[int(np.argmax(ends @ a))], a, n) for a in (along, -along) for n in (normal, -normal)]
+        for end, a, n in places:
+            name = package("shapely").LineString(end + long * np.array([0.1 * a + 0.25 * n, a + 0.25 * n]))
+            if name.disjoint(walkable(self.plan)):
+                return end, a, n
+        return places[0]
 
     def scale_bar(self, ax: Axes) -> None:
         """A round length below the plan, on the right."""
