@@ -227,6 +227,7 @@ class Scheme:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
         check_returned(type(self).__name__, state, after)
+        assert after.contacts is not None
         if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
             check_unchanged(repr(problem.within), after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
