@@ -732,6 +732,12 @@ def test_presence_is_kept_aside_and_changed_by_copies():
     assert presence.still(q)[1].tolist() == [0.0, 0.0]
 
 
+def test_bodies_wait_farther_apart_than_they_are_wide():
+    q = np.zeros((10, 2))
+    presence = Presence.of(q, np.arange(10) == 3, widest=50.0)
+    assert smallest_gap(presence.placed(q), np.full(10, 50.0)) > 100.0
+
+
 class Rail(jo.ConstraintSet):
     """Each body stays on the line y = 0."""
 
