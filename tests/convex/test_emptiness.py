@@ -70,6 +70,9 @@ def test_a_contradiction_within_the_tolerance_times_the_length_does_not_count(un
     assert_proves_emptiness(contradiction(short, M, 1e-2), short)
     assert_proves_emptiness(contradiction(long, M), long)
     assert_proves_emptiness(contradiction(jo.convex.Polyhedron(G, c), M, 1e-2), long)
+    balanced = np.array([3.0, 3.0])
+    assert emptiness.proven_by(balanced, long.c, long, M, 1e-2) is None
+    assert_proves_emptiness(emptiness.proven_by(balanced, short.c, short, M, 1e-2), short)
 
 
 @pytest.mark.parametrize("limit", ["MOST_ENTRIES", "MOST_ITERATIONS"])

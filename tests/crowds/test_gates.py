@@ -132,6 +132,20 @@ def test_people_who_miss_their_train_wait_and_the_run_goes_on(tmp_path):
         assert summary.rows()["missed"] == 2
 
 
+def test_people_wait_as_long_as_a_closed_gate_is_still_to_open():
+    """Also those who could leave by another exit: nobody is cut off here."""
+    people = gated(Gate("east", open=[(6.0, 9.0), (20.0, 30.0)], most=4))
+
+    def waits(**memory):
+        people.gates.remind(people.gates.first._replace(**memory))
+        return [people.anyone_waits(jo.Venel().start(people, t)) for t in (5.0, 15.0, 25.0)]
+
+    assert waits() == [True, True, False]
+    assert waits(passed=np.array([3])) == [True, True, False]
+    assert waits(passed=np.array([4])) == [False, False, False]  # it does not open again
+    assert waits(shut=np.array([False])) == [False, False, False]
+
+
 def test_all_people_of_a_goal_may_be_beyond_the_ways_when_their_exit_is_closed():
     """On a plan that is larger than the window of a goal."""
     plan = Plan([(0, 0), (30, 0), (30, 3), (0, 3)], exits={"west": ((0, 1), (0, 2)), "east": ((30, 1), (30, 2))})

@@ -282,6 +282,8 @@ def test_inhibition_looks_at_the_strip_ahead_only():
     assert u[0].tolist() == pytest.approx([np.hypot(1.0, 0.4) - 0.5, 0.0])
     assert u[1:3].tolist() == [[1.4, 0.0]] * 2
     assert u[3, 0] == pytest.approx(0.1)
+    u = Inhibition(eastward(np.full(2, 1.4)), [R, R], T=1.0)(0.0, queue(2, 1.39))
+    assert u[:, 0] == pytest.approx([1.4, 1.39])  # as soon as the free distance is below v0 T
 
 
 @pytest.mark.parametrize("T", [0.1, 1.0, 5.0])

@@ -9,6 +9,7 @@ from scipy.special import ellipk
 
 import jostle as jo
 from jostle._tools.smooth_paths import follow
+from jostle.events.smooth import best_step, first_differences
 from rows import examples, whole
 
 G = 9.81
@@ -100,6 +101,16 @@ def test_a_force_that_is_a_function_gives_the_parabolas_of_a_constant_one():
     at = np.linspace(0.0, 2.0, 101)
     np.testing.assert_allclose(smooth.q(at), exact.q(at), atol=1e-11)
     np.testing.assert_array_equal(smooth.u(2.0), [0.0])
+
+
+@pytest.mark.parametrize("rates", [(1.0, 50.0), (50.0, 1.0)])
+def test_one_step_of_differences_serves_all_rows(rates):
+    """The row that oscillates fifty times as fast needs a step that is far below one; the other would take any."""
+    rates = np.array(rates)
+    step = best_step(first_differences, lambda s: np.where(rates == 1.0, s, np.sin(rates * s)), 1.0)
+    assert step.h < 0.1
+    assert (step.error < 1e-8).all()
+    assert step.value == pytest.approx(rates, abs=1e-8)
 
 
 def test_p23_a_particle_slides_off_a_disc_where_the_contact_force_vanishes():

@@ -553,6 +553,17 @@ def test_a_disc_that_rolls_slowly_into_a_corner(mu):
     close(sol.u[-1], [[0.0, 0.0]], 1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_how_far_a_clump_is_off_its_centre_is_measured_by_its_size(size):
+    def made(off):
+        arms = size * np.array([[off + 1.0, 0.0], [off - 1.0, 0.0]])
+        return jo.Motion(q0=[[0.0, 3.0]], within=jo.Clumps([(arms, 0.5 * size)]))
+
+    assert made(1e-10).turning is not None
+    with pytest.raises(jo.InvalidValue, match=r"not the origin of its arms, by 6\.67e-05 of its size"):
+        made(1e-4)
+
+
 @pytest.mark.whole
 @pytest.mark.filterwarnings("ignore::jostle.errors.Wedged")
 def test_a_pile_of_discs_that_bounce_finishes_at_the_default_tolerance():

@@ -59,6 +59,24 @@ def test_a_flat_wall_has_the_saltation_of_the_formula():
     np.testing.assert_allclose(after, np.block([[R, np.zeros((2, 2))], [turned, R]]) @ before, atol=1e-7)
 
 
+def test_an_impact_on_a_wall_that_turns_has_the_derivative_of_a_difference():
+    wall = jo.HalfSpace(lambda t: [-np.sin(0.2 + 1.5 * t * t), np.cos(0.2 + 1.5 * t * t)], lambda t: 0.1 * np.sin(t))
+
+    def ball(x):
+        return jo.Motion(q0=x[:2], v0=x[2:], force=[0.3, -9.81], mass=[1.0, 2.0], within=wall, law=jo.Restitution(0.7))
+
+    def end(x):
+        sol = jo.solve_by_events(ball(x), t=0.5)
+        assert len(sol.events) == 1
+        return np.concatenate([sol.q(0.5), sol.u(0.5)])
+
+    x, way = np.array([0.3, 1.0, 0.4, 0.0]), np.array([0.7, -0.2, 0.5, 0.3])
+    found = jo.sensitivity_by_events(ball(x), t=0.5)
+    difference = (end(x + 1e-4 * way) - end(x - 1e-4 * way)) / 2e-4
+    np.testing.assert_allclose(found.derivative @ way, difference, atol=1e-5 * np.abs(difference).max())
+    assert found.differenced == ("moving sets",)
+
+
 def test_the_time_at_which_bounces_end_has_the_exact_derivative():
     """G13: sqrt(2 y0 / g) (1 + e) / (1 - e)."""
     y0, e, g = 1.3, 0.6, 9.81

@@ -309,6 +309,15 @@ def test_balls_that_slide_along_a_wall_without_force_are_weak_and_pressed_ones_a
     assert run.reverse(q=[0.0, 1.0]).radii.item() == pytest.approx(1.0)
 
 
+def test_a_contact_that_no_change_of_the_data_opens_is_not_weak_after_its_push():
+    """The point was pressed against the wall before, and stays there at rest, whatever its radius."""
+    wall = jo.HalfSpace([1.0], radii=0.5)
+    stops = jo.Sweeping(q0=[0.75], velocity=lambda t, q: -np.ones_like(q) if t < 0.35 else 0.0 * q, within=wall)
+    run = jo.sensitivity(stops, jo.CatchingUp(), t=0.6, h=0.1)
+    assert run.weak == ()
+    assert run.reverse(q=[1.0]).radii.item() == pytest.approx(1.0)
+
+
 def test_contacts_that_depend_on_each_other_are_reported_where_the_derivative_is_not_unique():
     """A disc in a corner, and a third wall through the same place: a larger radius pushes them differently."""
     corner = jo.Box([0.0, 0.0], [9.0, 9.0], radii=1.0)

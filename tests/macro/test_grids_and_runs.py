@@ -140,3 +140,11 @@ def test_bits_do_not_depend_on_the_addresses_of_arrays(monkeypatch):
                     cpu.obstacle(east, north, extra, b, b, b > 0.0, b > 9.0, 1e-3, 1e-12, 1e-10, 50, 200)[0].tobytes()
                 )
     assert len(found) == 1
+
+
+def test_no_sum_of_a_density_may_be_taken_in_another_order():
+    """A loop that adds up in any order has several compiled versions with other round-off."""
+    kernels = [each for each in vars(compiled).values() if hasattr(each, "targetoptions")]
+    assert len(kernels) > 20
+    for each in kernels:
+        assert set(each.targetoptions.get("fastmath") or ()) <= {"contract"}, each.__name__

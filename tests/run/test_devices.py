@@ -149,6 +149,7 @@ def test_who_looks_at_a_run_sees_arrays_of_numpy():
     def push(state):
         assert type(state.q) is np.ndarray
         assert not state.q.flags.writeable
+        assert not state.u.flags.writeable
         return state._replace(u=state.u + 0.01)
 
     def tell(progress):

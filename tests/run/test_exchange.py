@@ -1,5 +1,7 @@
 """Bodies that come and go: who is there moves as if nobody else existed, and nobody comes in on another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -317,12 +319,16 @@ def test_who_was_there_at_the_start_and_who_has_left_do_not_count_against_the_ra
     assert not there[-1, present].any()
 
 
-def test_a_source_counts_from_the_start_of_the_run():
+def test_a_source_counts_from_the_start_of_the_run_also_when_it_is_resumed(tmp_path):
     within = jo.Balls(np.full(40, 0.05))
     rain = jo.Sweeping(q0=np.zeros((40, 2)), within=within, present=np.zeros(40, dtype=bool))
     source = jo.Source(([0.0, 0.0], [100.0, 100.0]), rate=10.0, within=within)
     sol = jo.solve(rain, jo.Venel(), t=(3.0, 4.0), h=0.1, change=source)
     assert bodies(sol).tolist() == list(range(11))
+    given = {"h": 0.1, "change": source, "output": jo.io.Output(checkpoint=tmp_path / "rain.checkpoint")}
+    jo.solve(rain, jo.Venel(), t=(3.0, 3.5), **given)
+    given["output"] = replace(given["output"], resume=True)
+    assert bodies(jo.solve(rain, jo.Venel(), t=(3.0, 4.0), **given)).tolist() == list(range(5, 11))
 
 
 @every_scheme
@@ -730,6 +736,12 @@ def test_presence_is_kept_aside_and_changed_by_copies():
     assert placed[[0, 2]].tolist() == q[[0, 2]].tolist()
     assert (placed[1] < 0.0).all()
     assert presence.still(q)[1].tolist() == [0.0, 0.0]
+
+
+def test_bodies_wait_farther_apart_than_they_are_wide():
+    q = np.zeros((10, 2))
+    presence = Presence.of(q, np.arange(10) == 3, widest=50.0)
+    assert smallest_gap(presence.placed(q), np.full(10, 50.0)) > 100.0
 
 
 class Rail(jo.ConstraintSet):

@@ -92,6 +92,15 @@ def test_saving_and_the_last_step_are_the_same(scheme, run, flights):
     assert sum(flights) > 50
 
 
+def test_a_contact_in_the_middle_of_a_step_between_two_free_places_ends_a_flight(flights):
+    """Thrown down against a force that pulls up: 0.02 and 0.01 above the floor at the ends, below it between them."""
+    ball = jo.Motion(q0=[21.22], v0=[-20.6], force=[10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(1.0))
+    fast, plain = both(ball, jo.MoreauJean(), t=4.0, h=0.1)
+    assert_same(fast, plain)
+    assert len(plain.impacts()) == 1
+    assert sum(flights) > 10
+
+
 @pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
 @pytest.mark.parametrize("seed", range(6))
 def test_any_ball_has_the_same_bits(seed):

@@ -169,6 +169,31 @@ def test_a_ball_in_a_drum_that_moves_is_carried_along():
     np.testing.assert_allclose(sol.u[-1], [2.0, 0.0], atol=1e-6)
 
 
+def test_a_bead_in_a_drum_that_shrinks_sinks_no_further_than_it_has():
+    """g + h (G u' + dg/dt) is the largest gap so far, with g and G at the midpoint of a step and dg/dt at its end.
+
+    The radius is a parabola in time, whose rate the scheme knows to round-off.
+    """
+    drum = jo.Inside([0.0, 0.0], lambda t: 1.0 - 0.1 * t - 0.2 * t * t)
+    h, bead = 0.1, jo.Motion(q0=[1.0, 0.0], v0=[-0.1, 2.0], within=drum)
+    sol, gaps, sunk = jo.solve(bead, jo.MoreauJean(), t=1.0, h=h), [], []
+    for t, q, u, after in zip(sol.t, sol.q, sol.u[:-1], sol.u[1:], strict=False):
+        here = drum.linearise(t + h / 2.0, q + h / 2.0 * u)
+        gaps.append(float(here.gap[0]))
+        sunk.append(gaps[-1] + h * (float((here.G @ after)[0]) - 0.1 - 0.4 * (t + h)))
+    assert sunk == pytest.approx(np.maximum.accumulate(gaps), abs=1e-11)
+    assert len(sunk) == 10
+    assert np.ptp(gaps) > 1e-3
+
+
+def test_a_bead_that_a_drum_reaches_in_the_middle_of_a_step_moves_at_the_rate_of_its_end():
+    """Its gap there is above zero by less than what counts as closed."""
+    drum, h = jo.Inside([0.0, 0.0], lambda t: 1.0 - 0.1 * t - 0.2 * t * t), 0.1
+    bead = jo.Motion(q0=[1.0 - 0.1 * 0.05 - 0.2 * 0.05**2 - 1e-10, 0.0], within=drum)
+    assert 0.0 < drum.gap(h / 2.0, bead.q0) < 1e-9
+    assert jo.solve(bead, jo.MoreauJean(), t=h, h=h).u[-1] == pytest.approx([-0.1 - 0.4 * h, 0.0], abs=1e-8)
+
+
 class Shifted(jo.ConstraintSet):
     """A set of another package: it moves, and gives nothing but `linearise`."""
 

@@ -173,6 +173,18 @@ def test_slopes_may_be_functions_and_need_not_be_exact():
 # What is refused
 
 
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=["Maury", "MoreauJean"])
+def test_steps_of_any_length_have_a_metric_of_their_own(scheme):
+    """Nothing is kept from one step to the next if the stiffness is a function."""
+    kept, anew = (
+        jo.solve(jo.Motion(q0=[1.0], force=jo.StiffForce(lambda t, q: -1e4 * q, stiffness=k)), scheme, t=1.0, h=h)
+        for h in ([0.2, 0.2, 0.1, 0.5],)
+        for k in (1e4, lambda t, q, u: 1e4)
+    )
+    assert kept.q == pytest.approx(anew.q, abs=1e-14)
+    assert len(kept.t) == 5
+
+
 def test_paoli_refuses_a_stiff_force_by_name():
     with pytest.raises(
         jo.errors.SchemeRefuses, match="takes forces explicitly, and the force is a StiffForce; use Maury or"

@@ -182,3 +182,11 @@ def test_a_set_that_is_left_says_whether_its_gradient_or_its_shape_is_to_blame()
         jo.solve(bowl, jo.Venel(), t=3.0, h=0.1)
     right = jo.Sweeping(q0=[0.6, 2.0], within=Bowl(1.0, 1.0), **falling)
     assert jo.solve(right, jo.Venel(), t=3.0, h=0.1).status == "finished"
+
+
+def test_a_step_that_was_found_on_a_plateau_is_not_used_beyond_it():
+    """It may be so short that no gap changes there by more than its round-off."""
+    ramp = Differences(lambda t, q: 1.0 + np.maximum(q - 10.0, 0.0))
+    for q in (0.0, 12.0, -3.0):
+        q = np.array([q])
+        assert ramp(0.0, q, ramp.g(0.0, q)).item() == pytest.approx(float(q[0] > 10.0), abs=1e-9)

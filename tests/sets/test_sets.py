@@ -191,6 +191,12 @@ def test_each_row_of_an_intersection_keeps_its_own_length():
     assert contacts.tolerance()[:4].tolist() == [1e-9 * length for length in (0.2, 0.2, 0.2, np.pi)]
 
 
+def test_a_point_at_the_origin_is_close_to_a_wall_by_the_way_that_led_it_there():
+    contacts = jo.HalfSpace([1.0]).linearise(0.0, np.array([0.0]))
+    assert contacts.tolerance().tolist() == [0.0]
+    assert contacts.tolerance(np.array([2.0])) == pytest.approx([2e-9])
+
+
 def test_an_overlap_is_measured_by_the_length_of_its_own_row():
     """1e-3 of a degree of freedom that runs to 1000 is little, though it is five small radii."""
     wide = jo.constraints(length=1000.0)(lambda t, q: [q[0, 0] + 1.0])

@@ -3,7 +3,6 @@
 import gc
 import sys
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -479,21 +478,51 @@ def test_a_moving_wall_is_where_it_is_now(make):
     assert q == pytest.approx([0.9, 0.0])
 
 
-def test_threads_may_share_a_moving_wall():
-    table = jo.HalfSpace([0.0, 1.0], lambda t: 0.1 * np.sin(t))
+@pytest.mark.parametrize(
+    "wall",
+    [
+        jo.HalfSpace([0.0, 1.0], lambda t: 0.2 * t),
+        jo.Box(lambda t: [-9.0, 0.2 * t], [9.0, 9.0]),
+        jo.Outside(lambda t: [0.0, 0.2 * t - 1.0], 1.0),
+        jo.HalfSpace([0.0, 1.0], radii=lambda t: 0.2 * t),
+    ],
+    ids=["half-space", "box", "outside", "radii"],
+)
+def test_threads_may_share_a_moving_wall(wall):
+    """Whenever a function begins or ends, another thread may take over and ask for the wall at another time."""
+    q = np.array([[0.0, 1.5], [0.4, 2.0]])
 
-    def landed(k):
-        ball = jo.Motion(q0=[[0.0, 0.1 + 0.01 * k]], force=[0.0, -9.81], within=table)
-        return jo.solve(ball, jo.MoreauJean(), t=0.1, h=(1.0 + 0.01 * k) * 1e-3).q[-1].tolist()
+    def work(t=0.3):
+        contacts = wall.near(t, q, np.inf)
+        found = contacts.gap, contacts.drifts(t, 0.1)[0], contacts.G.toarray().ravel(), wall.gaps(t, q)
+        return np.concatenate(found).tolist()
 
-    alone = [landed(k) for k in range(16)]
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(landed, range(16))) == alone
-    finally:
-        sys.setswitchinterval(before)
+    def interrupted(moment):
+        """What the work finds if the wall is asked for another time at this moment, and whether it came to that."""
+        left = moment
+
+        def count(*_):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                wall.near(7.0, q, np.inf)
+
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            return work(), left <= 0
+        finally:
+            sys.setprofile(before)
+
+    alone, moment = work(), 0
+    assert work(7.0) != alone
+    while True:
+        found, came = interrupted(moment := moment + 1)
+        assert found == alone
+        if not came:
+            break
+    assert moment > 100
 
 
 @pytest.mark.parametrize("kind", ["motion", "sweeping"])

@@ -298,6 +298,12 @@ def test_without_friction_the_answer_is_that_of_the_normal_rows():
     np.testing.assert_allclose(P.point, Q.point, atol=1e-6)
 
 
+def test_the_noise_of_a_normal_row_adds_up_whatever_the_signs_of_its_axis():
+    cones = jo.convex.Cones([[-0.6, 0.8]], [0.3])
+    K = jo.convex.Polyhedron(np.eye(3), np.zeros(3), noise=[0.5, 0.25, 0.125], cones=cones)
+    assert K.normals().noise == pytest.approx([0.3 + 0.2, 0.125])
+
+
 @pytest.mark.parametrize("solver", [jo.ActiveSet(), jo.InteriorPoint()])
 def test_solvers_without_cones_say_which_ones_have_them(solver):
     K, _ = random_problem(0)

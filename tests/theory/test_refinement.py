@@ -1,5 +1,7 @@
 """solve(..., accuracy=...): the accuracy is reached, and a problem with two limits is told."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,17 @@ def test_saved_times_are_compared_and_kept():
     sol = jo.solve(ball(0.0), jo.Maury(), t=0.6, h=steps, every=1, accuracy=0.05)
     np.testing.assert_allclose(sol.t, [0.0, 0.1, 0.3, 0.6], atol=1e-12)
     assert sol.refinement.h[:2].tolist() == [0.3, 0.15]
+
+
+@pytest.mark.parametrize("category", [UserWarning, jo.errors.JostleWarning])
+def test_warnings_of_the_run_that_is_returned_are_given(category):
+    def pull(t, q):
+        warnings.warn("a pull without a spring", category, stacklevel=2)
+        return [-1.0]
+
+    falling = jo.Motion(q0=[1.0], force=pull, within=jo.HalfSpace([1.0]))
+    with pytest.warns(category, match="a pull without a spring"):
+        jo.solve(falling, jo.Maury(), t=0.5, h=0.1, accuracy=0.1)
 
 
 def test_warnings_of_longer_steps_are_not_given():

@@ -59,12 +59,14 @@ def test_the_report_needs_no_network_and_is_small(reported):
 
 
 def test_a_blocked_run_says_so_first(tmp_path, only_words):
-    plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.75), (5, 2.25))})
+    plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"<gate>": ((5, 1.75), (5, 2.25))})
     q0 = [[4.0, 1.78], [4.0, 2.22]]
     two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
     sol = jo.solve(two, jo.Venel(), t=12.0, h=0.1, every=0.5)
     html = jo.viz.report(sol, tmp_path / "a.html", film=False).read_text(encoding="utf-8")
     assert '<p class="verdict bad">2 people, 2 still inside at t = 12.0 s. Blocked: nobody has moved since' in html
+    assert "blocks exit &#x27;&lt;gate&gt;&#x27;: wall - " in html
+    assert "<gate>" not in html  # a name is never markup
     assert "Helbing, Farkas &amp; Vicsek" in html
     with pytest.raises(jo.InvalidValue, match="most_bytes = 1000"):
         jo.viz.report(sol, tmp_path / "b.html", film=False, most_bytes=1000)

@@ -46,6 +46,13 @@ def test_a_longer_run_may_save_less_often(blocks, tmp_path):
     assert (resumed.stats == whole.stats).all()
 
 
+def test_the_pressure_of_a_frame_is_the_mean_since_the_frame_before(blocks):
+    each, fourth = (jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=every) for every in (1, 4))
+    steps = np.asarray(each.pressure)[1:].reshape(3, 4, *blocks.grid.shape)
+    assert np.ptp(steps, axis=1).max() > 0.1 * steps.max() > 0.0
+    np.testing.assert_allclose(fourth.pressure[1:], steps.mean(axis=1), atol=1e-12)
+
+
 def test_a_run_ends_when_its_problem_is_empty():
     grid = Grid([0, 0], [2, 1], h=1 / 4)
     flow = Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
