@@ -250,7 +250,7 @@ class Picture:
 
     def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
         rows, images = self.scene.images(frame)
-        scale = 72.0 / ax.figure.dpi * float((ax.bbox.size / self.size).min())  # points, before the layout
+        scale = 72.0 / ax.figure.dpi * float((np.asarray(ax.bbox.size) / self.size).min())  # points, before the layout
         outline = float(np.clip(OUTLINE * scale * 2.0 * np.median(frame.radii), 0.1, 0.7)) if len(frame.radii) else 0.0
         for x, who, alpha in ((frame.x, np.arange(len(frame.x)), 1.0), (images, rows, 0.4)):
             across = 2.0 * frame.radii[who]
