@@ -343,7 +343,7 @@ def check_depth(within: ConstraintSet, before: State, after: State) -> None:
 
 
 def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: State, after: State) -> None:
-    """Raise `LeftTheSet` if the centre of a body went through a wall: the next steps would not notice.
+    """Raise `LeftTheSet` if the centre of a body went through a wall or a ball: the next steps would not notice.
 
     `linearises` says whether the scheme keeps the constraints linearised at the state before.
     """
@@ -548,7 +548,7 @@ class Scheme:
         NotFinite
             If a position, or a velocity of a scheme of your own, becomes NaN or infinite.
         LeftTheSet
-            If the step left the admissible set, or the centre of a body went through a wall.
+            If the step left the admissible set, or the centre of a body went through a wall or a ball.
         """
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         if state.presence is not None and EXCHANGE not in self.abilities:
