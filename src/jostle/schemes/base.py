@@ -179,12 +179,12 @@ def check_finite(values: Array, name: str) -> None:
         raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
-def check_returned(name: str, before: State, after: Any) -> None:
-    """Raise `InvalidValue` if what the step of a scheme returned is no state, or its arrays do not fit."""
+def check_returned(name: str, before: State, after: Any) -> Contacts:
+    """The contacts of what the step of a scheme returned; an error if it is no state, or its arrays do not fit."""
     if isinstance(after, State) and after.projection is not None and isinstance(after.contacts, Contacts):
         arrays = zip((after.q, after.u, after.multipliers), (before.q, before.q, after.contacts.gap), strict=True)
         if all(getattr(one, "shape", None) == other.shape and one.dtype == other.dtype for one, other in arrays):
-            return
+            return after.contacts
     raise InvalidValue(
         f"the step of {name} must return a state with its projection and contacts: State(t + h, q, u, projection, "
         f"contacts, multipliers), q and u of {before.q.dtype} and of shape {before.q.shape}, and a multiplier for each "
@@ -559,9 +559,9 @@ class Scheme:
         elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
-        check_returned(type(self).__name__, state, after)
+        contacts = check_returned(type(self).__name__, state, after)
         if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
-            check_unchanged(repr(problem.within), after.contacts.numbers, state.contacts.numbers, state.t)
+            check_unchanged(repr(problem.within), contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
