@@ -167,3 +167,27 @@ def test_a_body_that_sinks_through_a_wall_little_by_little_is_noticed():
     problem = jo.Motion(q0=[[0.0, 0.1], [0.5, 5.0]], force=[0.0, -9.81], within=within)
     with pytest.raises(jo.LeftTheSet, match=r"they had overlapped before; choose h below 0\.0005, or a solver"):
         jo.solve(problem, jo.Maury(solver=Idle()), t=0.5, h=1e-3)
+
+
+@pytest.mark.parametrize(("scheme", "aside"), [(jo.Paoli(), 0.0), (jo.Paoli(), 0.09), (jo.MoreauJean(), 0.0)])
+@pytest.mark.parametrize("period", [None, [30.0, np.inf]])
+def test_a_ball_that_goes_through_another_one_is_an_error(scheme, aside, period):
+    """They do not overlap after the step, so that nothing else shows it."""
+    within = jo.Balls([0.1, 0.05], period=period)
+    balls = jo.Motion(q0=[[-1.0, 0.0], [0.0, aside]], v0=[[100.0, 0.0], [0.0, 0.0]], within=within)
+    with pytest.raises(jo.LeftTheSet, match=r"centre of body 0 went through ball 1: .* by (5|2\.5) .* 0\.15 is safe"):
+        jo.solve(balls, scheme, t=0.1, h=0.05)
+    assert jo.solve(balls, jo.Maury(), t=0.1, h=0.05).overlap < 1e-8
+
+
+def test_a_ball_that_passes_another_one_in_a_long_step_is_no_error():
+    balls = jo.Motion(q0=[[-1.0, 0.0], [0.0, 0.16]], v0=[[100.0, 0.0], [0.0, 0.0]], within=jo.Balls([0.1, 0.05]))
+    sol = jo.solve(balls, jo.Paoli(), t=1.0, h=0.05)
+    np.testing.assert_allclose(sol.q[-1], [[99.0, 0.0], [0.0, 0.16]], atol=1e-9)
+
+
+def test_balls_that_change_places_in_a_first_order_step_are_an_error():
+    meeting = jo.Sweeping(q0=[[-1.0, 0.0], [1.0, 0.0]], velocity=[[5.0, 0.0], [-5.0, 0.0]], within=jo.Balls([0.2, 0.2]))
+    with pytest.raises(jo.LeftTheSet, match="centre of body 0 went through ball 1: together they moved by 5 "):
+        jo.solve(meeting, jo.CatchingUp(), t=1.0, h=0.5)
+    assert jo.solve(meeting, jo.Venel(), t=1.0, h=0.5).q[-1].ravel().round(9).tolist() == [-0.2, 0.0, 0.2, 0.0]

@@ -124,7 +124,7 @@ def solve(
     EmptySet
         If no position or velocity satisfies all constraints of a step.
     LeftTheSet
-        If a step left the admissible set, or the centre of a body went through a wall.
+        If a step left the admissible set, or the centre of a body went through a wall or a ball.
     NotFinite
         If a force, a velocity or a position becomes NaN or infinite.
     NotContinuous

@@ -215,7 +215,7 @@ class Scheme:
         NotFinite
             If a position, or a velocity of a scheme of your own, becomes NaN or infinite.
         LeftTheSet
-            If the step left the admissible set, or the centre of a body went through a wall.
+            If the step left the admissible set, or the centre of a body went through a wall or a ball.
         """
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         if state.presence is not None and EXCHANGE not in self.abilities:
@@ -226,10 +226,9 @@ class Scheme:
         elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
-        check_returned(type(self).__name__, state, after)
-        assert after.contacts is not None
+        contacts = check_returned(type(self).__name__, state, after)
         if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
-            check_unchanged(repr(problem.within), after.contacts.numbers, state.contacts.numbers, state.t)
+            check_unchanged(repr(problem.within), contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN

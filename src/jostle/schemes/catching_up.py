@@ -3,7 +3,7 @@
 P is the projection in the metric M of the problem: M (q^{k+1} - q^k - h U) = h G^T p. It is on the set itself, so it
 also serves where gaps are not convex (inside a ball, an annulus). Venel 2009, section 1. Order 1; agrees with `Venel`
 to O(h^2) a step where both apply. Where Q is not convex and h |U| exceeds its prox-regularity constant, the nearest
-point may lie behind an obstacle: a wall that is jumped over is an error (`LeftTheSet`), but balls can change places.
+point may lie behind an obstacle: a wall or a ball that is jumped over is an error (`LeftTheSet`).
 """
 
 from __future__ import annotations

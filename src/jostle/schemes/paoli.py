@@ -17,8 +17,8 @@ V^{n-1}, so that it stays within one step of the path. Where there are equalitie
 they have no restitution, and U^{n+1} then leaves them by O(h^2) only.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
-not be convex; a wall that is jumped over, because it is thinner than h |v|, is an error (`LeftTheSet`). Order 1 with
-impacts, 2 without.
+not be convex; a wall or a ball that is jumped over, because it is thinner than h |v|, is an error (`LeftTheSet`). Order
+1 with impacts; without, 2, but 1 if an explicit force depends on the velocity.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from jostle._tools.arrays import (
     contiguous,
     floats,
     frozen,
+    highest,
     lowest,
     moved_to,
     place_of,
@@ -38,6 +39,7 @@ from jostle.kernels.interface import offers_for_many
 from jostle.kernels.parallel import all_finite, by_rows, chunks_of, threads
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.surfaces import Crossing, Step
 
 TINY = float(np.finfo(float).tiny)
 FIRST_SEARCH_RADIUS = 0.1
@@ -118,6 +120,42 @@ class Balls(ConstraintSet):
         if not all_finite(normal):
             _check_centres(x, i, j, normal)
         return abs(lowest(gap, 0.0)) / smallest
+
+    def crossing(self, step: Step) -> Crossing | None:
+        """Two balls of which the centre of one went through the other one in a step: they would overlap no more.
+
+        Parameters
+        ----------
+        step : Step
+            Times and positions before and after the step.
+
+        Returns
+        -------
+        Crossing or None
+            One ball and the other one; None if there are none.
+        """
+        if step.linearised or type(self).linearise is not Balls.linearise:
+            return None
+        x, radii, smallest = self._bodies(step.times[0], step.ends[0])
+        way = step.ends[1].reshape(x.shape) - x
+        if 2.0 * np.sqrt(x.shape[1]) * highest(np.abs(way), 0.0) < smallest:
+            return None
+        moved = np.sqrt(squares(way))
+        there = np.flatnonzero(moved >= 0.0)  # balls that are not present are NaN
+        x, radii, way, moved = x[there], radii[there], way[there], moved[there]
+        period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+        reach = moved if self._open else np.minimum(moved, furthest(radii, self.period) / 2.0)
+        i, j, normal, gap = near_pairs(x, radii, reach, period, None)[0]
+        apart, relative = gap + radii[i] + radii[j], way[j] - way[i]
+        along, squared = apart * (normal * relative).sum(axis=1), squares(relative)
+        behind = apart**2 + along < 0.0
+        nearest = apart**2 - along**2 / np.where(behind, squared, 1.0)  # squared distance from the straight path
+        through = np.flatnonzero(behind & (nearest < np.maximum(radii[i], radii[j]) ** 2))
+        if len(through) == 0:
+            return None
+        row = int(through[int(np.argmax(squared[through]))])
+        one, other, safe = int(i[row]), int(j[row]), float(radii[i[row]] + radii[j[row]])
+        return Crossing(int(there[one]), f"ball {int(there[other])}", float(np.sqrt(squared[row])), safe)
 
     def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Integers, Array, Array], Array]:
         """(i, j, normal, gap) of the pairs within reach, by the list that serves arrays of this kind; and the reach."""
