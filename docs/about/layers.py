@@ -62,7 +62,8 @@ def draw():
         house.barh(row, length(paths) / longest, color="C0", alpha=0.25, height=0.8)
         name = floor.replace("_", r"\_")
         house.text(0.01, row, f"$\\bf{{{name}}}$  {purpose(floor)}", va="center", fontsize=9)
-        house.text(1.32, row, f"{len(paths)} file{'s'[: len(paths) - 1]}, {length(paths)} lines", va="center", ha="right", fontsize=8)
+        size = f"{len(paths)} file{'s'[: len(paths) - 1]}, {length(paths)} lines"
+        house.text(1.32, row, size, va="center", ha="right", fontsize=8)
         counts = Counter(name for path in paths for name in imported(path) if name in rows and name != floor)
         dots += [(rows.index(name), row, 8 + 60 * count / len(paths)) for name, count in counts.items()]
     columns, heights, sizes = zip(*dots, strict=True)
