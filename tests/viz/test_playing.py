@@ -76,7 +76,7 @@ def said(x):
 def test_a_saved_picture_shows_what_the_page_shows(opened, density_run):
     file, _ = density_run
     tab = opened(file, size=(900, 700))
-    assert tab.locator("#plot").get_attribute("aria-label").startswith("largest density")
+    assert tab.locator("#plot").get_attribute("aria-label").startswith("largest speed")
     seen = image(tab)
     tab.keyboard.press("x")
     ticks = (image(tab) != seen).any(axis=2)

@@ -22,7 +22,10 @@ from jostle.viz.sources import FORCE as NEWTON
 from jostle.viz.sources import IMPULSE, LENGTH, NO_UNIT, VELOCITY, Unit, with_unit
 from jostle.viz.sources import MASS as KILOGRAM
 
-NO_CONTACTS = "needs contacts, which this run does not contain: save them with jo.io.Output(path, contacts=True)"
+NO_CONTACTS = (
+    "needs contacts, which this run does not contain: run the scenario with --set output.contacts=true, "
+    "or in Python with output=jo.io.Output(path, contacts=True)"
+)
 """Message about a quantity that needs contacts."""
 NO_DURATIONS = "needs forces, but the file does not say whether its problem is of first or second order"
 """Message about a quantity that needs forces."""

@@ -6,9 +6,12 @@ const CURVE_HEIGHT = 84, LEFT = 64, RIGHT = 16, ABOVE = 22, BELOW = 18; // pixel
 
 // The numbers that can be drawn, the most telling first: {label, of}, where of(frame) is the number.
 function curvesOf({ about, owner }) {
-  if (about.grid) return about.quantities.map(({ label, recipe: { name } }) => ({
-    label: `largest ${label}`, of: (frame) => largest(cellValues(name, frame, about.grid)),
-  }));
+  if (about.grid) {
+    const last = ({ recipe }) => recipe.name === "density"; // whose largest value is one in most frames
+    return [...about.quantities].sort((a, b) => last(a) - last(b)).map(({ label, recipe: { name } }) => ({
+      label: `largest ${label}`, of: (frame) => largest(cellValues(name, frame, about.grid)),
+    }));
+  }
   const { titles, contacts, exits, outline, quantities } = about, mass = quantities.find(({ name }) => name === "mass")?.recipe;
   const inside = outline?.length && { label: "people inside", of: ({ q, number }) => number.reduce((sum, _, i) => sum + isInside(q[3 * i], q[3 * i + 1], outline), 0) };
   const present = { label: exits.length ? "people present" : "bodies present", of: (frame) => (owner ? new Set(frame.body).size : frame.number.length) };
