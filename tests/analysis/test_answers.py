@@ -9,7 +9,7 @@ import jostle as jo
 from jostle.cli.show import lines
 from jostle.crowds.blockades import STANDSTILL
 from jostle.crowds.crowding import FRUIN
-from jostle.crowds.pressing import THRESHOLDS
+from jostle.crowds.pressing import THRESHOLDS, CrowdForces
 from jostle.viz.crowd_report import _answers
 from jostle.viz.floor_plans import Shot
 
@@ -215,6 +215,13 @@ def test_forces_are_mass_times_velocity_over_the_relaxation_time(arch, stored):
     assert found.exceeded(deadly) == (longest >= deadly.duration).sum()
     with pytest.raises(jo.InvalidValue, match="contacts = true"):
         jo.crowds.crowd_forces(stored[1])
+
+
+def test_a_force_that_lasts_exactly_as_long_as_a_threshold_exceeds_it():
+    t, load = np.array([0.0, 10.0, 15.0, 20.0]), np.array([[0.0, 0.0], [7e3, 7e3], [7e3, 0.0], [0.0, 7e3]])
+    pressed = CrowdForces(t, load, np.full_like(load, np.nan), 80.0, 0.5)
+    assert pressed.above(THRESHOLDS[2]).tolist() == [15.0, 10.0]
+    assert [pressed.exceeded(one) for one in THRESHOLDS] == [2, 0, 1, 0]
 
 
 def test_the_fundamental_diagram_of_free_walkers_has_their_speed(crossing):

@@ -8,6 +8,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import Gate, Group, Plan, arrivals, crowd, timetable
 from jostle.crowds.blockades import STANDSTILL
+from jostle.crowds.moves import radii_in
 from jostle.scenarios import ScenarioError, parse
 from rows import whole
 
@@ -45,6 +46,16 @@ def test_people_come_in_at_their_times_and_leave():
     assert sol.status == "stopped"
     assert sol.overlap < 1e-6
     assert np.isfinite(jo.crowds.leaving_times(sol)).all()
+
+
+def test_who_has_not_come_yet_has_no_size_in_a_file(tmp_path):
+    group = Group("late", 2, radius=0.2, speed=0.5, start=LEFT, enters=timetable([(0.0, 1), (0.5, 1)]))
+    people = crowd(group, room=PLAN, seed=1)
+    sol = solved(people, 1.0, output=tmp_path / "late.vtkhdf")
+    assert np.isfinite(sol.q[-1]).all()
+    first, last = (radii_in(jo.io.read(tmp_path / "late.vtkhdf"), k) for k in (0, -1))
+    assert first == pytest.approx([0.2, 0.0])
+    assert last == pytest.approx([0.2, 0.2])
 
 
 def test_nobody_comes_in_where_there_is_no_room():

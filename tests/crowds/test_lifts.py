@@ -1,11 +1,15 @@
 """Lifts that take time: people ride, the doors are closed meanwhile, and the lift comes back."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, crowd
+from jostle.crowds.stairs import LiftDoors
 from jostle.scenarios import parse
+from jostle.schemes.state import State
 from jostle.sets.surfaces import Step
 
 GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
@@ -201,6 +205,17 @@ def test_pictures_and_reports_say_the_times_of_a_lift():
     times = "every 15 s, travel 4 s, doors 1.5 s"
     assert dict(assumptions(sol, np.array([R]), {}))["lift 'lift'"] == times
     assert f"lift, {times}" in building()._repr_html_()
+
+
+def test_nobody_comes_into_a_lift_while_it_is_away():
+    """Who is in its cabin when the doors close rides; who is there later does not."""
+    lift = SimpleNamespace(link=SimpleNamespace(phase=int), inside=lambda q: q[:, 0] > 0.0)
+    doors, inside = LiftDoors([lift], 2), []
+    for t, x in ((1.0, [1.0, -1.0]), (2.0, [1.0, 1.0]), (0.0, [-1.0, 1.0]), (1.0, [-1.0, 1.0])):
+        q = np.array([[x[0], 0.0], [x[1], 0.0]])
+        doors(State(t, q, 0.0 * q))
+        inside.append(doors.memory.inside[0].tolist())
+    assert inside == [[True, False], [True, False], [False, False], [False, True]]
 
 
 def test_a_density_takes_no_lift():

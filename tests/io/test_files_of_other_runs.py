@@ -9,6 +9,7 @@ import pytest
 
 import jostle as jo
 from jostle.io.growing import ABOUT
+from jostle.io.reading import about
 
 
 def density(value, cells=8):
@@ -52,6 +53,13 @@ def test_two_files_of_one_name_are_refused_before_the_run(run, tmp_path):
         with pytest.raises(jo.InvalidValue, match="output and checkpoint are both"):
             run(0.5, path, 1.0, checkpoint=same)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("run", [of_a_density, of_a_ball])
+def test_what_the_user_notes_about_a_run_takes_the_place_of_what_is_noted_by_itself(run, tmp_path):
+    own = {"scheme": "mine", "problem": "a test", "machine": "ours"}
+    run(0.5, tmp_path / "run.vtkhdf", 0.2, about=own)
+    assert own.items() <= about(tmp_path / "run.vtkhdf").items()
 
 
 READ = """

@@ -29,6 +29,15 @@ def ends_of(q):
     return np.array([[q[0], [3.0, 0.0]], [q[0], q[1]]])
 
 
+def test_rods_end_at_the_points_of_their_numbers(tmp_path):
+    hangers = jo.Rods([(0, -1), (0, -3), (0, -2)], [5.0, 5.0, 3.0], points=[[4.0, 0.0], [0.0, 6.0], [-4.0, 0.0]])
+    jo.solve(jo.Motion(q0=[[0.0, 3.0]], within=hangers), jo.Maury(), t=H, h=H, output=tmp_path / "a.vtkhdf")
+    scene = Scene(jo.io.read(tmp_path / "a.vtkhdf"))
+    ends = scene.rods(scene.frame(0))
+    np.testing.assert_allclose(ends[:, 0], [[0.0, 3.0]] * 3, atol=1e-6)
+    np.testing.assert_allclose(ends[:, 1], [[4.0, 0.0], [-4.0, 0.0], [0.0, 6.0]], atol=1e-6)
+
+
 def test_a_file_shows_its_rods_in_pictures_and_in_the_viewer(stored):
     sol = jo.io.read(stored)
     assert sol.problem is None

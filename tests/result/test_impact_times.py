@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.result.impacts import Impacts
 from rows import WHOLE
 
 G = 9.81
@@ -63,3 +64,25 @@ def test_impacts_that_are_left_out_take_their_moments_along():
     assert len(hard) < len(everything)
     np.testing.assert_array_equal(hard.moment, everything.moment[: len(hard)])
     assert len(jo.solve(jo.Motion(q0=[0.0]), jo.Paoli(), t=1.0, h=0.5).impacts().moment) == 0
+
+
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+def test_the_impulse_of_an_impact_is_that_of_both_of_its_steps(scheme):
+    """m (1 + e) v, of which `Paoli` does a part in the first step and the rest in the second."""
+    ball = jo.Motion(q0=[1.0], v0=[-2.0], mass=3.0, within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    found = jo.solve(ball, scheme, t=1.0, h=0.03).impacts()
+    assert found.impulse == pytest.approx([9.0])
+    assert found.after == pytest.approx([1.0])
+
+
+def test_hard_impacts_keep_their_own_numbers():
+    columns = np.arange(1.0, 4.0), np.array([[0, -1], [1, -1], [2, -1]])
+    before, after, impulse, moment = -columns[0], 0.1 * columns[0], 2.0 * columns[0], columns[0] - 0.5
+    found = Impacts(*columns, before, after, impulse, moment, np.outer(columns[0], [0.0, 1.0])).faster_than(1.5)
+    assert found.t.tolist() == [2.0, 3.0]
+    assert found.pairs[:, 0].tolist() == [1, 2]
+    assert found.before.tolist() == [-2.0, -3.0]
+    assert found.after.tolist() == [0.2, pytest.approx(0.3)]
+    assert found.impulse.tolist() == [4.0, 6.0]
+    assert found.moment.tolist() == [1.5, 2.5]
+    assert found.tangential.tolist() == [[0.0, 2.0], [0.0, 3.0]]
