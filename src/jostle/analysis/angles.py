@@ -77,10 +77,8 @@ def orthogonal(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
 
     Parameters
     ----------
-    cone : Cone
-        The cone of the active constraints, such as ``contacts.cone()``; its rows are the gradients of the gaps.
-    mass : float, array_like or Metric, default 1.0
-        Masses that define the metric M^-1 of the angles.
+    cone, mass : Cone, array_like or Metric
+        The same as for `acute`.
 
     Returns
     -------

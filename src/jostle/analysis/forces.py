@@ -174,8 +174,7 @@ def mobilised(sol: Solution, k: int = -1) -> Array:
     )
     most = law.friction(contacts) * found.magnitude
     used = np.linalg.norm(found.tangential, axis=1)
-    part: Array = np.divide(used, most, out=np.zeros_like(used), where=most > 0.0)
-    return part
+    return np.asarray(np.divide(used, most, out=np.zeros_like(used), where=most > 0.0))
 
 
 def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Booleans:
@@ -278,14 +277,8 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: Positive) 
 
     Parameters
     ----------
-    sol : Solution
-        A run with contacts.
-    k : int, default -1
-        Number of the saved frame.
-    radii : float or array_like, shape (n,)
-        Radius of all bodies or of each body.
-    volume : float
-        Volume V of the container, its area in the plane; positive and finite.
+    sol, k, radii, volume : Solution, int, array_like, float
+        The same as for `stress`.
 
     Returns
     -------

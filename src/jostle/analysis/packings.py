@@ -279,8 +279,7 @@ def coordination_by_gap(
     Returns
     -------
     Coordination
-        The fields are `z` (all bodies), `z_rigid` (without rattlers; 0 if all are rattlers), `rattlers` (their number)
-        and `loose` (n,), True for each rattler.
+        The same fields as for `coordination`.
 
     Examples
     --------

@@ -183,8 +183,7 @@ class PolynomialContacts:
     def between(self, v: Array) -> Array:
         """(k, d) v_j - v_i for the rows of balls."""
         each, (i, j) = v.reshape(self.bodies, -1), self.pairs[self.balls].T
-        found: Array = each[j] - each[i]
-        return found
+        return np.asarray(each[j] - each[i])
 
     def gaps(self, x: Array) -> Array:
         gap = self.G @ x + self.c
@@ -217,22 +216,19 @@ class PolynomialContacts:
         G = self.gradients(x, rows)
         W = self.metric.solve(G)  # masses are diagonal
         gaps = (np.abs(G) * terms).max(axis=1, initial=0.0)
-        found: Array = (np.abs(W) * (gaps / (G * W).sum(axis=1))[:, None]).max(axis=0, initial=0.0)
-        return found
+        return np.asarray((np.abs(W) * (gaps / (G * W).sum(axis=1))[:, None]).max(axis=0, initial=0.0))
 
     def between_at_most(self, sizes: Array) -> Array:
         """(k,) a bound of |v_j - v_i| for the rows of balls, where |v| <= sizes."""
         each, (i, j) = np.linalg.norm(sizes.reshape(self.bodies, -1), axis=1), self.pairs[self.balls].T
-        bound: Array = each[i] + each[j]
-        return bound
+        return np.asarray(each[i] + each[j])
 
     def equalise(self, v: Array, G: Array, wanted: Array) -> Array:
         """The vector nearest to v in the kinetic metric with G v = wanted."""
         if len(G) == 0:
             return v
         x: Any = np.linalg.lstsq(self.metric.whiten(G), wanted - G @ v, rcond=None)[0]
-        moved: Array = v + self.metric.unwhiten(x)
-        return moved
+        return v + self.metric.unwhiten(x)
 
     def onto(self, x: Array, rows: Integers) -> Array:
         """x with the gaps of some rows, which are zero up to round-off, made zero."""

@@ -106,7 +106,8 @@ class Slopes:
         if self.given is not None and self.given.jvp is not None:
             state = (t, q, u, dq, du) if self._velocity_given else (t, q, dq)
             return self._numbers(self.given.jvp(*state), q)
-        way = max(_largest(dq) / self._steps(q, u)[0], _largest(du) / self._steps(q, u)[1])
+        step, speed = self._steps(q, u)
+        way = max(_largest(dq) / step, _largest(du) / speed)
         if way == 0.0:
             return np.zeros_like(q)
         ahead, behind = (self._at(t, q + sign / way * dq, u + sign / way * du) for sign in (1.0, -1.0))

@@ -250,9 +250,8 @@ def _never_pushing(K: Rows, M: Metric, unit: Array, strong: Integers, doubtful: 
     while len(left):
         rows = np.concatenate([strong, left])
         G = K.G.rows(rows)
-        equal = np.arange(len(rows)) < len(strong)
-        cone = Rows(G, np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows)), equal if equal.any() else None)
-        upwards = M.solve(G.adjoint(np.where(equal, 0.0, 1.0 / unit[rows])))
+        cone = _with_equalities(G, np.zeros(len(rows)), len(strong))
+        upwards = M.solve(G.adjoint(np.where(np.arange(len(rows)) < len(strong), 0.0, 1.0 / unit[rows])))
         opening = project(upwards, cone, mass=M, solver=Automatic(tol=TIGHT)).point
         rates = (G @ opening)[len(strong) :] / unit[left]
         opens = rates > RANK_TOLERANCE * M.norm(upwards)
@@ -261,6 +260,12 @@ def _never_pushing(K: Rows, M: Metric, unit: Array, strong: Integers, doubtful: 
         weak.append(left[opens])
         left = left[~opens]
     return np.sort(np.concatenate(weak))
+
+
+def _with_equalities(G: LinearMap, c: Array, count: int) -> Rows:
+    """The rows c + G u, of which the first `count` are equalities and the others are not negative."""
+    none = np.zeros(len(c))
+    return Rows(G, c, none, none, np.arange(len(c)) < count if count else None)
 
 
 class ProjectionGradient(NamedTuple):
@@ -389,12 +394,9 @@ class ProjectionDerivative:
         """
         r, rates = self._changes(w, c, G, mass)
         rows = np.concatenate([self.active, self.weak])
-        equal = np.arange(len(rows)) < len(self.active)
-        none = np.zeros(len(rows))
-        cone = Rows(self._K.G.rows(rows), rates[rows], none, none, equal if equal.any() else None)
-        return project(self._M.solve(r), cone, mass=self._M, solver=Automatic(tol=TIGHT)).point.reshape(
-            self.point.shape
-        )
+        cone = _with_equalities(self._K.G.rows(rows), rates[rows], len(self.active))
+        du = project(self._M.solve(r), cone, mass=self._M, solver=Automatic(tol=TIGHT)).point
+        return du.reshape(self.point.shape)
 
     def reverse(self, v: ArrayLike) -> ProjectionGradient:
         """The gradient of <v, u> with respect to all data, J^T v.

@@ -449,8 +449,7 @@ class Differentiation:
         du = np.eye(c, columns, c) + np.outer(a[at], when)
         # the impact u+ = u - (1 + e) y, with M y = G^T p and G y = G u + dg/dt
         solve = self._solve(q, at)
-        W = solve(G.T)
-        inverse = np.linalg.pinv(G @ W, hermitian=True)
+        W, inverse = self._pushes(q, G, at)
         p = inverse @ rate
         y = W @ p
         H, (turned, bent) = self._hessians(t, q, rows, at), self._turning(t, q, rows, at)
@@ -476,8 +475,8 @@ class Differentiation:
         at = self._local(t, q, rows, np.zeros(model.N))
         c, of = len(at), np.arange(model.masses, model.parameters)
         G = model.rows(t, q, rows)[0][:, at]
-        W = self._solve(q, at)(G.T)
-        back = W @ np.linalg.pinv(G @ W, hermitian=True)
+        W, inverse = self._pushes(q, G, at)
+        back = W @ inverse
         gaps = np.hstack(
             [
                 G,
@@ -501,6 +500,11 @@ class Differentiation:
         if M.diagonal:
             return lambda v: v / M.mass[at, None]
         return lambda v: np.asarray(M.solve(v))
+
+    def _pushes(self, q: Array, G: Array, at: Integers) -> tuple[Array, Array]:
+        """M^-1 G^T and (G M^-1 G^T)^+, for some coordinates."""
+        W = self._solve(q, at)(G.T)
+        return W, np.asarray(np.linalg.pinv(G @ W, hermitian=True))
 
     def _whole(self, y: Array, at: Integers) -> Array:
         """A vector of all coordinates with these entries."""
@@ -535,7 +539,7 @@ class Differentiation:
             self.parts.append(self._integrated(flight, end))
             return
         G = model.rows(t, flight.x, kept)[0] if len(kept) else np.zeros((0, model.N))
-        inverse = np.asarray(np.linalg.pinv(G @ self._solve(flight.x, np.arange(model.N))(G.T), hermitian=True))
+        _, inverse = self._pushes(flight.x, G, np.arange(model.N))
         slope = self._by_theta(lambda other: other.contacts.forced(t, flight.x, flight.u, kept, 1.0)[0])
         a = model.contacts.forced(t, flight.x, flight.u, kept, 1.0)[0]
         length, pull = end - t, float(a @ a)
@@ -609,9 +613,8 @@ class Differentiation:
             H, everything = self._hessians(t, q, kept, np.arange(N)), np.arange(N)
             of_q = of_q + np.einsum("k,kij->ij", forces, H)
             bent = np.einsum("kij,j->ki", H, a) + self._bend_slopes(t, q, u, kept)
-            G, solve = model.rows(t, q, kept)[0], self._solve(q, everything)
-            W = solve(G.T)
-            back = W @ np.linalg.pinv(G @ W, hermitian=True)
+            W, inverse = self._pushes(q, model.rows(t, q, kept)[0], everything)
+            back = W @ inverse
             turned = 2.0 * np.einsum("kij,j->ki", H, u)
             return self._across(t, q, kept, of_q) - back @ bent, self._across(t, q, kept, of_u) - back @ turned
 
@@ -648,12 +651,13 @@ class Differentiation:
 
     def _across(self, t: float, q: Array, kept: Integers, F: Array) -> Array:
         """The accelerations by forces, the columns of F, with the forces that keep some rows closed."""
-        solve = self._solve(q, np.arange(self.model.N))
+        everything = np.arange(self.model.N)
+        free = self._solve(q, everything)(F)
         if len(kept) == 0:
-            return solve(F)
+            return free
         G = self.model.rows(t, q, kept)[0]
-        W = solve(G.T)
-        return solve(F) - W @ (np.linalg.pinv(G @ W, hermitian=True) @ (G @ solve(F)))
+        W, inverse = self._pushes(q, G, everything)
+        return free - W @ (inverse @ (G @ free))
 
     def _path(self, start: float, end: float) -> Callable[[float], tuple[Array, Array]]:
         """The state during one flight, up to the velocities before the impact at its end."""

@@ -113,17 +113,12 @@ def impacts_by_times(
 
     Parameters
     ----------
-    before : Motion or array_like
-        A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with numbers.
-    cone : Cone, optional
-        The closed contacts, if `before` is a velocity.
+    before, cone : Motion or array_like, Cone
+        The velocity before the impact and the contacts, as for `compare`.
     gaps : array_like, shape (m,)
         Gap of each contact, 0 or more; only the ratios matter.
-    law : Restitution, optional
-        Law with one number e, if `before` is a velocity. None: e = 1.
-    mass : float, array_like or Metric, optional
-        Masses, if `before` is a velocity. None: 1.
+    law, mass : Restitution, array_like or Metric
+        The law and the masses, if `before` is a velocity, as for `compare`.
     max_impacts : int, default 1000
         Largest number of impacts.
 

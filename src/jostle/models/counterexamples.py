@@ -155,14 +155,12 @@ class SelfSimilar:
     def q(self, t: ArrayLike) -> Array:
         """Heights at some times."""
         scale, s, (x, v, a) = self._piece(t)
-        heights: Array = scale**2 * (x + s * v + 0.5 * s * s * a)
-        return heights
+        return np.asarray(scale**2 * (x + s * v + 0.5 * s * s * a))
 
     def u(self, t: ArrayLike) -> Array:
         """Velocities at some times."""
         scale, s, (_, v, a) = self._piece(t)
-        velocities: Array = scale * (v + s * a)
-        return velocities
+        return np.asarray(scale * (v + s * a))
 
     def changes(self, start: float, end: float) -> Array:
         """Times in an interval at which a parabola begins."""
