@@ -18,7 +18,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.pictures import WALL_HEIGHT
-from jostle.io.reading import States
+from jostle.io.reading import source_of
 from jostle.result.solution import Solution
 from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
 
@@ -221,8 +221,8 @@ class Scene:
         >>> [frame.k for frame in scene.frames([3, 4, 9])]
         [3, 4, 9]
         """
-        q: Any = self.sol.q
-        together = q.source.block if isinstance(q, States) else 1
+        source = source_of(self.sol)
+        together = 1 if source is None else source.block
         for start in range(0, len(numbers), together):
             few = numbers[start : start + together]
             if len(few) == 1 or list(few) != list(range(max(few[0], 0), few[-1] + 1)):
