@@ -289,15 +289,8 @@ class LinearMap:
 
 @dataclass(frozen=True, eq=False)
 class Dense(LinearMap):
-    """A linear map by the rows of a dense array.
+    """A linear map by the rows of a dense array (m, N).
 
-    Parameters
-    ----------
-    array : array, shape (m, N)
-        The matrix.
-
-    Examples
-    --------
     >>> G = Dense(np.array([[1.0, -1.0]]))
     >>> (G @ np.array([3.0, 1.0])).tolist(), G.adjoint(np.array([2.0])).tolist()
     ([2.0], [2.0, -2.0])
@@ -363,13 +356,7 @@ class Dense(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Sparse(LinearMap):
-    """A linear map by the rows of a SciPy sparse matrix in CSR form.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_array, shape (m, N)
-        The matrix.
-    """
+    """A linear map by the rows of a matrix (m, N) in the CSR form of SciPy."""
 
     matrix: Any
 
@@ -795,21 +782,12 @@ class Grips(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Mixed(LinearMap):
-    """A linear map of contacts and general rows on the same space.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The contacts.
-    general : LinearMap
-        The other rows.
-    of_contacts : array of bool, shape (m,)
-        True for each row that is a contact.
-    """
+    """A linear map of contacts and general rows on the same space."""
 
     pairs: Pairs
     general: LinearMap
     of_contacts: Booleans
+    """(m,) True for each row that is a contact."""
 
     @cached_property
     def shape(self) -> tuple[int, int]:

@@ -30,23 +30,15 @@ class Bars:
     """The m contacts that carry a force, drawn as bars between centres of bodies, or from a body to a wall.
 
     Where there is friction, a bar has the direction of the whole force, and goes through the point of contact.
-
-    Attributes
-    ----------
-    start : array, shape (m, d)
-        Starts of the bars.
-    end : array, shape (m, d)
-        Ends of the bars.
-    force : array, shape (m,)
-        Forces, positive for a push and negative for a pull.
-    rows : array of int, shape (m, 2)
-        Rows of the two bodies in the frame; -1 - w for wall w.
     """
 
     start: Array
+    """(m, d) starts of the bars; `end` has their ends."""
     end: Array
     force: Array
+    """(m,) forces, positive for a push and negative for a pull."""
     rows: Integers
+    """(m, 2) rows of the two bodies in the frame; -1 - w for wall w."""
 
 
 @dataclass(frozen=True, eq=False)
