@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -282,9 +283,9 @@ class LinearMap:
         gap, size = M.times(u - w) - self.adjoint(p), np.abs(w) + np.abs(u)
         rounding = ROUND_OFF * (M.norm(size) + float(np.abs(p) @ unit))
         if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
-            sizes = np.abs(M.mass) @ size + np.abs(p) @ np.abs(self.toarray())
-            rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
-        return float(np.sqrt(max(float(gap @ M.solve(gap)), 0.0)) - rounding)
+            sizes = np.abs(M.root) @ (np.abs(M.mass) @ size + np.abs(p) @ np.abs(self.toarray()))
+            rounding = max(rounding, ROUND_OFF * sqrt(float(sizes.dot(sizes))))
+        return sqrt(max(float(gap @ M.solve(gap)), 0.0)) - rounding
 
 
 @dataclass(frozen=True, eq=False)
