@@ -254,5 +254,11 @@ def solid(radii: Array, mass: Array, d: int) -> Array:
     return np.repeat(one[:, None], AXES[d], axis=1)
 
 
+def neighbour_distance(q: Array) -> float:
+    """About the distance of neighbours, so that not all pairs of many bodies are asked for; infinite for one body."""
+    spread = float(np.ptp(q, axis=0).max()) if q.ndim == 2 and len(q) else 0.0
+    return spread / len(q) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
+
+
 POINTS = Bodies()
 """Bodies of which no set says how large they are."""
