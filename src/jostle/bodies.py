@@ -44,48 +44,31 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Arra
 
 
 class Turning(NamedTuple):
-    """How bodies are turned and how fast they turn, and the friction of the last step.
-
-    Attributes
-    ----------
-    turn : array, shape (n,) or (n, 4)
-        Angles in the plane, unit quaternions (w, x, y, z) in space.
-    spin : array, shape (n,) or (n, 3)
-        Angular velocities, about fixed axes.
-    tangential : array, shape (m, d)
-        The impulse along the surfaces in each contact of the last step, on the second body of its pair.
-    rolling : array, shape (m, 1) or (m, 3)
-        The angular impulse of rolling resistance in each contact, on the second body of its pair.
-    """
+    """How bodies are turned and how fast they turn, and the friction of the last step."""
 
     turn: Array
+    """(n,) angles in the plane, or (n, 4) unit quaternions (w, x, y, z) in space."""
     spin: Array
+    """(n,) or (n, 3) angular velocities, about fixed axes."""
     tangential: Array
+    """(m, d) the impulse along the surfaces in each contact of the last step, on the second body of its pair."""
     rolling: Array
+    """(m, 1) or (m, 3) the angular impulse of rolling resistance in each contact, on the second body of its pair."""
 
 
 class Clumped(NamedTuple):
-    """Which balls belong to which body.
-
-    Attributes
-    ----------
-    owner : array of int, shape (b,)
-        Number of the body of each ball.
-    arms : array, shape (b, d)
-        From the centre of mass of the body to the centre of the ball, along the principal axes of the body.
-    axes : array, shape (n,) or (n, 4)
-        How the principal axes are turned against those in which the arms were given.
-    inertia : array, shape (n, 1) or (n, 3)
-        Moments of inertia of a body of mass 1 about these axes.
-    length : float
-        What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump.
-    """
+    """Which balls belong to which body."""
 
     owner: Integers
+    """(b,) the number of the body of each ball."""
     arms: Array
+    """(b, d) from the centre of mass of the body to the centre of the ball, along the principal axes of the body."""
     axes: Array
+    """(n,) or (n, 4) how the principal axes are turned against those in which the arms were given."""
     inertia: Array
+    """(n, 1) or (n, 3) moments of inertia of a body of mass 1 about these axes."""
     length: float
+    """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +252,12 @@ def solid(radii: Array, mass: Array, d: int) -> Array:
     """
     one = (0.5 if d == 2 else 0.4) * mass * radii * radii
     return np.repeat(one[:, None], AXES[d], axis=1)
+
+
+def neighbour_distance(q: Array) -> float:
+    """About the distance of neighbours, so that not all pairs of many bodies are asked for; infinite for one body."""
+    spread = float(np.ptp(q, axis=0).max()) if q.ndim == 2 and len(q) else 0.0
+    return spread / len(q) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
 
 
 POINTS = Bodies()

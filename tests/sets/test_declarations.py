@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.convex.linear_map import Dense, Pairs
-from jostle.sets.user import check_declaration, moved_row, moves
+from jostle.schemes.checks import check_declaration, moved_row, moves
 
 
 class Piston(jo.ConstraintSet):

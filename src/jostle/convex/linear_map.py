@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -282,22 +283,15 @@ class LinearMap:
         gap, size = M.times(u - w) - self.adjoint(p), np.abs(w) + np.abs(u)
         rounding = ROUND_OFF * (M.norm(size) + float(np.abs(p) @ unit))
         if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
-            sizes = np.abs(M.mass) @ size + np.abs(p) @ np.abs(self.toarray())
-            rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
-        return float(np.sqrt(max(float(gap @ M.solve(gap)), 0.0)) - rounding)
+            sizes = np.abs(M.root) @ (np.abs(M.mass) @ size + np.abs(p) @ np.abs(self.toarray()))
+            rounding = max(rounding, ROUND_OFF * sqrt(float(sizes.dot(sizes))))
+        return sqrt(max(float(gap @ M.solve(gap)), 0.0)) - rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Dense(LinearMap):
-    """A linear map by the rows of a dense array.
+    """A linear map by the rows of a dense array (m, N).
 
-    Parameters
-    ----------
-    array : array, shape (m, N)
-        The matrix.
-
-    Examples
-    --------
     >>> G = Dense(np.array([[1.0, -1.0]]))
     >>> (G @ np.array([3.0, 1.0])).tolist(), G.adjoint(np.array([2.0])).tolist()
     ([2.0], [2.0, -2.0])
@@ -363,13 +357,7 @@ class Dense(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Sparse(LinearMap):
-    """A linear map by the rows of a SciPy sparse matrix in CSR form.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_array, shape (m, N)
-        The matrix.
-    """
+    """A linear map by the rows of a matrix (m, N) in the CSR form of SciPy."""
 
     matrix: Any
 
@@ -795,21 +783,12 @@ class Grips(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Mixed(LinearMap):
-    """A linear map of contacts and general rows on the same space.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The contacts.
-    general : LinearMap
-        The other rows.
-    of_contacts : array of bool, shape (m,)
-        True for each row that is a contact.
-    """
+    """A linear map of contacts and general rows on the same space."""
 
     pairs: Pairs
     general: LinearMap
     of_contacts: Booleans
+    """(m,) True for each row that is a contact."""
 
     @cached_property
     def shape(self) -> tuple[int, int]:

@@ -135,25 +135,6 @@ class Rows:
 
     `Polyhedron` makes checked rows from anything that looks like arrays.
 
-    Parameters
-    ----------
-    G : LinearMap, shape (m, N)
-        Gradients of the rows.
-    c : array, shape (m,)
-        Offsets of the rows.
-    length : array, shape (m,)
-        What the violation of each row is compared with; 0: the distance moved, |G_i| |u - w|.
-    noise : array, shape (m,)
-        Round-off of c.
-    equal : array of bool, shape (m,), or None
-        Which rows are equalities; None: all are inequalities.
-    describe : callable (int) -> str, default "row {}".format
-        What a row is, in words, for error messages.
-    cones : Cones or None, default None
-        The friction cones of the first rows; None: no row is part of a cone.
-
-    Examples
-    --------
     >>> from jostle.convex.linear_map import Dense
     >>> K = Rows(Dense(np.array([[1.0, 0.0]])), np.array([-1.0]), np.zeros(1), np.zeros(1), None)     # u_x >= 1
     >>> K.slack([3.0, 0.0]).tolist()
@@ -161,12 +142,19 @@ class Rows:
     """
 
     G: LinearMap
+    """(m, N) gradients of the rows."""
     c: Array
+    """(m,) offsets of the rows."""
     length: Array
+    """(m,) what the violation of each row is compared with; 0: the distance moved, |G_i| |u - w|."""
     noise: Array
+    """(m,) round-off of c."""
     equal: Booleans | None
+    """(m,) which rows are equalities; None: all are inequalities."""
     describe: Callable[[int], str] = "row {}".format
+    """What a row is, in words, for error messages."""
     cones: Cones | None = None
+    """The friction cones of the first rows; None: no row is part of a cone."""
 
     def dense(self) -> Rows:
         """The same rows with G in dense form; these rows themselves if it is dense already."""

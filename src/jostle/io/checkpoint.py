@@ -322,42 +322,27 @@ REMEDY = (
 
 
 class Position(NamedTuple):
-    """The position of a run: its state, the counts of its output, and what its parts remember.
-
-    Attributes
-    ----------
-    state : State
-        The state of bodies, or of a density.
-    step : int
-        Number of steps done.
-    status : str
-        How well the steps were solved: 'finished', 'not converged' or 'budget'.
-    frames : int
-        Number of frames in the output.
-    records : int
-        Number of step records in the output.
-    random : str
-        State of the random generator, as JSON.
-    noted : mapping
-        What the condition `until`, the problem and the changes remember, by name; see `jostle.problems`.
-    gap : float
-        Smallest gap of the state; infinite where no contact is near.
-    within : NamedTuple or None
-        What the admissible set remembers.
-    seal : int
-        Checksum of the last frame in the output, by which its file is recognised; 0 without a file.
-    """
+    """The position of a run: its state, the counts of its output, and what its parts remember."""
 
     state: Any
+    """The state of bodies, or of a density."""
     step: int
+    """Number of steps done."""
     status: str
+    """How well the steps were solved: 'finished', 'not converged' or 'budget'."""
     frames: int
+    """Number of frames in the output; `records` is that of step records."""
     records: int
     random: str = ""
+    """State of the random generator, as JSON."""
     noted: Mapping[str, Any] = {}
+    """What the condition `until`, the problem and the changes remember, by name; see `jostle.problems`."""
     gap: float = np.nan
+    """Smallest gap of the state; infinite where no contact is near."""
     within: Any = None
+    """What the admissible set remembers, a NamedTuple; None if there is nothing."""
     seal: int = 0
+    """Checksum of the last frame in the output, by which its file is recognised; 0 without a file."""
 
 
 @dataclass(eq=False)

@@ -36,17 +36,11 @@ from jostle._tools.rotations import AXES
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.new_files import beside, publish, refuse_existing, whole
 from jostle.io.pictures import Picture, Scene, Turned, points_of
-from jostle.io.reading import Ragged, Source, States, about, read
+from jostle.io.reading import Ragged, about, read, source_of
 from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
 from jostle.result.solution import Solution
 from jostle.sets.shapes import Shape
-
-
-def file_of(sol: Solution) -> Source | None:
-    """The file from which a solution was read, or None."""
-    q: Any = sol.q
-    return q.source if isinstance(q, States) else None
 
 
 def durations(sol: Solution) -> Array:
@@ -56,13 +50,13 @@ def durations(sol: Solution) -> Array:
 
 def precision(sol: Solution) -> np.dtype[Any]:
     """The precision of the numbers in the file, or in memory."""
-    source = file_of(sol)
+    source = source_of(sol)
     return np.dtype(float) if source is None else source.dtype
 
 
 def radii(sol: Solution) -> Iterable[Any]:
     """The radii in each frame: from the file, from the problem, or 0."""
-    source = file_of(sol)
+    source = source_of(sol)
     if source is not None:
         return Ragged(source, source.radii)
     return (0.0 if sol.problem is None else sol.problem.bodies.radii_at(t) for t in sol.t)
@@ -214,7 +208,7 @@ def write(
     path = Path(path)
     refuse_existing(path)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
-    source = file_of(sol)
+    source = source_of(sol)
     places = np.array([sol.q[k] for k in (0, len(sol.t) - 1) if k >= 0])
     sizes = next(iter(radii(sol)), 0.0)
     dtype = sufficient(places, sizes) if dtype is None else dtype

@@ -25,14 +25,14 @@ import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import is_of_jostle
-from jostle.bodies import Bodies
+from jostle.bodies import Bodies, neighbour_distance
 from jostle.convex.metric import Metric
 from jostle.errors import NotReproducible, warn
 from jostle.kernels.parallel import threads
 from jostle.problems import Motion, Remembers
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.user import UserSet, neighbour_distance
+from jostle.sets.user import UserSet
 
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Public attributes of classes that change during a run and are therefore not described."""

@@ -182,6 +182,12 @@ class States(LazyArray):
         return self.source.states(self._name, self._missing, numbers)
 
 
+def source_of(sol: Solution) -> Source | None:
+    """The file from which a solution was read; None if it is in memory."""
+    q: Any = sol.q
+    return q.source if isinstance(q, States) else None
+
+
 class Turns(LazyArray):
     """(frames, n, ...): turns or spins that stay in their file until they are indexed."""
 

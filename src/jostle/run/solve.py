@@ -23,12 +23,12 @@ from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme
-from jostle.schemes.checks import check_convexity
+from jostle.schemes.checks import check_convexity, check_declaration
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
 from jostle.sets.differences import put_back, searched
-from jostle.sets.user import check_declaration, differences_of
+from jostle.sets.user import differences_of
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:

@@ -22,14 +22,16 @@ from jostle.schemes.checks import (
     check_finite,
     check_inside,
     check_kinds,
+    check_rest,
     check_returned,
+    moves,
 )
 from jostle.schemes.state import State
 from jostle.sets.base import part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
 from jostle.sets.differences import put_back
 from jostle.sets.presence import Presence
-from jostle.sets.user import check_rest, differences_of, moves
+from jostle.sets.user import differences_of
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 

@@ -94,15 +94,7 @@ class _Step(NamedTuple):
 
 
 class ForceWatch:
-    """Warns, once in a run, if the force is too stiff for the steps.
-
-    Parameters
-    ----------
-    problem : Motion
-        The problem.
-    scheme : Scheme
-        The scheme of the run.
-    """
+    """Warns, once in a run, if the force is too stiff for the steps."""
 
     def __init__(self, problem: Motion, scheme: Scheme):
         self.problem, self.theta = problem, scheme.theta

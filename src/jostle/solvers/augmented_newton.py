@@ -49,17 +49,6 @@ MAX_UNKNOWNS = {1: 20_000, 2: 20_000, 3: 4000}
 class AugmentedNewton(Solver):
     """Newton's method for Coulomb's law; `Automatic` uses it where sweeps are slow.
 
-    Parameters
-    ----------
-    tol : float, default 1e-8
-        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
-    max_iterations : int, default 300
-        Largest number of Newton iterations of one projection.
-    rho : float, default 10.0
-        The first rho, in units of the inverse of the local matrix of a contact; positive.
-
-    Examples
-    --------
     >>> import jostle as jo
     >>> floor = jo.convex.Cones(axis=[[0.0, 1.0]], mu=[0.5])
     >>> K = jo.convex.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], cones=floor)
@@ -72,6 +61,7 @@ class AugmentedNewton(Solver):
 
     max_iterations: int = 300
     rho: float = 10.0
+    """The first rho, in units of the inverse of the local matrix of a contact; positive."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -73,7 +73,7 @@ def project_with_equalities(rows: UnitRows, max_iterations: int) -> tuple[Array,
     ([1.0, 0.5], [0.625, 0.625], True)
     """
     A, s0, noise, allowed, equal = rows
-    first, rest = np.flatnonzero(equal), np.flatnonzero(~equal)
+    first, rest = equal.nonzero()[0], (~equal).nonzero()[0]
     Q, R, order = _factors(A[first])
     rank = len(R)
     kept, others = first[order[:rank]], first[order[rank:]]

@@ -18,7 +18,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.pictures import WALL_HEIGHT
-from jostle.io.reading import States
+from jostle.io.reading import source_of
 from jostle.result.solution import Solution
 from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
 
@@ -30,23 +30,15 @@ class Bars:
     """The m contacts that carry a force, drawn as bars between centres of bodies, or from a body to a wall.
 
     Where there is friction, a bar has the direction of the whole force, and goes through the point of contact.
-
-    Attributes
-    ----------
-    start : array, shape (m, d)
-        Starts of the bars.
-    end : array, shape (m, d)
-        Ends of the bars.
-    force : array, shape (m,)
-        Forces, positive for a push and negative for a pull.
-    rows : array of int, shape (m, 2)
-        Rows of the two bodies in the frame; -1 - w for wall w.
     """
 
     start: Array
+    """(m, d) starts of the bars; `end` has their ends."""
     end: Array
     force: Array
+    """(m,) forces, positive for a push and negative for a pull."""
     rows: Integers
+    """(m, 2) rows of the two bodies in the frame; -1 - w for wall w."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +213,8 @@ class Scene:
         >>> [frame.k for frame in scene.frames([3, 4, 9])]
         [3, 4, 9]
         """
-        q: Any = self.sol.q
-        together = q.source.block if isinstance(q, States) else 1
+        source = source_of(self.sol)
+        together = 1 if source is None else source.block
         for start in range(0, len(numbers), together):
             few = numbers[start : start + together]
             if len(few) == 1 or list(few) != list(range(max(few[0], 0), few[-1] + 1)):

@@ -13,7 +13,7 @@ from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.events.solution import EventSolution
 from jostle.io.images import Images, are_images, read_images
-from jostle.io.reading import States, read
+from jostle.io.reading import read, source_of
 from jostle.macro.motion.result import Evolution
 from jostle.result.facts import SI, Units
 from jostle.result.solution import Solution
@@ -41,9 +41,9 @@ def solution(sol: Shown) -> Solution:
 
 
 def file_of(sol: Solution) -> Path | None:
-    """The file from which a solution was read, or None."""
-    q: Any = sol.q
-    return q.source.path if isinstance(q, States) else None
+    """The path of the file from which a solution was read; None if it is in memory."""
+    source = source_of(sol)
+    return None if source is None else source.path
 
 
 def target_for(path: str | os.PathLike[str], what: str, suffixes: Sequence[str], source: Path | None) -> Path:
