@@ -179,10 +179,13 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
         gap, name = to_host(here.gap), type(Q).__name__
         row = int(np.argmin(np.where(gap < 0.0, below, np.inf)))
         if gap[row] < 0.0 and below[row] < 0.0:
+            said, mend = f" of {name}", "correct the gradient G, or set convex_gaps to False or None"
+            declared = f"{name} declares convex_gaps = True"
+            if of_user:
+                said, declared, mend = "", "convex=True was given", "correct the gradient, or leave out convex=True"
             raise LeftTheSet(
-                f"the gap of {here.describe(row)} of {name} is {gap[row]:.3e} after a step, and by its linearisation "
-                f"{float(linear[row]):.3e}, although {name} declares convex_gaps = True: correct the gradient G, or "
-                f"set convex_gaps to False or None"
+                f"the gap of {here.describe(row)}{said} is {gap[row]:.3e} after a step, and by its linearisation "
+                f"{float(linear[row]):.3e}, although {declared}: {mend}"
             )
 
 

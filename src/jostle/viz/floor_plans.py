@@ -148,10 +148,19 @@ class Building:
         across = ("left" if normal[0] > 0.0 else "right") if upright else ("left" if along[0] > 0.0 else "right")
         up = ("bottom" if along[1] > 0.0 else "top") if upright else ("bottom" if normal[1] > 0.0 else "top")
         ax.annotate(
-            plain(name), (end[0], end[1]), xytext=tuple(4.0 * (normal + along)), textcoords="offset points", ha=across, va=up,
-            fontsize=7, rotation=90.0 if upright else 0.0, color="0.1", zorder=LABEL_ORDER, annotation_clip=False,
+            plain(name),
+            (end[0], end[1]),
+            xytext=tuple(4.0 * (normal + along)),
+            textcoords="offset points",
+            ha=across,
+            va=up,
+            fontsize=7,
+            rotation=90.0 if upright else 0.0,
+            color="0.1",
+            zorder=LABEL_ORDER,
+            annotation_clip=False,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8},
-        )  # fmt: skip
+        )
 
     def _beside(self, ends: Array) -> tuple[Array, Array, Array]:
         """An end of an opening, the direction of its name, and the side of it: where nobody walks, if there is one.
