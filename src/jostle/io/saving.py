@@ -167,8 +167,10 @@ MAX_RECORDS, MAX_SECONDS = 256, 0.2
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages on which a run depends."""
-    packages = ("jostle", "numpy", "scipy", "numba", "h5py")
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
+    from jostle import __version__
+
+    others = {name: metadata.version(name) for name in ("numpy", "scipy", "numba", "h5py")}
+    return {"python": platform.python_version(), "jostle": __version__, **others}
 
 
 class FileSaver(Saver):
