@@ -401,7 +401,7 @@ class Study:
         dict
             The description, which can be written as JSON.
         """
-        from jostle import __version__
+        from importlib.metadata import version
 
         return {
             **self.subject.identity(),
@@ -410,7 +410,7 @@ class Study:
             "curves": {name: _place(curve) for name, curve in self.traced.items()},
             "seed": self.seed,
             "trajectories": self.trajectories,
-            "jostle": __version__,
+            "jostle": version("jostle"),
         }
 
 

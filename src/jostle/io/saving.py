@@ -167,10 +167,8 @@ MAX_RECORDS, MAX_SECONDS = 256, 0.2
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages on which a run depends."""
-    from jostle import __version__
-
-    others = {name: metadata.version(name) for name in ("numpy", "scipy", "numba", "h5py")}
-    return {"python": platform.python_version(), "jostle": __version__, **others}
+    packages = ("jostle", "numpy", "scipy", "numba", "h5py")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
 
 
 class FileSaver(Saver):
