@@ -228,9 +228,12 @@ class Scheme:
         elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
-        contacts = check_returned(type(self).__name__, state, after)
+        ours = is_of_jostle(self)
+        if not ours:
+            check_returned(type(self).__name__, state, after)
+        assert after.contacts is not None
         if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
-            check_unchanged(repr(problem.within), contacts.numbers, state.contacts.numbers, state.t)
+            check_unchanged(problem.within, after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
@@ -242,7 +245,7 @@ class Scheme:
             contacts=after.contacts,
             multipliers=after.multipliers,
             memory=after.memory,
-            overshoot=self._overshoot(there, after, t_next),
+            overshoot=self._overshoot(there, after, ours, t_next),
             presence=state.presence,
             duration=after.duration if told else h,
             turning=after.turning,
@@ -250,7 +253,7 @@ class Scheme:
         check_finite(after.q, "position")
         if after.turning is not None:
             check_finite(after.turning.spin, "spin")
-        if not is_of_jostle(self):  # in schemes of jostle q would not be finite either
+        if not ours:  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
             check_finite(after.multipliers, "multiplier")
         within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
@@ -273,11 +276,13 @@ class Scheme:
             )
         return after.with_presence(presence)
 
-    def _overshoot(self, problem: Any, after: State, t_next: float | None) -> float:
-        """The deepest overlap of the new q that the residual of the projection does not bound."""
+    def _overshoot(self, problem: Any, after: State, ours: bool, t_next: float | None) -> float:
+        """The deepest overlap of the new q that the residual of the projection does not bound.
+
+        A scheme that is not one of jostle (`ours`) may move what it projected.
+        """
         t, within = after.t if t_next is None else t_next, problem.within
         q = after.q if after.turning is None else after.of_balls(problem.bodies).q
-        bounded = self.projects_positions(problem) and is_of_jostle(self)  # others may move what they projected
-        if not bounded or problem.bodies.clumped is not None:
+        if not (ours and self.projects_positions(problem)) or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         return float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0

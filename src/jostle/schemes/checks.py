@@ -122,12 +122,12 @@ def check_finite(values: Array, name: str) -> None:
         raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
-def check_returned(name: str, before: State, after: Any) -> Contacts:
-    """The contacts of what the step of a scheme returned; an error if it is no state, or its arrays do not fit."""
+def check_returned(name: str, before: State, after: Any) -> None:
+    """Refuse what the step of a scheme returned if it is no state, or its arrays do not fit."""
     if isinstance(after, State) and after.projection is not None and isinstance(after.contacts, Contacts):
         arrays = zip((after.q, after.u, after.multipliers), (before.q, before.q, after.contacts.gap), strict=True)
         if all(getattr(one, "shape", None) == other.shape and one.dtype == other.dtype for one, other in arrays):
-            return after.contacts
+            return
     raise InvalidValue(
         f"the step of {name} must return a state with its projection and contacts: State(t + h, q, u, projection, "
         f"contacts, multipliers), q and u of {before.q.dtype} and of shape {before.q.shape}, and a multiplier for each "

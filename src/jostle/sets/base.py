@@ -418,12 +418,14 @@ class Intersection(ConstraintSet):
 
     def _check_numbers(self, found: list[Contacts], t: float, shape: tuple[int, ...]) -> None:
         """Refuse constraint numbers that a part does not own, or owns only now: no two constraints may share one."""
-        before = self._numbers.setdefault(shape, [part.numbers for part in found])  # for problems of several sizes
+        before = self._numbers.get(shape)  # an intersection serves problems of several sizes
+        if before is None:
+            before = self._numbers[shape] = [part.numbers for part in found]
         for k, part in enumerate(found):
             if not part.known:
                 check_owned(repr(self.sets[k]), part.pairs, part.numbers)
             if part.numbers != before[k]:
-                check_unchanged(repr(self.sets[k]), part.numbers, before[k], t)
+                check_unchanged(self.sets[k], part.numbers, before[k], t)
 
 
 def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[ConstraintSet, ...]]:

@@ -71,13 +71,13 @@ def check_bodies(name: str, pairs: Integers, n: int) -> None:
         )
 
 
-def check_unchanged(name: str, numbers: int, before: int, t: float) -> None:
+def check_unchanged(within: object, numbers: int, before: int, t: float) -> None:
     """Refuse a set that declares another count than before: the numbers of the sets after it would shift."""
     if numbers != before:
         raise InvalidValue(
-            f"{name} declares numbers={numbers} at t = {t:g} and declared numbers={before} before; declare the number "
-            f"of constraints that the set can ever have, present or not; a function returns a large gap for one that "
-            f"does not act"
+            f"{within!r} declares numbers={numbers} at t = {t:g} and declared numbers={before} before; declare the "
+            f"number of constraints that the set can ever have, present or not; a function returns a large gap for one "
+            f"that does not act"
         )
 
 
