@@ -78,6 +78,15 @@ def test_files_that_a_page_names_exist(page):
     assert [file for file in re.findall(NAMED_FILES, text) if not (ROOT / file).exists()] == []
 
 
+@pytest.mark.parametrize("page", ["architecture", "files"])
+def test_source_files_that_are_named_without_their_folder_exist(page):
+    text = (ROOT / "docs" / "about" / f"{page}.md").read_text(encoding="utf-8")
+    named = {file for file in re.findall(r"`([\w/]+\.(?:py|cu|js))`", text) if not re.match(NAMED_FILES, file)}
+    paths = [f"/{file.relative_to(ROOT).as_posix()}" for file in (ROOT / "src").rglob("*.*")]
+    assert named
+    assert [file for file in named if not any(path.endswith(f"/{file}") for path in paths)] == []
+
+
 def test_a_broken_link_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Two words\n## Rods & `joints`\n## Twice\n## Twice\n[a](other.md#x) [b](https://a.b/c)\n")

@@ -276,7 +276,7 @@ FORMAT = 3
 
 
 def write_whole(path: Path, values: dict[str, Any]) -> None:
-    """Write an .npz file such that its name always refers to a complete file, the old one or the new one."""
+    """Write an .npz file; its name always refers to a complete file, the old one or the new one."""
     try:
         with whole(path) as new, open(new, "wb") as file:
             np.savez(file, **values)

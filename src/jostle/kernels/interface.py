@@ -121,7 +121,7 @@ def offers(array: Any, names: frozenset[str]) -> bool:
 
 
 def offers_for_many(array: Any, name: str) -> bool:
-    """Whether a kernel exists for an array, and the array has so many entries that the threads should share it.
+    """Whether a kernel exists for an array, and the array is long enough that the threads should share it.
 
     For fewer entries, expressions of NumPy are as fast, and compile nothing. On other devices, one kernel is always
     faster than several expressions.

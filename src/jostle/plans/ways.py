@@ -9,7 +9,6 @@ distance is continued on a grid by second-order fast marching (Sethian 1999), an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.kernels.parallel import chunks_of, threads
+from jostle.kernels.parallel import chunks_of, together
 from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.outlines import around, nearest_on, package, shrunk
 
@@ -172,8 +171,8 @@ class Ways:
             direction[g, outside] = out
 
         at_once = max(2, NODES_AT_ONCE // len(nodes))
-        with ThreadPoolExecutor(min(len(goals), threads(), at_once)) as pool:
-            list(pool.map(find, range(len(goals))))
+        for first in range(0, len(goals), at_once):
+            together(find, [(g,) for g in range(first, min(first + at_once, len(goals)))])
         distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
         nearest = distance[:eligible].argmin(axis=0)
         known = _spread(grid, np.asarray(np.isfinite(distance[:eligible]).any(axis=0)))

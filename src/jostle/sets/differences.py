@@ -334,7 +334,7 @@ class Searched(NamedTuple):
 
 
 def searched(differences: Sequence[Differences]) -> Searched | None:
-    """What they remember; None if none of them has searched for a step yet."""
+    """The steps that some differences found; None if none of them has searched for one yet."""
     known = [one.steps for one in differences]
     found = [steps for steps in known if steps is not None]
     if not found:

@@ -62,7 +62,7 @@ def dissect(x: Floats2, start: Ints, other: Ints) -> tuple[Ints, Ints, Ints, Int
 
 @jit(helper=True)
 def _halved(bodies: Ints2, k: int, low: int, high: int, side: OutInts, start: Ints, other: Ints) -> int:
-    """Give sides 0 and 1 to the halves of a row of bodies; how many of the side with fewer such touch the other one."""
+    """Give sides 0 and 1 to the halves of a row of bodies; the smaller number of bodies that touch the other side."""
     half, zero, one = (low + high) // 2, 0, 0
     for t in range(low, high):
         side[bodies[k, t]] = 0 if t < half else 1

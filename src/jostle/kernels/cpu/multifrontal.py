@@ -132,9 +132,9 @@ def _subtract_product(
 
 @jit(helper=True)
 def eliminate(panel: OutFloats, at: int, k: int, width: int, rest: OutFloats, products: Any) -> int:
-    """Turn the panel at panel[at] into rows of R, and the other rows into what is left of them.
+    """Turn the panel at panel[at] into rows of R, and eliminate its columns from the other rows.
 
-    These are in `rest`, in a square, of which only the upper half counts. Returns how many pivots failed. Matrix
+    The other rows are in `rest`, a square of which only the upper half counts. Returns how many pivots failed. Matrix
     products are taken in large fronts unless `products` is None: to compile without them takes less time.
     """
     failed, r, large = 0, width - k, False

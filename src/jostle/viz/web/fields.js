@@ -1,4 +1,4 @@
-// Frames of a moving density, as field_encoding.py writes them:
+// Frames of a moving density, as encoding.py writes them:
 //
 //     {t, fields, u}    fields: one number per cell, by field name; u: both components of the velocity, or null
 //

@@ -1,6 +1,6 @@
 // A source of frames. The viewer uses only these members of a source:
 //
-//     about             data that are the same for all frames (written by encoding.py and scales.py)
+//     about             data that are the same for all frames (written by encoding.py)
 //     count, times      the number of frames and their times
 //     async frame(k)    {t, number, body, q, u, radius, sent, constant, axes, walls,
 //                        contacts: {first, second, force, away, whole}}
