@@ -110,22 +110,22 @@ def main() -> None:
 def draw(sol: jo.Solution, load: np.ndarray, radii: np.ndarray, forces: np.ndarray, path: str) -> None:
     """The crowd at the end, coloured by the load of each person, and the force on the barrier over time."""
     jo.viz.use_style()
-    figure, (left, right) = plt.subplots(2, 1, figsize=(8, 7.2), height_ratios=(3, 2), layout="constrained")
+    figure, (crowd, force) = plt.subplots(2, 1, figsize=(8, 7.2), height_ratios=(3, 2), layout="constrained")
     size = 2.0 * radii
     discs = EllipseCollection(
-        size, size, np.zeros(len(size)), units="xy", offsets=sol.q[-1], transOffset=left.transData
+        size, size, np.zeros(len(size)), units="xy", offsets=sol.q[-1], transOffset=crowd.transData
     )
     discs.set(array=forces / 1e3, cmap=BODY_COLOURS)
-    left.add_collection(discs)
-    left.set(aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)", title="all press towards the barrier, y = 0")
-    left.autoscale_view()
-    figure.colorbar(discs, ax=left, label="load of a person (kN)", shrink=0.8)
-    right.plot(sol.t, load, color=BLUE, label="force on the barrier")
-    right.axhline(CRUSH_BARRIER, color=VERMILION, linestyle="--", label="crush barriers 5 m apart (Green Guide)")
+    crowd.add_collection(discs)
+    crowd.set(aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)", title="all press towards the barrier, y = 0")
+    crowd.autoscale_view()
+    figure.colorbar(discs, ax=crowd, label="load of a person (kN)", shrink=0.8)
+    force.plot(sol.t, load, color=BLUE, label="force on the barrier")
+    force.axhline(CRUSH_BARRIER, color=VERMILION, linestyle="--", label="crush barriers 5 m apart (Green Guide)")
     for (since, _), text in zip(STAGES, ("people within 5 m press", "people within 10 m", "all press"), strict=True):
-        right.text(since + 0.3, 0.4, text, fontsize=9)
-    right.set(xlabel="time (s)", ylabel="force on the barrier (kN/m)", ylim=(0.0, None))
-    right.legend(loc="upper left")
+        force.text(since + 0.3, 0.4, text, fontsize=9)
+    force.set(xlabel="time (s)", ylabel="force on the barrier (kN/m)", ylim=(0.0, None))
+    force.legend(loc="upper left")
     figure.savefig(path, dpi=110)
 
 

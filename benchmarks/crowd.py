@@ -27,21 +27,21 @@ import jostle as jo
 
 RADIUS, SPEED, WIDTH, H, TOL = 0.2, 1.2, 1.0, 0.05, 1e-4
 DENSITY = 3.0
-"""People a square metre, before they gather,"""
+"""People per square metre before they gather."""
 GATHER = 6.0
-"""for so many seconds,"""
+"""Time (s) in which people gather before the door."""
 APART = 1e-4
-"""with so much more radius, in metres: so that the places are admissible to the last digit."""
+"""How much larger the radius (m) is while people gather, so that their places are admissible to the last digit."""
 PIXEL = 0.05
-"""Of cromosim's plan, in metres."""
+"""Side (m) of a pixel of cromosim's plan."""
 TURNS = 3
-"""Up to 1000 people all codes run so often, in turns, and the best run of each counts: they last less than a second."""
+"""Runs of each code with up to 1000 people, in turns; the best one counts, because they last less than a second."""
 SEEN = 0.1
-"""The gap from which cromosim takes two people for neighbours, as in its own examples."""
+"""Largest gap (m) of two people whom cromosim takes for neighbours, as in its own examples."""
 OWN_STEP = 0.01
-"""Of JuPedSim,"""
+"""Time step (s) of JuPedSim."""
 ROUND_OFF = 1e-6
-"""which refuses people who touch."""
+"""How much smaller the radius (m) is for JuPedSim, which refuses people who touch."""
 
 
 @dataclass

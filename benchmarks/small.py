@@ -45,7 +45,7 @@ def by_hand(steps: int, h: float, e: float) -> np.ndarray:
 
 
 def frames(run: Callable[[int], object]) -> float:
-    """Number of Python functions that each step of a run calls; run(steps) makes so many steps."""
+    """Number of Python functions that each step of a run calls; run(steps) makes `steps` steps."""
 
     def count(steps: int) -> int:
         called = 0
@@ -102,7 +102,7 @@ def running(seconds: float) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.convex.Polyhedron, np.ndarray]:
-    """Velocities, K_h and masses of a random cluster of discs with so many contacts, two to a disc."""
+    """Velocities, K_h and masses of a random cluster of discs with a number of contacts, two to a disc."""
     random = np.random.default_rng(seed)
     n = max(rows // 2, 2) + 1
     i = random.integers(0, n, rows)

@@ -549,3 +549,12 @@ def test_mergers_without_an_end_that_depend_on_round_off_are_a_warning():
         warnings.simplefilter("error")
         assert len(many_blocks(0, 0.1).mergers()) == 30
         assert len(macro.StickyBlocks([0.0, 3.0], 1.0, [1.0, 2.0], restitution=0.5).mergers()) == 0
+
+
+@pytest.mark.parametrize("ask", [lambda row: row.at(20.0), lambda row: row.mergers()], ids=["at", "mergers"])
+def test_early_impacts_that_depend_on_round_off_are_a_warning(ask):
+    """All are over before t = 2e-4, when no position differs yet: the velocities do, and the positions later."""
+    random = np.random.default_rng(135)
+    x = np.arange(30) + 1e-8 * np.cumsum(random.integers(0, 4, 30))
+    with pytest.warns(jo.errors.DependsOnRoundOff, match="first at block"):
+        ask(macro.StickyBlocks(x, 1.0, random.normal(size=30), restitution=0.5))

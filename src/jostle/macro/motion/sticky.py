@@ -217,7 +217,7 @@ MAX_DIFFERENCE = 1e-8
 COMPARED_TIMES = 65
 """Number of times at which two computations are compared."""
 AFTER_THE_LAST = 2.0
-"""Computations are compared up to this multiple of the time of their last impact."""
+"""Without an end, computations are compared at least up to this multiple of the time of their last impact."""
 BISECTIONS = 40
 """Number of bisections that find the first time at which two computations differ."""
 
@@ -557,9 +557,11 @@ class StickyBlocks:
             apart = [np.abs(Y + other.states(times / c)[0][:, ::-1]) for c, other in others]
             return np.asarray(np.max(apart, axis=0))
 
-        # Without an end, up to some time after the last impact of any of them.
-        last = max(float(c * each.start.max(initial=0.0)) for c, each in [(1.0, found), *others])
-        end = min(found.end, AFTER_THE_LAST * last)
+        end = found.end
+        if end == np.inf:  # impacts change velocities, which change positions later only
+            last = max(float(c * each.start.max(initial=0.0)) for c, each in [(1.0, found), *others])
+            fastest = float(np.abs(found.v).max())
+            end = max(AFTER_THE_LAST * last, self._scale / fastest if fastest > 0.0 else 0.0)
         allowed, times = MAX_DIFFERENCE * self._scale, np.linspace(0.0, end, COMPARED_TIMES)
         apart = differences(times)
         different = np.flatnonzero((apart > allowed).any(axis=1))
