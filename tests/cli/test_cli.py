@@ -178,6 +178,9 @@ def test_info_of_scenarios_and_trajectories(here, jostle):
     jostle("run", *CRADLE, "-q", "--seed", "4")
     found = json.loads(jostle("info", "cradle_apart.vtkhdf", "--json")[1])
     assert (found["status"], found["frames"], found["seed"]) == ("finished", 16, "4")
+    (here / "cradle_apart.checkpoint").unlink()
+    assert json.loads(jostle("info", "cradle_apart.vtkhdf", "--json")[1])["checkpoint"] == ""
+    assert "checkpoint" not in jostle("info", "cradle_apart.vtkhdf")[1]
     assert "seed = 4" in jostle("info", "cradle_apart.vtkhdf", "--scenario")[1]
 
 

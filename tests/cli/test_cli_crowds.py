@@ -123,7 +123,8 @@ def test_grains_are_not_exported_as_people(here, jostle):
 def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     (here / "a.toml").write_text(TWO_EXITS)
     jostle("run", "a.toml", "-q")
-    assert jostle("plot", "a.vtkhdf")[0] == 0
+    assert jostle("plot", "a.vtkhdf") == (0, "a.png\n", "")
+    assert jostle("plot", "a.vtkhdf", "--layer", "worst density") == (0, "a-worst-density.png\n", "")
     assert jostle("plot", "a.vtkhdf", "--layer", "level of service", "--save", "b.png")[0] == 0
     assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
     code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
@@ -149,9 +150,9 @@ def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here
 
 def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
     (here / "a.toml").write_text(TWO_EXITS)
-    assert jostle("plot", "a.toml") == (0, "a.png\n", "")
+    assert jostle("plot", "a.toml") == (0, "a-plan.png\n", "")
     assert jostle("plot", "classroom", "--save", "room.svg")[:2] == (0, "room.svg\n")
-    assert sorted(path.name for path in here.iterdir()) == ["a.png", "a.toml", "room.svg"]
+    assert sorted(path.name for path in here.iterdir()) == ["a-plan.png", "a.toml", "room.svg"]
     code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
     assert (code, err) == (2, "error: a.toml is a scenario: --layer, --colour and --at are for its run\n")
     code, _, err = jostle("plot", "cradle_apart")

@@ -125,6 +125,7 @@ def test_a_checkpoint_of_another_run_is_kept_by_the_command_line(here, jostle, o
     code, _, err = jostle("run", "cradle_touching", "-o", "old.vtkhdf")
     assert code == 1
     assert "old.checkpoint is the checkpoint of another run" in err
+    assert "replace it with --overwrite" in err
     assert (here / "old.checkpoint").read_bytes() == old[1]
     assert os.listdir(here) == ["old.checkpoint"]
 

@@ -207,5 +207,7 @@ def test_a_table_without_contacts_is_empty_and_one_of_a_file_is_that_of_the_run(
     for name, column in jo.io.read(tmp_path / "b.vtkhdf").impulses().items():
         np.testing.assert_array_equal(column, sol.impulses()[name])
     jo.solve(bouncing(0.5), jo.Paoli(), t=1.0, h=0.01, output=tmp_path / "without.vtkhdf")
+    with pytest.raises(jo.errors.FileIsThere, match=r"without.vtkhdf exists already: replace it with .*overwrite=True"):
+        jo.solve(bouncing(0.5), jo.Paoli(), t=1.0, h=0.01, output=tmp_path / "without.vtkhdf")
     with pytest.raises(jo.InvalidValue, match="contains no contacts"):
         jo.io.read(tmp_path / "without.vtkhdf").impulses()

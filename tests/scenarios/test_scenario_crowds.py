@@ -189,6 +189,7 @@ def test_spectators_of_the_stand_take_both_stairs():
         (TWO.replace("[0.5, 2.0]", "[0.6, 0.6]"), "", "problem.groups.1", "balls 5 and 6"),
         ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer people or a larger room"),
         ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem.groups.0", "cannot reach their exit"),
+        (TWO.replace("0.9", '"weidman"'), "", 'problem.groups.1.speed = "weidman"', 'did you mean "weidmann"?'),
         (TWO.replace("0.9", "134.0"), "", "problem.groups.1.speed = 134.0", "at most 10 m/s; divide km/h by 3.6"),
         (TWO, 'behaviour = { kind = "inhibition", T = -1 }', "problem.behaviour.T", "must be a positive number"),
         (TWO, "behaviour = 'yes'", "problem.behaviour", "must be a table, such as { kind ="),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browsing import image, scrub, wait_until
+from browsing import image, scrub, wait_until, wait_until_drawn
 
 import jostle as jo
 from jostle._tools.colours import DARK, LIGHT
@@ -86,6 +86,30 @@ def test_names_of_exits_are_beside_them_on_a_phone(crowd, opened):
     south = tab.get_by_text("south", exact=True).bounding_box()
     bottom = view["y"] + np.nonzero(green)[0].max()
     assert 0.0 <= south["y"] - bottom < 10.0, "below the line at the bottom"
+
+
+HIDDEN_CORNER = """() => {
+    const { camera } = viewer.stage, legend = document.querySelector("#legend").getBoundingClientRect();
+    const { left, top } = document.querySelector("#view").getBoundingClientRect(), { lower, upper } = camera.home;
+    const project = camera.projection(), [right, up] = project(...upper), [low, down] = project(...lower);
+    return [low >= 0, down <= camera.height, right <= legend.left - left || up >= legend.bottom - top].map((x) => !x);
+}"""
+"""Whether the scene leaves the page at the left or at the foot, and whether its corner is behind the legend."""
+
+
+@pytest.mark.parametrize("size", [(900, 620), (700, 620), (1000, 400), (1280, 800)], ids=str)
+def test_the_whole_scene_is_shown_beside_or_below_the_legend_also_after_a_change_of_size(opened, size):
+    plan = jo.crowds.Plan([(0, 0), (20, 0), (20, 12), (0, 12)], exits={"east": ((20, 5), (20, 6.2))})
+    people = jo.crowds.crowd(6, radius=0.25, room=plan, seed=0)
+    tab = opened(jo.solve(people, jo.Venel(), t=0.1, h=0.05), size=size)
+    wait_until_drawn(tab)
+    assert tab.evaluate(HIDDEN_CORNER) == [False, False, False]
+    tab.set_viewport_size({"width": size[0] - 60, "height": size[1] + 80})
+    wait_until_drawn(tab)
+    assert tab.evaluate(HIDDEN_CORNER) == [False, False, False]
+    tab.evaluate("() => viewer.stage.camera.pan(40, -30)")
+    tab.locator("#whole").click()
+    assert tab.evaluate(HIDDEN_CORNER) == [False, False, False]
 
 
 @pytest.fixture(scope="module")

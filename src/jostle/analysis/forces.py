@@ -36,7 +36,7 @@ ABOVE_MEAN = 1.0 + 1e-12
 """A force is above the mean if it exceeds this multiple of the mean, which allows for round-off."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forces:
     """The m contacts of a frame that carry a force; returned by `forces`.
 
@@ -63,6 +63,8 @@ class Forces:
     >>> three = Forces(np.array([1.0, 3.0, 1e-9]), pairs, normals, present=np.ones(2, dtype=bool), noise=noise)
     >>> three.mean, three.between.tolist(), three.strong.tolist()
     (2.0, [True, False, False], [False, True, False])
+    >>> three
+    Forces(3 contacts, 1 between bodies, mean force 2, largest 3)
     """
 
     magnitude: Array
@@ -71,6 +73,11 @@ class Forces:
     present: Booleans
     noise: Booleans
     tangential: Array | None = None
+
+    def __repr__(self) -> str:
+        contacts = f"{len(self.magnitude)} contacts, {self.between.sum()} between bodies"
+        largest = np.abs(self.magnitude).max(initial=0.0)
+        return f"{type(self).__name__}({contacts}, mean force {self.mean:.4g}, largest {largest:.4g})"
 
     @property
     def vectors(self) -> Array:

@@ -207,7 +207,10 @@ def plot(
             help="A trajectory, even one that is still being written, or a crowd scenario, to draw its floor plan."
         ),
     ],
-    save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Picture file; by default NAME.png, NAME-plan.png, or NAME- and the name of the layer."),
+    ] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
     at: Annotated[
         list[float] | None,
@@ -231,9 +234,11 @@ def plot(
     from jostle.crowds.moves import plan_of
     from jostle.viz import densities, plan, plans, strip
 
-    wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
+    is_scenario = trajectory.suffix == ".toml" or is_shipped(trajectory)
+    kind = "-plan" if is_scenario else "" if layer is None else f"-{layer.replace(' ', '-')}"
+    wanted = target_for(save or beside(trajectory, f"{kind}.png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
-    run = people_of(str(trajectory)) if trajectory.suffix == ".toml" or is_shipped(trajectory) else shown(trajectory)
+    run = people_of(str(trajectory)) if is_scenario else shown(trajectory)
     if layer is not None and colour is not None:
         raise InvalidValue("--layer draws a map of the whole run and --colour single frames: use one of them")
     if layer is not None and at:

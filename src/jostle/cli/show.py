@@ -140,7 +140,7 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "", told: Mappin
     if as_json:
         say(json.dumps(values))
         return
-    shown = {name: value for name, value in values.items() if name not in ONLY_IN_JSON}
+    shown = {name: value for name, value in values.items() if name not in ONLY_IN_JSON and value != ""}
     shown |= {name: text for name, text in (told or {}).items() if name in shown}
     if "crowd" in shown:
         crowd = lines(shown.pop("crowd"))

@@ -23,7 +23,7 @@ from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_
 from jostle.crowds.journeys import AnyStop, Itinerary
 from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import FreeWish, Wish, check_wish
+from jostle.crowds.wish import FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind
@@ -123,7 +123,9 @@ class Crowd(Sweeping):
     Attributes
     ----------
     velocity : Wish
-        The desired velocity; on stairs, with the speed of the stairs.
+        The wish, at the pace of the stairs where people are on stairs.
+    behaviour : str
+        The behaviours of the wish with their options, in words.
 
     Examples
     --------
@@ -178,6 +180,11 @@ class Crowd(Sweeping):
     def longest_step(self) -> float:
         """Longest time step (s) of which `solve` does not warn."""
         return self.wish.longest_step
+
+    @property
+    def behaviour(self) -> str:
+        """The behaviours of the wish with their options, in words, for reports and files."""
+        return behaviours_in_words(self.wish)
 
     def members(self, name: str) -> Integers:
         """The numbers of the people in a group.

@@ -458,6 +458,10 @@ class Quickest(Behaviour):
         return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
 
     @property
+    def _options(self) -> dict[str, float]:
+        return {**self.weights._asdict(), "every": self.every}
+
+    @property
     def noted(self) -> Seen:
         return self._seen or Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
 

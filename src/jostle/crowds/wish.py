@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, ClassVar
 
@@ -393,6 +393,12 @@ class Behaviour(Wish):
             )
 
     @property
+    def _options(self) -> dict[str, float]:
+        """The numbers that describe this behaviour, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+
+    @property
     def noted(self) -> Any:
         """The memory of this behaviour itself: a value of the type `notes`."""
         return None
@@ -473,6 +479,29 @@ class Behaviour(Wish):
 
     def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
         return self.wish.order(q, self.chosen(q) if goal is None else goal)
+
+
+def behaviours_in_words(wish: Wish) -> str:
+    """The behaviours around a wish with their options, the outermost one first.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
+    >>> wish = jo.crowds.walk(plan, radius=0.2)
+    >>> behaviours_in_words(jo.crowds.Inhibition(wish, 0.2))
+    'Inhibition(T=0.6)'
+    >>> behaviours_in_words(wish)
+    'none: people walk the shortest way at their desired speed'
+    """
+    found = []
+    while isinstance(wish, Behaviour):
+        options = ", ".join(f"{name}={value:g}" for name, value in wish._options.items())
+        found.append(f"{type(wish).__name__}({options})" if options else type(wish).__name__)
+        wish = wish.wish
+    if found:
+        return ", ".join(found)
+    if isinstance(wish, FreeWish):
+        return "none: desired velocities are given by a function"
+    return "none: people walk the shortest way at their desired speed"
 
 
 def _fields(memory: type[Any] | None) -> tuple[str, ...]:

@@ -375,8 +375,8 @@ class Checkpoint:
             ) from None
         if different and not self.overwrite:
             raise FileIsThere(
-                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or use "
-                f"Output(..., overwrite=True)"
+                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or "
+                f"replace it with --overwrite, in Python Output(..., overwrite=True)"
             )
 
     def clear(self) -> None:

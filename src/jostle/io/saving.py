@@ -229,7 +229,12 @@ class FileSaver(Saver):
 
     def _begin(self, output: Output, start: Any, about: Mapping[str, str]) -> None:
         """Create the file with its first frame. A file that it replaces is kept until then."""
-        if not (output.overwrite and os.path.lexists(self.path)):
+        if not output.overwrite and os.path.lexists(self.path):
+            raise FileIsThere(
+                f"{self.path} exists already: replace it with output=jo.io.Output(path, overwrite=True), or choose "
+                f"another name"
+            )
+        if not os.path.lexists(self.path):
             self.writer = self.create(self.path, output, start, about)
             self.save(start)
             self.commit()
@@ -356,6 +361,8 @@ class TrajectorySaver(FileSaver):
         about = {"scheme": repr(scheme), "problem": repr(problem)}
         if start.turning is not None:
             about["law"] = repr(problem.law)
+        if self.facts.plan is not None:
+            about["behaviour"] = problem.behaviour
         super().__init__(output, start, resumed, changed or {}, about)
 
     def create(self, path: Path, output: Output, start: State, about: Mapping[str, str]) -> Writer:

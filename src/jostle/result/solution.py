@@ -344,7 +344,8 @@ class Solution:
         """
         if not self.contacts_saved:
             raise InvalidValue(
-                "this run contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+                "the file of this run contains no contacts, so forces are not known: run it again with "
+                "output=jo.io.Output(path, contacts=True)"
             )
         if self.order == 1 or not np.any(self.multipliers[k]):
             return 1.0

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, Union, cast
 
 from pydantic import (
@@ -31,6 +31,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from jostle._tools.plugins import nearest
 from jostle.crowds.walk import FASTEST
 from jostle.errors import InvalidValue
 from jostle.scenarios.toml import Path
@@ -91,14 +92,16 @@ def complain(complaints: list[Complaint]) -> None:
         raise PydanticCustomError("complaints", "several", {"complaints": complaints})
 
 
-def allowed(phrase: str) -> WrapValidator:
-    """A validator of a single value that gives the same message for every error."""
+def allowed(phrase: str, names: Iterable[str] = ()) -> WrapValidator:
+    """A validator of a single value that gives the same message for every error, and suggests the nearest name."""
 
     def check(value: Any, handler: Callable[[Any], Any]) -> Any:
         try:
             return handler(value)
         except ValidationError:
-            raise PydanticCustomError("allowed", "{phrase}", {"phrase": _phrase(phrase, value)}) from None
+            near = nearest(value, names) if isinstance(value, str) else ""
+            hint = f'; did you mean "{near}"?' if near else ""
+            raise PydanticCustomError("allowed", "{phrase}", {"phrase": _phrase(phrase, value) + hint}) from None
 
     return WrapValidator(check)
 

@@ -105,7 +105,10 @@ Speed: Any = Annotated[
         Tag("<one>"),
     ]
     | Annotated[
-        str, AfterValidator(_known), allowed("one of " + ", ".join(f'"{name}"' for name in SPEEDS)), Tag("<text>")
+        str,
+        AfterValidator(_known),
+        allowed("one of " + ", ".join(f'"{name}"' for name in SPEEDS), SPEEDS),
+        Tag("<text>"),
     ],
     by_shape("<one>", "<text>"),
 ]

@@ -44,7 +44,7 @@ from jostle.viz.viewer import PAGES, page, part
 
 def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
     """Names and texts of the table of assumptions."""
-    speeds = sol.facts.speeds
+    speeds, late = sol.facts.speeds, sol.facts.reaction
     scheme = noted.get("scheme") or repr(sol.scheme)
     steps = sol.stats["h"]
     density = "people counted" if len(radii) > MAX_VORONOI_PEOPLE else "Voronoi density"
@@ -54,11 +54,13 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
             "people are discs that do not overlap; their velocity is the admissible one nearest to the desired one "
             "(Venel 2009)",
         ),
+        ("behaviour", noted.get("behaviour") or getattr(sol.problem, "behaviour", "unknown")),
         ("scheme", scheme),
         ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
         ("worst overlap", overlap_in_words(sol)),
         ("radii of people", _range(radii, "m")),
         ("desired speeds", "unknown" if speeds is None else _range(speeds, "m/s")),
+        ("reaction times", "unknown" if late is None else _range(late, "s")),
         ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
         (
             "jam",

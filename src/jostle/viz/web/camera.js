@@ -1,6 +1,8 @@
 // Camera with a parallel projection, so that lengths can be compared everywhere. In 2-D the camera moves; in 3-D it
 // rotates around a point. Angles are in radians, lengths on the page in CSS pixels.
 
+const CLEARLY = 1.2; // ratio of sizes
+
 class Camera {
   constructor(flat, home) {
     this.flat = flat;
@@ -9,12 +11,22 @@ class Camera {
     this.reset();
   }
 
-  reset() {
+  // Shows the whole home box. In 2-D it is moved below a legend at the top right if it would lie behind the legend, or
+  // to the left of it if that shows the box clearly larger. `cover` is the width and the height of the legend's corner.
+  // In 3-D the camera rotates around the middle of the box, which stays in the middle of the view.
+  reset(cover = [0, 0]) {
     const { lower, upper } = this.home;
     this.target = lower.map((low, a) => (low + upper[a]) / 2);
     [this.turn, this.rise] = this.flat ? [0, Math.PI / 2] : [0.49, 0.28];
     this.whole = this.extent();
     this.nearness = 0.86;
+    const [w, h] = this.whole, { width, height, scale } = this, [right, top] = cover;
+    const fitting = Math.min(width / w, height / h);
+    if (!this.flat || w * scale <= width - 2 * right || h * scale <= height - 2 * top || fitting === Infinity) return;
+    const beside = Math.min((width - right) / w, height / h), below = Math.min(width / w, (height - top) / h);
+    const left = beside > CLEARLY * below;
+    this.nearness *= (left ? beside : below) / fitting;
+    this.pan(...(left ? [-right / 2, 0] : [0, top / 2]));
   }
 
   resize(width, height) {

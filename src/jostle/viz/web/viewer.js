@@ -236,7 +236,8 @@ function mount(root, source) {
 
   // ---- mouse and keys
 
-  const { camera } = stage;
+  const { camera } = stage, viewpoint = () => [camera.turn, camera.rise, camera.nearness, ...camera.target].join();
+  let wholeView = viewpoint();
   hands($("view"), stage, subject.click);
   const move = (dx, dy) => (camera.flat ? camera.pan(-dx, -dy) : camera.orbit(-dx, -dy));
   const pan = (dx, dy) => camera.pan(-dx, -dy);
@@ -263,7 +264,7 @@ function mount(root, source) {
     "shift ArrowLeft": () => move(-40, 0), "shift ArrowRight": () => move(40, 0),
     "shift ArrowUp": () => move(0, -40), "shift ArrowDown": () => move(0, 40),
     w: () => pan(0, -40), a: () => pan(-40, 0), s: () => pan(0, 40), d: () => pan(40, 0),
-    "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
+    "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: showWhole,
     i: () => $("smooth").click(), o: () => $("loop").click(), f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
     x: () => $("grid").click(), g: () => select($("curve"), 1, true), G: () => select($("curve"), -1, true),
     r: () => $("trails").click(), z: () => moveCut(5), Z: () => moveCut(-5), S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
@@ -293,7 +294,14 @@ function mount(root, source) {
   $("photo").addEventListener("click", photo);
   $("light").addEventListener("change", () => choosePainter($("light").checked));
   $("theme").addEventListener("click", changeTheme);
-  $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
+  $("whole").addEventListener("click", () => { showWhole(); stage.repaint(); });
+
+  // The whole scene, without the corner that the legend covers.
+  function showWhole() {
+    const view = $("view").getBoundingClientRect(), legend = $("legend").getBoundingClientRect();
+    camera.reset([Math.max(view.right - legend.left, 0), Math.max(legend.bottom - view.top, 0)]);
+    wholeView = viewpoint();
+  }
 
   function moveCut(by) {
     if ($("cut").selectedIndex < 1) return tellAloud("no cut is chosen");
@@ -341,7 +349,14 @@ function mount(root, source) {
   }
 
   const fail = (event) => say(`Something went wrong: ${event.message ?? event.reason?.message ?? event.reason}`);
-  const resized = new ResizeObserver(() => { stage.fit(); curve.draw(); });
+  const resized = new ResizeObserver(() => {
+    stage.fit();
+    if (viewpoint() === wholeView && $("view").clientWidth) { // until somebody chooses another view
+      showWhole();
+      stage.repaint();
+    }
+    curve.draw();
+  });
   const listened = [[night, "change", chooseColours]];
   if (root === document) listened.push([window, "error", fail], [window, "unhandledrejection", fail]);
   for (const [on, kind, act] of listened) on.addEventListener(kind, act);
