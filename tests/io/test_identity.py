@@ -51,6 +51,14 @@ def balls(radii=(0.3, 0.4), height=0.0, period=None, **more):
     return jo.Motion(**(settings | more))
 
 
+def rough(**more):
+    return balls(**({"law": jo.Coulomb(0.5)} | more))
+
+
+def dumbbell(arm):
+    return jo.Motion(q0=[[0.0, 1.0]], within=jo.Clumps([([[-arm, 0.0], [arm, 0.0]], 0.3)]))
+
+
 MOVING = {"table": lambda height: jo.HalfSpace([0, 1], lambda t: height * np.sin(t))}
 OTHERS = {
     "q0": (balls(), balls(q0=[[0.0, 1.0], [2.0, 1.6]])),
@@ -69,6 +77,11 @@ OTHERS = {
     "mass": (balls(), balls(mass=[1.0, 2.0])),
     "mass function": (balls(mass=lambda q: np.eye(4)), balls(mass=lambda q: 2.0 * np.eye(4))),
     "law": (balls(), balls(law=jo.Restitution(0.5))),
+    "friction": (rough(), rough(law=jo.Coulomb(0.6))),
+    "inertia": (rough(inertia=0.1), rough(inertia=0.2)),
+    "spin": (rough(), rough(spin0=1.0)),
+    "turn": (rough(), rough(turn0=1.0)),
+    "arms of a clump": (dumbbell(0.4), dumbbell(0.5)),
     "radii": (balls(), balls(radii=(0.3, 0.41))),
     "wall": (balls(), balls(height=0.1)),
     "period": (balls(), balls(period=9.0)),
