@@ -101,7 +101,9 @@ OTHERS = {
 }
 
 
-BY_VALUES = {"moving wall", "user set", "user set at rest", "velocity", "mass function"} | {name for name in OTHERS if "force" in name}
+BY_VALUES = {"moving wall", "user set", "user set at rest", "velocity", "mass function"} | {
+    name for name in OTHERS if "force" in name
+}
 """What functions determine; the description does not tell them apart."""
 
 
