@@ -51,6 +51,14 @@ def balls(radii=(0.3, 0.4), height=0.0, period=None, **more):
     return jo.Motion(**(settings | more))
 
 
+def rough(**more):
+    return balls(**({"law": jo.Coulomb(0.5)} | more))
+
+
+def dumbbell(arm):
+    return jo.Motion(q0=[[0.0, 1.0]], within=jo.Clumps([([[-arm, 0.0], [arm, 0.0]], 0.3)]))
+
+
 MOVING = {"table": lambda height: jo.HalfSpace([0, 1], lambda t: height * np.sin(t))}
 OTHERS = {
     "q0": (balls(), balls(q0=[[0.0, 1.0], [2.0, 1.6]])),
@@ -69,6 +77,11 @@ OTHERS = {
     "mass": (balls(), balls(mass=[1.0, 2.0])),
     "mass function": (balls(mass=lambda q: np.eye(4)), balls(mass=lambda q: 2.0 * np.eye(4))),
     "law": (balls(), balls(law=jo.Restitution(0.5))),
+    "friction": (rough(), rough(law=jo.Coulomb(0.6))),
+    "inertia": (rough(inertia=0.1), rough(inertia=0.2)),
+    "spin": (rough(), rough(spin0=1.0)),
+    "turn": (rough(), rough(turn0=1.0)),
+    "arms of a clump": (dumbbell(0.4), dumbbell(0.5)),
     "radii": (balls(), balls(radii=(0.3, 0.41))),
     "wall": (balls(), balls(height=0.1)),
     "period": (balls(), balls(period=9.0)),
@@ -78,6 +91,9 @@ OTHERS = {
     "mass of a first-order problem": tuple(jo.Sweeping(q0=[0.0, 1.0], mass=mass) for mass in ([1.0, 2.0], [1.0, 3.0])),
     "a mass instead of none": (jo.Sweeping(q0=[0.0, 1.0]), jo.Sweeping(q0=[0.0, 1.0], mass=2.0)),
     "user set": tuple(jo.Motion(q0=[5.0], within=jo.constraints(lambda t, q, c=c: q - c)) for c in (0.0, 1.0)),
+    "user set at rest": tuple(
+        jo.Motion(q0=[5.0], within=jo.constraints(moving=False)(lambda t, q, c=c: q - c)) for c in (0.0, 1.0)
+    ),
     "box": tuple(jo.Motion(q0=[[1.0, 1.0]], within=jo.Box([0, 0], [b, 9], radii=0.1)) for b in (3.0, 4.0)),
     "scheme": (jo.Maury(), jo.Gluey()),
     "samples": (jo.Maury(), jo.Maury(samples=1)),
@@ -85,7 +101,9 @@ OTHERS = {
 }
 
 
-BY_VALUES = {"moving wall", "user set", "velocity", "mass function"} | {name for name in OTHERS if "force" in name}
+BY_VALUES = {"moving wall", "user set", "user set at rest", "velocity", "mass function"} | {
+    name for name in OTHERS if "force" in name
+}
 """What functions determine; the description does not tell them apart."""
 
 

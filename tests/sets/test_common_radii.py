@@ -69,9 +69,11 @@ def test_balls_of_different_radii_leave_no_choice_to_a_wall():
 
 
 def test_balls_that_swell_differently_leave_no_choice_to_a_wall_although_they_begin_alike():
-    two = jo.Balls(lambda t: (1.0 + t) * RADII) & jo.Balls(lambda t: (1.0 + 2.0 * t) * RADII)
-    with pytest.raises(jo.InvalidValue, match="HalfSpace stands beside balls of different radii; give it radii="):
-        two & jo.HalfSpace([0.0, 1.0])
+    growing = jo.Balls(lambda t: (1.0 + t) * RADII)
+    for other in (jo.Balls(lambda t: (1.0 + 2.0 * t) * RADII), jo.Balls(RADII)):
+        for two in (growing & other, other & growing):
+            with pytest.raises(jo.InvalidValue, match="HalfSpace stands beside balls of different radii; give it"):
+                two & jo.HalfSpace([0.0, 1.0])
 
 
 def test_a_heap_stands_on_its_floor_though_nobody_said_how_thick_its_balls_are_there():

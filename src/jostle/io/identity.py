@@ -160,7 +160,7 @@ class _Describer:
             self.found[place] = "the generator that the checkpoint keeps"
             return
         if isinstance(thing, Bodies):  # by what they are, whoever shares them
-            self._parts(place.removesuffix("bodies").removesuffix("."), {".radii": thing.radii, ".mass": thing.mass})
+            self._parts(place.removesuffix("bodies").removesuffix("."), _of_bodies(thing))
             return
         if id(thing) in self.seen:
             self.found[place] = f"the same as {self.seen[id(thing)][0] or 'the whole'}"
@@ -213,6 +213,13 @@ class _Describer:
         found: Description = {}
         _Describer(found, self.kept, self.called, self.inner).add("", dict(enumerate(entries)))
         return found
+
+
+def _of_bodies(bodies: Bodies) -> dict[str, Any]:
+    """What bodies are, by name; how they turn and what balls they consist of only if they do."""
+    more = {".inertia": bodies.inertia, ".clumped": bodies.clumped}
+    there = {name: one for name, one in more.items() if one is not None}
+    return {".radii": bodies.radii, ".mass": bodies.mass, **there}
 
 
 def _simple(thing: Any) -> str | None:
