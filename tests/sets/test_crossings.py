@@ -191,3 +191,13 @@ def test_balls_that_change_places_in_a_first_order_step_are_an_error():
     with pytest.raises(jo.LeftTheSet, match="centre of body 0 went through ball 1: together they moved by 5 "):
         jo.solve(meeting, jo.CatchingUp(), t=1.0, h=0.5)
     assert jo.solve(meeting, jo.Venel(), t=1.0, h=0.5).q[-1].ravel().round(9).tolist() == [-0.2, 0.0, 0.2, 0.0]
+
+
+def test_a_ball_goes_through_the_place_where_an_absent_one_is_kept():
+    """A body that waits has no contacts, also not with a ball that passes where it is put aside."""
+    start = {"q0": [[0.0, 0.0], [3.0, 0.0]], "within": jo.Balls([0.1, 0.1]), "present": [True, False]}
+    place = jo.Motion(**start).presence.aside[1]
+    v0 = np.array([place / 5.5, [0.0, 0.0]])  # it is there in the middle of the sixth step
+    assert np.linalg.norm(v0[0]) > 0.4
+    sol = jo.solve(jo.Motion(v0=v0, **start), jo.MoreauJean(), t=7.0, h=1.0)
+    np.testing.assert_allclose(sol.q[-1, 0], 7.0 * v0[0], rtol=1e-12)
