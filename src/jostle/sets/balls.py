@@ -146,7 +146,10 @@ class Balls(ConstraintSet):
         if len(through) == 0:
             return None
         row = int(through[int(np.argmax(squared[through]))])
-        one, other, safe = int(i[row]), int(j[row]), float(radii[i[row]] + radii[j[row]])
+        one, other = int(i[row]), int(j[row])
+        if radii[one] > radii[other]:  # the centre of the smaller one was inside the larger one
+            one, other = other, one
+        safe = float(radii[one] + radii[other])
         return Crossing(int(there[one]), f"ball {int(there[other])}", float(np.sqrt(squared[row])), safe)
 
     def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Integers, Array, Array], Array]:
