@@ -16,6 +16,7 @@ import json
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from pathlib import PurePath
@@ -359,8 +360,11 @@ class Run:
 
     def _memory(self) -> Description:
         """What the forgetful functions remember now."""
-        told = {name: memory_of(function, self.called.random) for name, function in self.forgetful.items()}
-        return {f"{place} of {name}": one for name, memory in told.items() for place, one in memory.items()}
+        found: Description = {}
+        for name, function in self.forgetful.items():
+            with suppress(RecursionError):  # a list that contains itself, or a thousand tuples in each other
+                found |= {f"{place} of {name}": one for place, one in memory_of(function, self.called.random).items()}
+        return found
 
     def check_memory(self) -> None:
         """Warn of functions that remember something since the start of the run, which no checkpoint contains."""
