@@ -63,10 +63,10 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
 
 
 def memory_of(function: Any, kept: Any = None) -> Description:
-    """What a function of the user remembers between its calls, as far as Python shows it.
+    """What a function of the user remembers between its calls.
 
-    Attributes, values from the functions around it, global numbers and arrays that it uses, and the states of random
-    generators but `kept`, which the checkpoint stores.
+    These are its attributes, values from the functions around it, global numbers and arrays that it uses, and the
+    states of random generators. The checkpoint stores the state of `kept`, which is left out.
     """
     found: Description = {}
     _Describer(found, kept, called=False, inner=True)._add_data("", function)
