@@ -140,7 +140,7 @@ class NoContraction(JostleError, RuntimeError):
 
 
 class LeftTheSet(JostleError, RuntimeError):
-    """A step left Q: a linearised scheme met a gap that is not convex in q, or a centre went through a wall."""
+    """A step left Q: a linearised scheme met a gap that is not convex, or a centre went through a wall or a ball."""
 
 
 class NotFinite(JostleError, FloatingPointError):

@@ -381,6 +381,27 @@ def test_space_of_four_dimensions_is_refused():
         jo.solve(problem, jo.Maury(), t=0.1, h=0.1, device="cuda")
 
 
+class Idle(jo.GaussSeidel):
+    """Leaves every velocity as it is."""
+
+    def _solve(self, w, K, M, slack, guess):
+        return w, 0.0 * slack, 1
+
+
+@pytest.mark.parametrize("n", [3, 80])
+@pytest.mark.parametrize("absent", [0, 1])
+@pytest.mark.parametrize("period", [None, [np.inf, 900.0]])
+def test_balls_that_go_through_each_other_are_noticed(n, absent, period):
+    """A projection that did not converge lets them."""
+    q0, v0, present = 3.0 * np.arange(2.0 * n).reshape(n, 2), np.zeros((n, 2)), np.arange(n) >= absent
+    q0[1:3], v0[1:3] = [[-1.0, 0.0], [0.0, 0.06]], [[60.0, 0.0], [-60.0, 0.0]]
+    within = jo.Balls(np.linspace(0.1, 0.05, n), period=period)
+    balls = jo.Motion(q0=q0, v0=v0, within=within, present=present if absent else None)
+    for device in ("cpu", "cuda"):
+        with pytest.raises(jo.LeftTheSet, match="the centre of body 2 went through ball 1: together they moved by 6 "):
+            jo.solve(balls, jo.Maury(solver=Idle()), t=0.1, h=0.05, strict=False, device=device)
+
+
 def test_what_runs_on_devices_is_not_part_of_what_a_run_is():
     """Checkpoints of versions before there were devices can be resumed."""
     assert "on_devices" not in vars(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))

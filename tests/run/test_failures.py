@@ -530,6 +530,14 @@ def test_a_run_takes_the_steps_it_should(scheme, t, h, steps, last):
         assert sol.stats["h"][-1] == pytest.approx(last, rel=1e-9)
 
 
+@over_schemes
+def test_an_end_that_is_the_start_up_to_round_off_is_reached_without_a_step(scheme):
+    """0.1 + 0.2 is not 0.3: over a step of 6e-17 no displacement gives a velocity."""
+    sol = jo.solve(problem_for(scheme, [5.0, 5.0], speed=1.0), scheme, t=(0.3, 0.1 + 0.2), h=0.1)
+    assert len(sol.stats) == 0
+    assert len(jo.solve(problem_for(scheme, [5.0, 5.0], speed=1.0), scheme, t=(0.3, 0.3 + 1e-12), h=0.1).stats) == 1
+
+
 @pytest.mark.each_value
 @pytest.mark.parametrize("n", [3, 17, 29, 58, 115, 999])
 @pytest.mark.parametrize("h", [0.1, 0.01, 1.0 / 3.0, 0.7])

@@ -319,3 +319,12 @@ def test_functions_without_a_memory_cause_no_warning(tmp_path):
     output = jo.io.Output(checkpoint=tmp_path / "checkpoint", random=drawing)
     sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, change=[change], until=plan.empty, output=output)
     assert sol.status == "finished"
+
+
+def test_a_condition_around_which_a_list_contains_itself_runs_with_checkpoints(tmp_path):
+    tree = {"children": [{"children": []}]}
+    tree["children"][0]["parent"] = tree
+    ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
+    output = jo.io.Output(checkpoint=tmp_path / "checkpoint")
+    sol = jo.solve(ball, jo.Maury(), t=0.1, h=0.025, until=lambda state: "leaf" in tree, output=output)
+    assert sol.status == "finished"

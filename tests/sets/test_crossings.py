@@ -172,10 +172,13 @@ def test_a_body_that_sinks_through_a_wall_little_by_little_is_noticed():
 @pytest.mark.parametrize(("scheme", "aside"), [(jo.Paoli(), 0.0), (jo.Paoli(), 0.09), (jo.MoreauJean(), 0.0)])
 @pytest.mark.parametrize("period", [None, [30.0, np.inf]])
 def test_a_ball_that_goes_through_another_one_is_an_error(scheme, aside, period):
-    """They do not overlap after the step, so that nothing else shows it."""
+    """They do not overlap after the step, so that nothing else shows it.
+
+    0.09 aside, the centre of the larger one misses the other one, whose centre goes through the larger one.
+    """
     within = jo.Balls([0.1, 0.05], period=period)
     balls = jo.Motion(q0=[[-1.0, 0.0], [0.0, aside]], v0=[[100.0, 0.0], [0.0, 0.0]], within=within)
-    with pytest.raises(jo.LeftTheSet, match=r"centre of body 0 went through ball 1: .* by (5|2\.5) .* 0\.15 is safe"):
+    with pytest.raises(jo.LeftTheSet, match=r"centre of body 1 went through ball 0: .* by (5|2\.5) .* 0\.15 is safe"):
         jo.solve(balls, scheme, t=0.1, h=0.05)
     assert jo.solve(balls, jo.Maury(), t=0.1, h=0.05).overlap < 1e-8
 
@@ -191,3 +194,13 @@ def test_balls_that_change_places_in_a_first_order_step_are_an_error():
     with pytest.raises(jo.LeftTheSet, match="centre of body 0 went through ball 1: together they moved by 5 "):
         jo.solve(meeting, jo.CatchingUp(), t=1.0, h=0.5)
     assert jo.solve(meeting, jo.Venel(), t=1.0, h=0.5).q[-1].ravel().round(9).tolist() == [-0.2, 0.0, 0.2, 0.0]
+
+
+def test_a_ball_goes_through_the_place_where_an_absent_one_is_kept():
+    """A body that waits has no contacts, also not with a ball that passes where it is put aside."""
+    start = {"q0": [[0.0, 0.0], [3.0, 0.0]], "within": jo.Balls([0.1, 0.1]), "present": [True, False]}
+    place = jo.Motion(**start).presence.aside[1]
+    v0 = np.array([place / 5.5, [0.0, 0.0]])  # it is there in the middle of the sixth step
+    assert np.linalg.norm(v0[0]) > 0.4
+    sol = jo.solve(jo.Motion(v0=v0, **start), jo.MoreauJean(), t=7.0, h=1.0)
+    np.testing.assert_allclose(sol.q[-1, 0], 7.0 * v0[0], rtol=1e-12)

@@ -214,3 +214,45 @@ def test_a_function_that_leaves_a_gap_out_where_bodies_went_is_refused(scheme):
     ball = jo.Sweeping(velocity=[0.0, -3.0], **start) if first else jo.Motion(v0=[0.0, -3.0], **start)
     with pytest.raises(jo.InvalidValue, match=r"numbers=0 at t = .* declared numbers=1 before.* large gap"):
         jo.solve(ball, scheme, t=1.0, h=0.1)
+
+
+def test_a_set_is_not_described_in_steps_without_errors():
+    """The text of a set with large arrays takes longer than a step."""
+    asked = []
+
+    class Wordy(jo.ConstraintSet):
+        convex_gaps, moving = True, False
+
+        def __repr__(self):
+            asked.append(1)
+            return "Wordy"
+
+        def linearise(self, t, q, reach=np.inf):
+            return jo.sets.Contacts(q[:1].copy(), Dense(np.eye(1, 2)), np.array([[0, -1]]), numbers=1, at=q)
+
+    ball, found = jo.Motion(q0=[1.0, 0.0], v0=[-1.0, 0.0], within=Wordy()), []
+    for steps in (2, 20):
+        asked.clear()
+        jo.solve(ball, jo.Maury(), t=0.1 * steps, h=0.1)
+        found.append(len(asked))
+    assert found[0] == found[1]
+
+
+class SecondBall(jo.ConstraintSet):
+    """The second ball stays above a floor."""
+
+    convex_gaps, moving = True, False
+
+    def linearise(self, t, q, reach=np.inf):
+        G = np.zeros((1, *q.shape))
+        G[0, 1, 1] = 1.0
+        return jo.sets.Contacts(q[1:2, 1].copy(), Dense(G.reshape(1, -1)), np.array([[-1, 0]]), numbers=1, at=q)
+
+
+@pytest.mark.parametrize("second", [SecondBall(), jo.constraints(convex=True, moving=False)(lambda t, q: [q[1, 1]])])
+def test_declarations_are_compared_with_the_balls_of_a_clump(second):
+    """A clump has one centre of mass and two balls; sets see the balls."""
+    dumbbell = jo.Clumps([([[-1.0, 0.0], [1.0, 0.0]], 0.5)])
+    falling = jo.Motion(q0=[[0.0, 0.5]], force=[0.0, -1.0], within=dumbbell & second)
+    for scheme in (jo.Maury(), jo.MoreauJean()):
+        assert jo.solve(falling, scheme, t=1.5, h=0.1).q[-1, 0, 1] < 0.1

@@ -123,7 +123,7 @@ class Crowd(Sweeping):
     Attributes
     ----------
     velocity : Wish
-        The wish, at the pace of the stairs where people are on stairs.
+        The desired velocity; on stairs, with the speed of the stairs.
     behaviour : str
         The behaviours of the wish with their options, in words.
 

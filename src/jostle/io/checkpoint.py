@@ -362,7 +362,7 @@ class Checkpoint:
     def check_free(self, run: Run, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]) -> None:
         """Refuse the file of another run, or one that is not a checkpoint; `past` is reminded of other things."""
         path = self.path
-        if not path.parent.is_dir():  # the first checkpoint would be the first to notice
+        if not path.parent.is_dir():  # or the error would come with the first checkpoint
             raise NoSuchFile(f"{path} cannot be created: there is no folder {path.parent}")
         if not os.path.lexists(path):
             return

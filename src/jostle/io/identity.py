@@ -16,6 +16,7 @@ import json
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from pathlib import PurePath
@@ -62,10 +63,10 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
 
 
 def memory_of(function: Any, kept: Any = None) -> Description:
-    """What a function of the user remembers between its calls, as far as Python shows it.
+    """What a function of the user remembers between its calls.
 
-    Attributes, values from the functions around it, global numbers and arrays that it uses, and the states of random
-    generators but `kept`, which the checkpoint stores.
+    These are its attributes, values from the functions around it, global numbers and arrays that it uses, and the
+    states of random generators. The checkpoint stores the state of `kept`, which is left out.
     """
     found: Description = {}
     _Describer(found, kept, called=False, inner=True)._add_data("", function)
@@ -366,8 +367,11 @@ class Run:
 
     def _memory(self) -> Description:
         """What the forgetful functions remember now."""
-        told = {name: memory_of(function, self.called.random) for name, function in self.forgetful.items()}
-        return {f"{place} of {name}": one for name, memory in told.items() for place, one in memory.items()}
+        found: Description = {}
+        for name, function in self.forgetful.items():
+            with suppress(RecursionError):  # a list that contains itself, or a thousand tuples in each other
+                found |= {f"{place} of {name}": one for place, one in memory_of(function, self.called.random).items()}
+        return found
 
     def check_memory(self) -> None:
         """Warn of functions that remember something since the start of the run, which no checkpoint contains."""

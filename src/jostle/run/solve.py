@@ -212,7 +212,7 @@ class BodySteps(Steps):
         looks = number >= self.look  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
         if looks:
             present = None if before.presence is None else before.presence.here
-            check_declaration(parts(where.problem.within), (self.grid.start, t), before.q, present)
+            check_declaration(parts(where.problem.within), (self.grid.start, t), self._of_balls(before).q, present)
         if self.differences:  # undo what other calls of the set did since the last step
             put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
@@ -224,13 +224,17 @@ class BodySteps(Steps):
         if self.strict and promised and not P.converged:
             raise NotConverged(f"{not_converged(P, scheme.solver)}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
-            check_convexity(scheme.solver.tol, where.problem.within, before, state)
+            check_convexity(scheme.solver.tol, where.problem.within, self._of_balls(before), self._of_balls(state))
         if looks:
             self.look = 2 * number
         if self.watch is not None:
             self.watch.after(before, state, h, number)
         after = where.moved(changed(within, where.host(state), self.made)) if self.made else state
         return state, after, None if P.converged else NOT_CONVERGED if promised else BUDGET
+
+    def _of_balls(self, state: State) -> State:
+        """A state as sets see it."""
+        return state.of_balls(self.where.problem.bodies)
 
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:

@@ -113,7 +113,8 @@ def _count(start: float, end: float, h: float) -> int:
     """Number of steps of length h, the last of which may be shorter."""
     nearest = round((end - start) / h)
     if abs(start + nearest * h - end) <= _slack(start, end, h):
-        return max(nearest, int(end > start))  # an end that is nothing beside h is reached all the same
+        apart = end - start > TIME_ROUND_OFF * max(abs(start), abs(end))
+        return max(nearest, int(apart))  # an end that is very near, for this h, is reached by one short step
     return int(np.floor((end - start) / h)) + 1
 
 

@@ -290,17 +290,18 @@ def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: S
 
     `linearises` says whether the scheme keeps the constraints linearised at the state before.
     """
+    here = None if before.presence is None else before.presence.here
     for Q in sets:
         if Q.crossing is not None:
             held = linearises and after.projection is not None and after.projection.converged
             gaps = None if after.contacts is None else after.contacts.gap
-            found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps))
+            found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps, here))
             if found is not None:
                 raise _went_through(found, after.t - before.t)
 
 
 def _went_through(found: Crossing, h: float) -> LeftTheSet:
-    """The error that says which body went through which wall, and which step would be safe."""
+    """The error that says which body went through which wall or ball, and which step would be safe."""
     remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
     if found.moved < found.clearance:
         remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"

@@ -122,17 +122,9 @@ class Balls(ConstraintSet):
         return abs(lowest(gap, 0.0)) / smallest
 
     def crossing(self, step: Step) -> Crossing | None:
-        """Two balls of which the centre of one went through the other one in a step: they would overlap no more.
+        """Two balls of which the centre of one went through the other in a step; None if there are none.
 
-        Parameters
-        ----------
-        step : Step
-            Times and positions before and after the step.
-
-        Returns
-        -------
-        Crossing or None
-            One ball and the other one; None if there are none.
+        Nothing else shows it: they need not overlap after the step.
         """
         if step.linearised or type(self).linearise is not Balls.linearise:
             return None
@@ -140,9 +132,9 @@ class Balls(ConstraintSet):
         way = step.ends[1].reshape(x.shape) - x
         if 2.0 * np.sqrt(x.shape[1]) * highest(np.abs(way), 0.0) < smallest:
             return None
+        there = place_of(x).arange(len(x)) if step.here is None else np.flatnonzero(step.here)
+        x, radii, way = x[there], radii[there], way[there]
         moved = np.sqrt(squares(way))
-        there = np.flatnonzero(moved >= 0.0)  # balls that are not present are NaN
-        x, radii, way, moved = x[there], radii[there], way[there], moved[there]
         period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
         reach = moved if self._open else np.minimum(moved, furthest(radii, self.period) / 2.0)
         i, j, normal, gap = near_pairs(x, radii, reach, period, None)[0]
@@ -154,7 +146,10 @@ class Balls(ConstraintSet):
         if len(through) == 0:
             return None
         row = int(through[int(np.argmax(squared[through]))])
-        one, other, safe = int(i[row]), int(j[row]), float(radii[i[row]] + radii[j[row]])
+        one, other = int(i[row]), int(j[row])
+        if radii[one] > radii[other]:  # the centre of the smaller one was inside the larger one
+            one, other = other, one
+        safe = float(radii[one] + radii[other])
         return Crossing(int(there[one]), f"ball {int(there[other])}", float(np.sqrt(squared[row])), safe)
 
     def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Integers, Array, Array], Array]:

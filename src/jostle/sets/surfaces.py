@@ -232,17 +232,20 @@ class Step(NamedTuple):
     """True if the step kept the constraints linearised at the first q: no convex wall at rest is crossed then."""
     gaps: Array | None = None
     """The gaps at the first q. None: not known."""
+    here: Booleans | None = None
+    """(n,) which bodies are present; the others have no contacts where they are put aside. None: all of them."""
 
 
 class Crossing(NamedTuple):
-    """The centre of a body went through a wall."""
+    """The centre of a body went through a wall or a ball."""
 
     body: int
     wall: str
+    """The name of the wall or ball."""
     moved: float
-    """Distance that the body and the wall moved in the step, together."""
+    """Distance that the body and the wall or ball moved in the step, together."""
     clearance: float
-    """Safe distance: the radius of the body, or for a point half the radius of a solid wall."""
+    """Safe distance: the radius of the body, for a point half the radius of a solid wall, or the radii of two balls."""
 
 
 def movers(step: Step, way: Array, radii: Array | None, sway: float) -> tuple[Integers, Array]:
