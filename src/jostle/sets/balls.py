@@ -122,9 +122,17 @@ class Balls(ConstraintSet):
         return abs(lowest(gap, 0.0)) / smallest
 
     def crossing(self, step: Step) -> Crossing | None:
-        """Two balls of which the centre of one went through the other in a step; None if there are none.
+        """Two balls of which the centre of one went through the other in a step; they need not overlap after it.
 
-        Nothing else shows it: they need not overlap after the step.
+        Parameters
+        ----------
+        step : Step
+            Times and positions before and after the step.
+
+        Returns
+        -------
+        Crossing or None
+            The smaller ball and the other one; None if there are none.
         """
         if step.linearised or type(self).linearise is not Balls.linearise:
             return None
