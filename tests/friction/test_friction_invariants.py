@@ -90,6 +90,17 @@ def test_momentum_angular_momentum_and_energy(scheme, d, clumps, seed):
     assert np.abs(sol.spin[-1] - sol.spin[0]).max() > 1e-3
 
 
+@BOTH
+@pytest.mark.parametrize("clumps", [False, True], ids=["balls", "clumps"])
+def test_rolling_resistance_keeps_momentum_and_angular_momentum(scheme, clumps):
+    swarm = Swarm(1, 3, clumps, rolling=0.2)
+    sol = jo.solve(swarm.problem, scheme, t=1.2, h=0.08)
+    start, end = (swarm.totals(sol, k) for k in (0, -1))
+    assert max(float(np.abs(each).max(initial=0.0)) for each in sol.rolling) > 1e-3
+    assert end[0] == pytest.approx(start[0], abs=1e-12)
+    assert end[1] == pytest.approx(start[1], abs=1e-12)
+
+
 @PLANE_AND_SPACE
 @FEW
 @given(seed=SEEDS, e=st.sampled_from([0.5, 1.0]))
