@@ -32,6 +32,14 @@ def test_a_plan_in_map_coordinates_is_stored_as_exactly_as_one_at_the_origin(tmp
         assert found.evacuation_time == pytest.approx(exact.evacuation_time, abs=1e-6)
 
 
+def test_a_body_that_flies_far_away_is_stored_as_exactly_as_at_the_start(tmp_path):
+    ball = jo.Motion(q0=[[0.0, 0.0]], v0=[1e6, 0.0], within=jo.Balls([0.2]))
+    sol = jo.solve(ball, jo.Maury(), t=3.1, h=3.1)
+    stored = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf"))
+    assert stored.q.source.dtype == np.float64
+    assert stored.q[-1].tolist() == [[3.1e6, 0.0]]
+
+
 def test_a_run_in_map_coordinates_is_resumed_in_its_own_precision(tmp_path):
     _, people = walkers(MAP)
     for t, resume in ((1.0, False), (2.0, True)):
