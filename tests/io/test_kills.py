@@ -18,6 +18,7 @@ from victim import assert_right
 
 from jostle.errors import BrokenFile, FileInUse
 from jostle.io import layout
+from jostle.io.growing import notes
 from jostle.io.hdf5 import clear_flags, reading, superblock
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
@@ -69,6 +70,19 @@ def killed(program, child):
     while (line := program.stdout.readline()) != "dead\n":
         acknowledged = int(line)
     return acknowledged
+
+
+def test_a_note_that_a_kill_left_unfinished_does_not_count(tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    with Writer(path, shape=(1, 2), about={}) as file:
+        file.frame(0.0, np.zeros((1, 2)), np.zeros((1, 2)), 0.5)
+        file.note({"step": 1})
+    with h5py.File(path, "r+") as file:
+        changes = file["jostle/changes"]
+        changes.resize(len(changes) + 6, axis=0)
+        changes[-6:] = np.frombuffer(b'{"step', dtype=np.uint8)
+    with reading(path) as file:
+        assert notes(file) == [{"step": 1}]
 
 
 @pytest.mark.parametrize(("n", "kills"), [(10, 4), whole((10, 6)), whole((1000, 6)), (100_000, 2), whole((100_000, 5))])
