@@ -40,6 +40,13 @@ def test_bodies_that_are_not_present_stay_aside_whatever_a_scheme_leaves_there(s
     assert kept[0].overshoot == kept[1].overshoot
 
 
+def test_a_scheme_that_says_nothing_of_its_abilities_is_not_recommended(monkeypatch):
+    monkeypatch.setattr(jo.schemes.SCHEMES, "_items", dict(jo.schemes.SCHEMES._items))
+    jo.schemes.SCHEMES.register("marking", Marking)
+    with pytest.raises(jo.errors.SchemeRefuses, match=r"; use Maury or MoreauJean$"):
+        jo.solve(falling(), jo.Paoli(), t=1.0, h=0.1)
+
+
 def test_a_scheme_that_moves_a_body_that_is_not_present_is_refused():
     with pytest.raises(jo.InvalidValue, match="Marking moved body 1, which is not present"):
         jo.solve(falling(), Marking(u=0.1), t=1.2, h=0.1)
