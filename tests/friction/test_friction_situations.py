@@ -311,6 +311,17 @@ def test_a_coefficient_for_each_pair_wall_and_group(scheme):
     close(np.abs(sum(p.sum(axis=0) for p in solved(two, scheme, 0.1, 0.02).tangential)), [0.0, 0.05], 1e-3)
 
 
+@BOTH
+def test_contacts_without_an_entry_do_not_resist_rolling(scheme):
+    discs = jo.Motion(
+        q0=[[0.0, 1.0], [9.0, 1.0]], v0=[1.0, 0.0], spin0=-1.0, force=DOWN, within=jo.Balls([1.0, 1.0]) & FLOOR,
+        law=jo.Coulomb({"wall 0": 0.5}, rolling={0: 0.1}, otherwise=0.3),
+    )  # fmt: skip
+    first, second = solved(discs, scheme, 0.1, 0.02).u[-1, :, 0]
+    assert first < 0.99
+    close(second, 1.0, 1e-12)
+
+
 # Bodies that come and go
 
 
