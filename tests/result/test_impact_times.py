@@ -58,6 +58,15 @@ def test_two_discs_meet_inside_the_step():
         assert jo.solve(piston, jo.Maury(), t=0.9, h=h).impacts().moment[0] == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.parametrize("speed", [0.0, 2.0])
+def test_a_round_obstacle_that_half_a_step_jumps_over_is_met_in_time(speed):
+    obstacle = jo.Outside((lambda t: [-speed * t, 0.0]) if speed else [0.0, 0.0], 0.5)
+    point = jo.Motion(q0=[-1.0, 0.0], v0=[10.0, 0.0], within=obstacle, law=jo.Restitution(0.5))
+    found = jo.solve(point, jo.MoreauJean(), t=0.25, h=0.25).impacts()
+    assert found.before == pytest.approx([-10.0 - speed])
+    assert found.moment == pytest.approx([0.5 / (10.0 + speed)])
+
+
 def test_impacts_that_are_left_out_take_their_moments_along():
     sol = jo.solve(bouncing(0.5), jo.Paoli(), t=1.25, h=0.01)
     everything, hard = sol.impacts(), sol.impacts(speed=2.0)
