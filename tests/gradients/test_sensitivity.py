@@ -351,6 +351,15 @@ def test_masses_and_radii_in_theta_have_the_derivatives_of_masses_and_radii():
     np.testing.assert_allclose(dq, plain.forward(mass=[1.0, 0.0], radii=[0.0, 2.0])[0], rtol=1e-8, atol=1e-9)
 
 
+def test_places_and_velocities_at_the_start_may_depend_on_theta():
+    def thrown(theta):
+        return jo.Motion(q0=[theta[0]], v0=[theta[0] ** 2])
+
+    run = jo.sensitivity(thrown, jo.Maury(), t=0.5, h=0.1, theta=[3.0])
+    assert np.concatenate(run.forward(theta=[1.0])) == pytest.approx([1.0 + 0.5 * 6.0, 6.0], rel=1e-6)
+    assert run.reverse(q=[1.0], u=[2.0]).theta == pytest.approx([4.0 + 2.0 * 6.0], rel=1e-6)
+
+
 def test_masses_have_the_shape_in_which_they_are_given():
     def shapes(q0, mass, **more):
         back = jo.sensitivity(jo.Motion(q0=q0, mass=mass, force=np.ones_like(q0), **more), jo.Maury(), t=0.1, h=0.1)
