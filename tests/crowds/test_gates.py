@@ -32,6 +32,11 @@ def solved(people, t=40.0, h=H, **more):
     return jo.solve(people, jo.Venel(), t=t, h=h, change=people.changes(), until=plan.empty, **more)
 
 
+def test_a_gate_is_open_from_the_start_of_an_interval_and_closed_from_its_end_on():
+    gate = Gate("east", open=[(10.0, 20.0)])
+    assert [gate.is_open(t) for t in (9.9, 10.0, 19.9, 20.0)] == [False, True, True, False]
+
+
 def test_people_come_in_at_their_times_and_leave():
     group = Group("late", 6, radius=0.2, speed=1.2, start=LEFT, enters=timetable([(0.0, 2), (3.0, 1), (8.0, 3)]))
     people = crowd(group, room=PLAN, seed=1)
