@@ -153,6 +153,12 @@ def test_a_step_that_takes_a_centre_out_is_an_error_and_the_advice_helps():
         jo.solve(point, jo.Venel(), t=1.0, h=0.2)
 
 
+def test_a_container_that_leaves_a_ball_at_rest_behind_is_an_error():
+    drum = jo.Inside(lambda t: [1.2 * t, 0.0], 1.0, radii=0.2)
+    with pytest.raises(jo.LeftTheSet, match="body 0 went through container 0"):
+        jo.solve(jo.Motion(q0=[[0.0, 0.0]], within=drum), jo.MoreauJean(), t=1.0, h=1.0)
+
+
 def test_bodies_that_are_not_there_are_not_outside():
     balls = jo.Motion(
         q0=[[0.0, -0.5], [9.0, 9.0]], force=[0.0, -1.0], within=jo.Balls([0.2, 0.2]) & jo.Inside([0.0, 0.0], 1.0),
