@@ -7,6 +7,7 @@ import jostle as jo
 from jostle.crowds import (
     Group,
     Inhibition,
+    Journey,
     KnownExits,
     Normal,
     Plan,
@@ -84,6 +85,19 @@ def test_a_queue_serves_in_the_order_of_arrival():
     assert (np.diff(np.sort(left)) > 3.9).all()
 
 
+def test_nobody_overtakes_the_head_of_a_queue_however_short_their_own_service_is():
+    walk = jo.crowds.walk(PLAN, radius=0.2, stops={"counter": (8.0, 2.5)})
+    queue = Queue([(8.0, 2.5), (5.0, 2.5)], service=4.0, spacing=0.7)
+    journey = Journey(walk, ["counter", "east"], people=2, reach=0.4, stops={"counter": queue})
+    [service] = (times for times in journey.dwell.values() if times.any())
+    service[1] = 0.0
+    passed = []
+    for t in (0.0, 1.0, 4.0):
+        journey.remember(t, np.array([[8.0, 2.5], [7.3, 2.5]]))
+        passed.append(journey.stage.tolist())
+    assert passed == [[0, 0], [0, 0], [1, 1]]
+
+
 def test_people_who_start_beside_the_head_of_a_queue_go_to_its_tail_and_do_not_block_it():
     queue = Queue([(8.0, 1.0), (8.0, 4.0)], service=1.0)
     group = Group("all", 6, radius=0.2, route=["counter"], start=[(6, 0.5), (7.5, 0.5), (7.5, 2), (6, 2)], goal="west")
@@ -145,6 +159,13 @@ def test_a_family_stays_together_and_others_do_not():
     spread = [np.ptp(jo.solve(p, jo.Venel(), t=8.0, h=H).q[-1][:, 0]) for p in (together, alone)]
     assert spread[0] < 1.8
     assert spread[1] > 6.0
+
+
+def test_people_of_different_groups_are_in_different_families():
+    groups = [Group(name, places=[[x, 1.0], [x, 2.0]], radius=0.2, family=2) for name, x in (("a", 2.0), ("b", 5.0))]
+    wish = crowd(groups, room=PLAN).wish
+    assert isinstance(wish, Together)
+    assert wish.family.tolist() == [0, 0, 1, 1]
 
 
 def test_who_is_far_ahead_of_the_family_slows_down_but_never_stops():
