@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 import jostle as jo
 from jostle.theory import good_direction, hypotheses
+from jostle.theory.places import places
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN
 
 PAIR = [[0.0, 0.0], [1.0, 0.0]]
@@ -24,6 +25,13 @@ def wedge(degrees, **more):
     theta = np.radians(degrees)
     walls = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([np.sin(theta), -np.cos(theta)])
     return jo.Motion(q0=[0.0, 0.0], within=walls, **more)
+
+
+def test_of_many_frames_those_with_the_most_contacts_are_examined():
+    ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(1.0))
+    sol = jo.solve(ball, jo.MoreauJean(), t=1.8, h=0.03)
+    [hit] = (k for k, p in enumerate(sol.multipliers) if p.any())
+    assert [k for k, _ in places(sol, 4)] == [0, hit, len(sol.t) - 1]
 
 
 def by_descent(rows):
