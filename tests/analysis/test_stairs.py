@@ -248,6 +248,17 @@ def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     assert evacuation_time(sol) == pytest.approx(9.0)
 
 
+def test_a_person_who_walks_slowly_on_slow_stairs_is_not_in_a_jam():
+    ladder = Link("ladder", ((26, 1), (26, 3)), ((0, 1), (0, 3)), length=1.0, pace=0.15)
+    upper = [(20, 0), (26, 0), (26, 4), (20, 4)]
+    plan = Plan([upper, BOX], exits={"street": DOOR}, links=[ladder])
+    people = crowd(1, radius=R, room=plan, q0=[[25.0, 2.0]], speed=SPEED)
+    sol = jo.solve(people, jo.Venel(), t=20.0, h=H, until=plan.empty, change=people.changes())
+    found = jo.crowds.travel(sol)
+    assert found.time[0] > 10.0
+    assert found.jammed[0] == pytest.approx(0.0, abs=0.2)
+
+
 @pytest.mark.parametrize(("start", "goal"), [([22.0, 3.0], "ground"), whole(([4.0, 3.0], "upper"))])
 def test_a_person_alone_on_stairs_loses_no_time(tmp_path, start, goal):
     """The desired speed on stairs is smaller than on level ground: walking at it is no loss."""
