@@ -250,6 +250,8 @@ def test_the_diagram_shows_where_the_period_doubles():
     omega = np.array([2.60, 2.63, 2.64, 2.67, 2.68, 2.70])
     seen = sections(oscillators(omega), period=2 * np.pi / omega, steps=32, periods=2500, skip=2480)
     assert seen.periods().tolist() == [1, 1, 1, 2, 2, 2]
+    assert seen.periods(most=2).tolist() == [1, 1, 1, 2, 2, 2]
+    assert seen.periods(most=1).tolist() == [1, 1, 1, 0, 0, 0]
 
 
 # --- orbits, exponents ---
