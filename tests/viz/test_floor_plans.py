@@ -46,6 +46,14 @@ def test_openings_have_names_and_there_is_a_scale_bar(run):
     assert "in a jam" in labels[2]
 
 
+def test_people_who_have_not_come_in_yet_are_not_counted_inside():
+    floor = [(0, 0), (6, 0), (6, 4), (0, 4)]
+    plan = jo.crowds.Plan(floor, exits={"east": ((6, 1), (6, 2))})
+    people = jo.crowds.crowd(jo.crowds.Group("late", 3, radius=0.2, enters=[0.0, 0.0, 2.0], start=floor), room=plan)
+    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.1, change=people.changes())
+    assert "inside 2    out 0" in jo.viz.plan(sol, 1).get_title(loc="left")
+
+
 def test_names_of_openings_are_where_nobody_walks():
     """The stairs are at the lower corners of a stand, in the middle of the picture."""
     stand = jo.scenarios.load("stand").build()
