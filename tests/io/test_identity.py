@@ -91,6 +91,9 @@ OTHERS = {
     "mass of a first-order problem": tuple(jo.Sweeping(q0=[0.0, 1.0], mass=mass) for mass in ([1.0, 2.0], [1.0, 3.0])),
     "a mass instead of none": (jo.Sweeping(q0=[0.0, 1.0]), jo.Sweeping(q0=[0.0, 1.0], mass=2.0)),
     "user set": tuple(jo.Motion(q0=[5.0], within=jo.constraints(lambda t, q, c=c: q - c)) for c in (0.0, 1.0)),
+    "user set at rest": tuple(
+        jo.Motion(q0=[5.0], within=jo.constraints(moving=False)(lambda t, q, c=c: q - c)) for c in (0.0, 1.0)
+    ),
     "box": tuple(jo.Motion(q0=[[1.0, 1.0]], within=jo.Box([0, 0], [b, 9], radii=0.1)) for b in (3.0, 4.0)),
     "scheme": (jo.Maury(), jo.Gluey()),
     "samples": (jo.Maury(), jo.Maury(samples=1)),
@@ -98,7 +101,9 @@ OTHERS = {
 }
 
 
-BY_VALUES = {"moving wall", "user set", "velocity", "mass function"} | {name for name in OTHERS if "force" in name}
+BY_VALUES = {"moving wall", "user set", "user set at rest", "velocity", "mass function"} | {
+    name for name in OTHERS if "force" in name
+}
 """What functions determine; the description does not tell them apart."""
 
 
