@@ -91,6 +91,14 @@ def test_without_strict_the_refinement_says_so():
     assert np.linalg.norm(sol.refinement.other.u[-1]) == pytest.approx(0.25, abs=0.01)
 
 
+def test_the_error_estimate_looks_back_at_three_differences():
+    """The last two are small by accident: impacts happen to fall on the same places inside their steps."""
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    found = jo.solve(ball, jo.MoreauJean(), t=0.6, h=0.05, accuracy=0.01, strict=False).refinement
+    third, second, last = found.difference[-3:]
+    assert found.error == third / 4.0 > max(second / 2.0, last)
+
+
 def test_a_tolerance_that_is_not_reached_is_an_error_with_the_solution(monkeypatch):
     monkeypatch.setattr(refinement, "MAX_HALVINGS", 4)
     with pytest.raises(jo.NotConverged, match="was not reached") as told:
