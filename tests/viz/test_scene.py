@@ -36,6 +36,14 @@ def test_a_force_on_a_body_that_has_just_left_is_not_shown():
     assert frame.force.round(9).tolist() == frame.bars.force.round(9).tolist() == [2.0]
 
 
+def test_a_run_that_goes_on_is_shown_with_the_same_origin_and_the_quantities_of_the_user():
+    first, longer = (Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=t, h=0.1)) for t in (0.2, 0.9))
+    encoder = Encoder.of(first, small=False, quantities={"age": lambda k: np.full(4, k)})
+    later = encoder.continued(longer)
+    assert [one.label for one in later.given] == ["age"]
+    assert later.frame(longer.frame(1)) == encoder.frame(first.frame(1))
+
+
 def test_those_who_are_not_there_are_not_shown(leaving):
     scene = Scene(leaving)
     assert [len(scene.frame(k).number) for k in (0, len(leaving.t) - 1)] == [3, 1]
