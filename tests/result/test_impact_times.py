@@ -67,6 +67,17 @@ def test_a_round_obstacle_that_half_a_step_jumps_over_is_met_in_time(speed):
     assert found.moment == pytest.approx([0.5 / (10.0 + speed)])
 
 
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+def test_an_impact_counts_in_the_step_in_which_another_contact_opens(scheme):
+    """The first point presses on a wall until t = 0.5; in the step after, the second one meets the other wall."""
+    points = jo.Motion(
+        q0=[[0.0], [0.45]], v0=[[0.0], [1.0]], within=jo.Box([0.0], [1.0]),
+        force=lambda t, q, u: np.array([[-10.0 if t < 0.5 else 0.0], [0.0]]),
+    )  # fmt: skip
+    found = jo.solve(points, scheme, t=1.0, h=0.1).impacts(speed=0.5)
+    assert found.pairs.tolist() == [[1, -2]]
+
+
 def test_impacts_that_are_left_out_take_their_moments_along():
     sol = jo.solve(bouncing(0.5), jo.Paoli(), t=1.25, h=0.01)
     everything, hard = sol.impacts(), sol.impacts(speed=2.0)
