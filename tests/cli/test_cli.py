@@ -12,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import jostle as jo
 from jostle.cli import main
+from jostle.cli.runs import Compute, _show_result
 from numbers_of_files import contents
 from rows import whole
 
@@ -137,6 +139,14 @@ def test_a_step_that_is_not_solved_is_exit_code_one_or_three(here, jostle):
     code, out, _ = jostle("run", "spheres", *hard, "--set", "run.strict=false", *short, "b.vtkhdf")
     assert code == 3
     assert "not converged" in out
+
+
+@pytest.mark.parametrize(("status", "code"), [("finished", 4), ("blocked", 4), ("not converged", 3)])
+def test_steps_that_were_not_solved_count_more_than_people_who_are_stuck(here, status, code):
+    quietly = Compute(threads=None, device="cpu", seconds=60.0, quiet=True, as_json=False)
+    with pytest.raises(typer.Exit) as ended:
+        _show_result({"status": status, "crowd": {"blocked": True}}, {}, here / "a.vtkhdf", quietly)
+    assert ended.value.exit_code == code
 
 
 def test_threads_are_checked(here, jostle):
