@@ -98,6 +98,9 @@ def test_a_failed_run_is_recorded_with_its_error_and_the_others_go_on():
     assert found["status"].tolist() == ["finished", "failed", "finished"]
     assert found.failures[1].startswith("ZeroDivisionError: one is wrong (test_sweeps.py, line ")
     assert found.summary("result").n == 2
+    twice = sweep(Study(fails, over=grid({"k": [0, 1, 2]}), repeat=2), executor=SERIAL).summaries()
+    assert twice["failed"].tolist() == [0, 2, 0]
+    assert twice["n"].tolist() == [2, 0, 2]
 
 
 @pytest.mark.parametrize(
