@@ -144,6 +144,15 @@ def test_a_mass_falls_into_a_box_and_rests():
     assert sol.pressure[-1, 5, :3] == pytest.approx(10 * (0.25 - y), rel=0.02), "p = g (depth), below the top cell"
 
 
+def test_a_force_gives_the_same_momentum_in_steps_that_are_cut_into_parts():
+    grid = Grid([0, 0], [8, 0.25], h=1 / 8, closed=((False, False), (True, True)))
+    block = grid.block([1, 0], [2, 0.25])
+    flow = Flow(grid=grid, density=0.5 * block, velocity=grid.velocity(0, 0), force=[5, 0])
+    sol = jo.macro.solve(flow, Splitting(), t=0.8, h=0.2)
+    assert sol.stats["substeps"].max() > 2
+    assert sol.momentum[-1] == pytest.approx([0.5 * 0.25 * 5 * 0.8, 0.0], abs=1e-12)
+
+
 fields = st.integers(0, 100).map(lambda k: k / 100)
 speeds = st.integers(-100, 100).map(lambda k: k / 100)
 
