@@ -34,6 +34,13 @@ class Blind(jo.Scheme):
         return State(state.t + h, state.q + h * u, u, P, nothing, P.multipliers)
 
 
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_maury_takes_the_mean_of_the_force_over_the_time_alone(samples):
+    spring = jo.Motion(q0=[1.0], v0=[8.0], force=lambda t, q: t - 3.0 * q)
+    sol = jo.solve(spring, jo.Maury(samples=samples), t=0.5, h=0.5)
+    assert sol.u[-1] == pytest.approx([8.0 + 0.5 * (0.25 - 3.0)])
+
+
 def crowd(present):
     q0 = np.array([[0.0, 0.0], [1.5, 0.0], [3.0, 0.0]])
     within = jo.Balls([0.5, 0.5, 0.5]) & jo.Box([-np.inf, -1.0], [3.6, 1.0])
