@@ -43,6 +43,13 @@ def test_the_variation_of_the_velocity_stays_bounded():
     assert "Var(u)" in repr(found)
 
 
+def test_the_variation_of_the_velocity_is_the_largest_of_all_phases():
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    one, three = (convergence(ball, jo.Paoli(), t=0.7, h=0.1, halvings=3, phases=n).variation for n in (1, 3))
+    assert (three >= one).all()
+    assert (three > one).any()
+
+
 def test_an_uncertainty_is_that_of_linear_regression():
     """By hand: errors 1, 1/2, 1/4 times (1, x, 1), slope 1, residuals of ln x / 3 (-1, 2, -1)."""
     x = 1.2
