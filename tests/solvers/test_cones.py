@@ -95,6 +95,13 @@ def by_clarabel(w, K):
     return np.array(solver.solve().x)
 
 
+def test_the_margin_of_a_block_is_what_its_law_demands():
+    law = {"axis": np.array([[0.0, 1.0]]), "mu": np.array([0.5]), "rolling": np.array([0.25])}
+    slack = np.array([3.0, 4.0, -2.0])  # it slides at 3, opens at 4 and rolls at 2
+    assert jo.convex.Cones(**law, coulomb=True).margin(slack).tolist() == [4.0]
+    assert jo.convex.Cones(**law, coulomb=False).margin(slack).tolist() == [4.0 - 0.5 * 3.0 - 0.25 * 2.0]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_convex_law_is_the_projection_that_clarabel_finds(seed):
     K, random = random_problem(seed, blocks=5, d=3 if seed % 2 else 2, coulomb=False, n=16)
