@@ -248,3 +248,15 @@ def test_a_map_without_rows_or_bodies_is_still_a_map():
         assert G.adjoint(np.zeros(0)).tolist() == [0.0] * (2 * bodies)
         assert G.norms(metric(1.0, (bodies, 2))).shape == (0,)
         assert G.toarray().shape == G.tocsr().shape == (0, 2 * bodies)
+
+
+@pytest.mark.parametrize(("i", "j"), [(-1, 0), (2, 0), (0, 2)])
+def test_pairs_of_bodies_that_do_not_exist_are_refused(i, j):
+    with pytest.raises(InvalidValue, match="names a body that is not one of 0 to 1"):
+        Pairs(np.array([i]), np.array([j]), np.array([[1.0, 0.0]]), bodies=2)
+
+
+def test_some_rows_of_a_polyhedron_keep_their_names():
+    K = jo.convex.Polyhedron(np.eye(3), np.zeros(3), describe="wall {}".format)
+    some = K.only(np.array([2, 0]))
+    assert [some.describe(row) for row in (0, 1)] == ["wall 2", "wall 0"]
