@@ -33,6 +33,13 @@ def test_everyone_has_the_size_speed_goal_and_place_of_their_group():
     assert (people.q0[8:, 0] > 9.0).all()
 
 
+def test_a_dense_group_keeps_away_from_walls_and_others_after_a_smaller_person():
+    child = Group("child", places=[[2.0, 2.0]], radius=0.1)
+    adults = Group("adults", 50, radius=0.25, start=LEFT)
+    people = crowd([child, adults], room=PLAN)
+    assert people.within.gap(0.0, people.q0) >= 0.0
+
+
 def test_a_crowd_without_groups_is_one_group():
     people = crowd(4, radius=0.2, room=PLAN, speed=1.3, seed=1)
     alone = crowd(Group("people", 4, radius=0.2, speed=1.3), room=PLAN, seed=1)

@@ -183,6 +183,7 @@ def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
 def test_steps_that_are_too_long_are_warned_of():
     people = counterflow()
     assert people.longest_step == pytest.approx(0.1 * Pedestrians().T)
+    assert TimeGap(TimeGap(EAST, R, T=0.5), R, T=0.9).longest_step == pytest.approx(0.05)
     with pytest.warns(jo.errors.LongStep, match=r"h = 0\.2 is longer than .*; take h = "):
         jo.solve(people, jo.Venel(), t=0.2, h=0.2)
 

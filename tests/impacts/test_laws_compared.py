@@ -107,6 +107,12 @@ def test_impulses_are_distributed_in_the_ratio_of_the_potential_energies(e, expo
     np.testing.assert_allclose((1.0 - e**2) * hit.absorbed.sum(), lost, atol=1e-10)
 
 
+def test_twice_the_speed_has_twice_the_impulse_and_four_times_the_work():
+    slow, fast = (jo.impacts.liu_zhao_brogliato(line([v, 0.0, 0.0], 0.7)) for v in (1.0, 2.0))
+    np.testing.assert_allclose(fast.impulse, 2.0 * slow.impulse, rtol=1e-9)
+    np.testing.assert_allclose(fast.absorbed, 4.0 * slow.absorbed, rtol=1e-9)
+
+
 def test_units_do_not_matter():
     one = jo.impacts.liu_zhao_brogliato(line([1.0, 0.0, 0.0], 0.7, [1.0, 2.0, 1.0]), stiffness=[1.0, 3.0])
     row = line([1e-5, 0.0, 0.0], 0.7, [1e7, 2e7, 1e7])

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 import jostle as jo
 from jostle.convex import emptiness
+from jostle.convex.metric import metric
 from jostle.solvers import automatic, interior_point
 
 SOLVERS = [jo.ActiveSet, jo.GaussSeidel, jo.InteriorPoint, jo.Automatic]
@@ -118,6 +119,18 @@ def test_one_iteration_is_one_iteration(make):
     P = make(max_iterations=1).project(w, jo.convex.Polyhedron(G, random.exponential(0.3, 150) - 1.0, length=1.0))
     assert P.iterations <= 1
     assert not P.converged
+
+
+@pytest.mark.parametrize("most", [8, 20, 60])
+def test_rows_beside_contacts_do_not_begin_the_iterations_anew(most):
+    """A row of discs is too long for its wall: first its contacts are solved alone, then with the wall."""
+    q = np.stack([np.arange(100.0), np.zeros(100)], axis=1)
+    K = (jo.Balls(np.full(100, 0.5)) & jo.constraints(lambda t, q: [q[0, 0] + 0.1])).linearise(0.0, q, 0.1)
+    w = np.zeros(q.shape)
+    w[-1, 0] = -900.0
+    P = jo.InteriorPoint(max_iterations=most).project(w, K.velocities(0.1), metric(1.0, q.shape))
+    assert 0 < P.iterations <= most
+    assert P.converged == (most == 60)
 
 
 def test_the_error_says_who_gave_up_and_whose_answer_was_best():

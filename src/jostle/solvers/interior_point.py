@@ -78,11 +78,11 @@ class InteriorPoint(Solver):
         rows = np.delete(np.arange(len(K.c)), K.G.others)
         alone = K.only(rows)
         u, of_contacts, iterations = self._solve(w, alone, M, slack[rows], None if guess is None else guess[rows])
-        if (K.slack(u)[K.G.others] >= 0.0).all():
+        if iterations >= self.max_iterations or (K.slack(u)[K.G.others] >= 0.0).all():
             p = np.zeros(len(K.c))
             p[rows] = of_contacts
             return u, p, iterations
-        left = replace(self, max_iterations=max(1, self.max_iterations - iterations))
+        left = replace(self, max_iterations=self.max_iterations - iterations)
         u, p, more = left._by_piqp(w, K, M, unit, s0)
         return u, p, iterations + more
 

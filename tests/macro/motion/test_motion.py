@@ -12,6 +12,7 @@ import jostle as jo
 from jostle.macro import Barrier, Crowd, Flow, Grid, Impacts, Splitting
 from jostle.macro.motion import pressure
 from jostle.macro.motion.domain import Domain
+from jostle.macro.motion.impacts import _mean_pressure
 from jostle.macro.motion.scheme import MAX_CROSSED
 from jostle.macro.motion.transport import carried, crossing, flux, superbee, velocities
 from rows import examples, whole
@@ -311,6 +312,15 @@ def test_the_energy_that_mass_carries_does_not_grow():
             for rho, field in ((density, u), (after, moved))
         )
         assert (now <= before * (1.0 + 1e-12)).all()
+
+
+def test_the_pressure_of_a_square_lattice_is_half_the_trace_of_its_stress():
+    """A block hits a wall: the stress along x is the momentum from its free end to here, that along y is zero."""
+    grid = Grid([0, 0], [2, 1], h=1 / 4, closed=((False, True), (True, True)))
+    full = grid.block([1, 0], [2, 1])
+    after = jo.macro.Square(grid, full).impact(grid.velocity(1.0, 0))
+    expected = np.where(full, 0.5 * (grid.centres[0] - 1.0), 0.0)
+    np.testing.assert_allclose(_mean_pressure(full, after), expected, atol=1e-9)
 
 
 def test_the_pressure_of_a_step_that_is_cut_is_the_mean_of_its_parts():
