@@ -232,7 +232,7 @@ def _lattice(placed: _InPlan, radii: Array, before: int, random: np.random.Gener
     if len(tight) < n:
         area = n * float(np.pi * (radii**2).mean()) / wanted
         raise InvalidValue(
-            f"no place was found for person {len(tight)} of {n}, {2.0 * size:g} wide: a lattice has room for "
+            f"no place was found for person {len(tight)} of {n}, {2.0 * size:g} m wide: a lattice has room for "
             f"{len(tight)}, {len(tight) / area:.2f} per square metre (at most {DENSEST / (np.pi * size**2):.2f} far "
             f"from walls); take fewer people or a larger room, or give their places"
         )
