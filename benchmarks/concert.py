@@ -123,7 +123,7 @@ def draw(sol: jo.Solution, load: np.ndarray, radii: np.ndarray, forces: np.ndarr
     force.plot(sol.t, load, color=BLUE, label="force on the barrier")
     force.axhline(CRUSH_BARRIER, color=VERMILION, linestyle="--", label="crush barriers 5 m apart (Green Guide)")
     for (since, _), text in zip(STAGES, ("people within 5 m press", "people within 10 m", "all press"), strict=True):
-        force.text(since + 0.3, 0.4, text, fontsize=9)
+        force.text(since + 0.9, 0.4, text, fontsize=9)
     force.set(xlabel="time (s)", ylabel="force on the barrier (kN/m)", ylim=(0.0, None))
     force.legend(loc="upper left")
     figure.savefig(path, dpi=110)
