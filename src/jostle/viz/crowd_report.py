@@ -54,7 +54,7 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
             "people are discs that do not overlap; their velocity is the admissible one nearest to the desired one "
             "(Venel 2009)",
         ),
-        ("behaviour", noted.get("behaviour") or getattr(sol.problem, "behaviour", "unknown")),
+        ("behaviour", noted.get("behaviour") or str(getattr(sol.problem, "behaviour", "unknown"))),
         ("scheme", scheme),
         ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
         ("worst overlap", overlap_in_words(sol)),
