@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import imageio_ffmpeg
 import matplotlib.pyplot as plt
@@ -20,6 +21,7 @@ from jostle import viz
 from jostle.cli import app
 from jostle.errors import WriteFailed
 from jostle.terminal import progress_bar
+from jostle.viz import movie
 from jostle.viz.movie import between
 from jostle.viz.scene import Scene
 from rows import whole
@@ -78,6 +80,23 @@ def test_size_and_frames_per_second_are_those_asked_for(walk, tmp_path):
     assert (shown.shape[1:3], len(shown), rate) == ((200, 320), 2, 10.0)
     with pytest.raises(jo.InvalidValue, match="fps must be between 1 and 100"):
         viz.animate(walk, tmp_path / "b.mp4", fps=101)
+
+
+def test_each_picture_is_the_whole_figure_although_axes_are_drawn_once(walk, monkeypatch):
+    times, drawn = movie.moments(walk.t, 2.0)[:3], []
+    picture, paint = movie._of_bodies(walk, times, "speed", (-62.0, 16.0), True)
+    figure = movie._figure(picture, None)
+
+    def add(pixels):
+        painted = pixels.copy()
+        figure.canvas.draw()
+        drawn.append((painted, np.asarray(figure.canvas.buffer_rgba())[..., :3].copy()))
+
+    movie._record(SimpleNamespace(add=add), figure, times, paint, None)
+    assert len(drawn) == 3
+    assert (drawn[0][0] != drawn[2][0]).any()
+    for painted, whole_figure in drawn:
+        np.testing.assert_array_equal(painted, whole_figure)
 
 
 def test_width_and_height_are_even(walk, tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -185,20 +186,46 @@ def animate(
 def _record(
     made: Mp4 | Gif, figure: Figure, times: Array, paint: Painter, progress: Callable[[Drawn], object] | None
 ) -> None:
-    """Paint a picture for each time, and add it to the film."""
+    """Paint a picture for each time, and add it to the film.
+
+    The axes and the colour bar are drawn once, because ticks are slow to draw; what moves is painted on a copy.
+    """
     ax = figure.axes[0]
     canvas: Any = FigureCanvasAgg(figure)
+    still: Any = None
     for step, t in enumerate(times, start=1):
-        for artist in (*ax.images, *ax.collections, *ax.lines, *ax.patches, *ax.texts):
-            artist.remove()  # the axes stay, because ticks are slow to draw
+        for artist in _moving(ax):
+            artist.remove()
         paint(ax, float(t))
         if step == 1:
             canvas.draw()
             figure.set_layout_engine("none")  # keep the layout fixed from now on
-        canvas.draw()
+            still = _still(canvas, ax)
+        canvas.restore_region(still)
+        for artist in sorted(_moving(ax), key=Artist.get_zorder):
+            ax.draw_artist(artist)
+        ax.draw_artist(ax.title)
         made.add(np.asarray(canvas.buffer_rgba())[..., :3])
         if progress is not None:
             progress(Drawn(step, len(times), float(t), float(times[-1])))
+
+
+def _moving(ax: Axes) -> list[Artist]:
+    """What is painted anew for each picture."""
+    return [*ax.images, *ax.collections, *ax.lines, *ax.patches, *ax.texts]
+
+
+def _still(canvas: Any, ax: Axes) -> Any:
+    """The pixels of a figure without what moves on some axes, and without their title."""
+    title = ax.get_title()
+    ax.set_title("")  # matplotlib would move a title that is hidden
+    for artist in _moving(ax):
+        artist.set_visible(False)
+    canvas.draw()
+    for artist in _moving(ax):
+        artist.set_visible(True)
+    ax.set_title(title)
+    return canvas.copy_from_bbox(canvas.figure.bbox)
 
 
 def _of_bodies(
