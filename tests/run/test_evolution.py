@@ -566,26 +566,6 @@ def test_without_contacts_a_sweeping_process_is_eulers_method(scheme, within):
     np.testing.assert_allclose(jo.solve(spiral, scheme, t=2.0, h=0.1).q[-1], q, rtol=1e-12)
 
 
-@every_scheme
-@pytest.mark.parametrize(
-    "within",
-    [
-        None,
-        jo.Balls(np.zeros(0)),
-        jo.HalfSpace([0.0, 1.0]),
-        jo.Box([0.0, 0.0], [1.0, 1.0]),
-        jo.Outside([0.0, 0.0], 1.0),
-        jo.Balls(np.zeros(0)) & jo.HalfSpace([0.0, 1.0]),
-    ],
-    ids=["nothing", "balls", "half-space", "box", "outside", "balls and half-space"],
-)
-def test_nobody_is_a_configuration_too(scheme, within):
-    """N = 0: no error, no steps left out."""
-    sol = jo.solve(drift(scheme, np.zeros((0, 2)), within), scheme, t=1.0, h=0.1)
-    assert sol.q.shape == (11, 0, 2)
-    assert sol.status == "finished"
-
-
 @every_motion_scheme
 def test_no_ball_on_a_line_is_a_configuration_too(scheme):
     sol = jo.solve(jo.Motion(q0=np.zeros(0), within=jo.Line(np.zeros(0), lower=0.0, upper=1.0)), scheme, t=1.0, h=0.1)

@@ -1,6 +1,6 @@
 """Steps of a small system in free flight, many at a time; bit-identical to single steps.
 
-A step of one body takes a hundred times as long as its formula: contacts, checks, a projection that changes nothing.
+A step of one body takes much longer than its formula: contacts, checks, a projection that changes nothing.
 Between impacts, with a constant force and flat constraints at rest, only the formula is left:
 
     Paoli         W = (q + (q - U^{n-1}) + h^2 F + e U^{n-1}) / (1 + e),   q^{n+1} = (1 + e) W - e U^{n-1}       (5)-(6)
