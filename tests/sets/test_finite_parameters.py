@@ -6,7 +6,7 @@ import pytest
 import jostle as jo
 from jostle.crowds.gates import ClosedGates
 from jostle.crowds.stairs import ClosedLifts
-from jostle.sets.base import ConstraintSet, Free, Intersection
+from jostle.sets.base import BodySet, ConstraintSet, Free, Intersection
 from jostle.sets.contacts import check_start
 from jostle.sets.walls import Obstacles, Walls
 
@@ -78,7 +78,7 @@ def test_every_set_is_tried():
         if kind.__module__.startswith("jostle.") and not kind.__name__.startswith("_")
     }
     tried = {name.split()[0] for name in PARAMETERS} | {"UserSet"}
-    internal = {ConstraintSet, Free, Intersection, Obstacles, Walls, ClosedGates, ClosedLifts}
+    internal = {ConstraintSet, BodySet, Free, Intersection, Obstacles, Walls, ClosedGates, ClosedLifts}
     assert {kind.__name__ for kind in own - internal} == tried - {"constraints"}
 
 

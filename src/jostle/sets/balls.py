@@ -37,7 +37,7 @@ from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import offers_for_many
 from jostle.kernels.parallel import all_finite, by_rows, chunks_of, threads
-from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, finds_bodies
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.surfaces import Crossing, Step
 
@@ -47,7 +47,7 @@ FIRST_SEARCH_RADIUS = 0.1
 
 
 @check_arguments
-class Balls(ConstraintSet):
+class Balls(BodySet):
     """n balls in d dimensions that may touch and never overlap; q has shape (n, d).
 
     Parameters
@@ -66,7 +66,7 @@ class Balls(ConstraintSet):
     -1.0
     """
 
-    convex_gaps = by_body = on_devices = True
+    convex_gaps = on_devices = True
 
     def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
         self.bodies, self.moving = Bodies(radii, apart=True), callable(radii)
@@ -82,12 +82,9 @@ class Balls(ConstraintSet):
         """Radii of the balls."""
         return self.bodies.radii
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+    def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         # The pairs of balls within reach, with their gaps and normals.
         x, radii, smallest = self._bodies(t, q)
-        n = len(x)
-        if n == 0:
-            return Free().linearise(t, q)
         own = getattr(reach, "ndim", 0) > 0
         (i, j, normal, gap), each = self._near(x, radii, reach if own else _each(reach, x))
         if not all_finite(normal):
@@ -95,23 +92,15 @@ class Balls(ConstraintSet):
         pairs: Integers = place_of(x).empty((2, len(i)), dtype=np.int64)
         pairs[0], pairs[1] = i, j
         i, j = pairs  # one copy is kept
-        return Contacts(
-            gap,
-            Pairs(i, j, normal, n, x, known=True),
-            pairs.T,
-            numbers=0,
-            length=smallest,
-            reach=each if own else 2.0 * float(each[0]),
+        return BodyContacts(
+            gap, pairs.T, normal, len(x), x, 0, smallest, each if own else 2.0 * float(each[0]),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
-            at=q,
             bending=partial(by_rows, _bend, (gap, i, j), radii),
-            bodies=n,
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
-            known=True,
-        )
+        )  # fmt: skip
 
     def overlap(self, t: float, q: Array) -> float:
-        if type(self).linearise is not Balls.linearise:  # a class of the user's own
+        if not finds_bodies(self):  # a class of the user's own
             return super().overlap(t, q)
         x, radii, smallest = self._bodies(t, q)
         if len(x) == 0:
@@ -134,7 +123,7 @@ class Balls(ConstraintSet):
         Crossing or None
             The smaller ball and the other one; None if there are none.
         """
-        if step.linearised or type(self).linearise is not Balls.linearise:
+        if step.linearised or not finds_bodies(self):
             return None
         x, radii, smallest = self._bodies(step.times[0], step.ends[0])
         way = step.ends[1].reshape(x.shape) - x

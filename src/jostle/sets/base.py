@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +17,15 @@ from numpy.typing import ArrayLike
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, stacked
+from jostle.convex.linear_map import Dense, LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
+from jostle.kernels import offers
 from jostle.kernels.parallel import NUMBERS_A_CHUNK, concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.surfaces import Crossing, Step
-from jostle.solvers.base import Solver
+from jostle.solvers.base import DENSE_KERNELS, Solver
 from jostle.solvers.project import require
 
 if TYPE_CHECKING:
@@ -33,14 +34,55 @@ if TYPE_CHECKING:
 # The contacts of several sets as those of their intersection.
 
 
-def joined(parts: list[Contacts], q: Array) -> Contacts:
+class BodyContacts(NamedTuple):
+    """Contacts of bodies as one set finds them, with fields as in `Contacts`; `joined` makes `Contacts` of several."""
+
+    gap: Array
+    pairs: Integers
+    normal: Array
+    """(m, d) from the first body to the second, or into the wall."""
+    bodies: int
+    places: Array | None
+    """(n, d) positions of the bodies, by which solvers divide space; None: not known."""
+    numbers: int
+    length: float | None
+    reach: Reach
+    describe: Callable[[int], str]
+    bending: Callable[[], Array] | None
+    gap_at: Callable[[float, Integers], Array] | None
+    kept: LinearMap | None = None
+    """G, if the set keeps it because it is always the same."""
+
+    @property
+    def G(self) -> LinearMap:
+        """The map of the contacts alone."""
+        return self.kept or map_of_bodies(self.pairs.T, self.normal, self.bodies, self.places)
+
+
+def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | None) -> LinearMap:
+    """The map G of contacts of bodies, by pairs (2, m) and normals (m, d); dense if there is one body alone."""
+    if bodies == 1 and offers(normal, DENSE_KERNELS):
+        return Dense(-normal)
+    return Pairs(pairs[0], pairs[1], normal, bodies, places, known=True)
+
+
+def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
     """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts."""
+    first = parts[0]
+    if len(parts) == 1 and isinstance(first, BodyContacts):
+        gap, pairs, _, bodies, _, numbers, length, reach, describe, bending, gap_at, _ = first
+        return Contacts(
+            gap, first.G, pairs, numbers=numbers, length=length, reach=reach, describe=describe, at=q, bending=bending,
+            bodies=bodies, gap_at=gap_at, known=True,
+        )  # fmt: skip
     total = 0
     for part in parts:
         total += len(part.gap)
-    both: Integers = place_of(q).empty((2, total), dtype=np.int64)
-    numbers, reach, bodies, known, equal, moving = 0, parts[0].reach, 0, True, False, False
-    gaps, lengths, maps, bendings, copies, words, end = [], [], [], [], [], [], 0
+    place = place_of(q)
+    both: Integers = place.empty((2, total), dtype=np.int64)
+    lengths: Array = place.empty(total)
+    numbers, reach, bodies, places, known, equal, moving = 0, first.reach, 0, None, True, False, False
+    gaps, normals, maps, bendings, copies, words, end = [], [], [], [], [], [], 0
     for part in parts:
         start, end = end, end + len(part.gap)
         block = both[:, start:end]
@@ -48,17 +90,20 @@ def joined(parts: list[Contacts], q: Array) -> Contacts:
             block[:] = part.pairs.T
         else:
             copies += [(block[k], part.pairs[:, k]) for k in (0, 1)]
+        lengths[start:end] = part.length or 0.0 if isinstance(part, BodyContacts) else part.length
+        if isinstance(part, BodyContacts):
+            normals.append(part.normal)
+            places = part.places if places is None else places
+        else:
+            known, equal = known and part.known, equal or part.equal is not None
+            maps.append(part)
         reach = reach if part.reach is reach else _least(reach, part.reach)
-        bodies, known = max(bodies, part.bodies), known and part.known
-        equal, moving = equal or part.equal is not None, moving or part.gap_at is not None
+        bodies, moving = max(bodies, part.bodies), moving or part.gap_at is not None
         # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
         words.append((start, end, numbers, part.describe if part.numbers else None))
         numbers += part.numbers
         gaps.append(part.gap)
-        lengths.append(part.length)
-        bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
-        if end > start:
-            maps.append(part.G)
+        bendings.append(part.bending or partial(place.full, len(part.gap), np.nan))
     if copies:
         copy_all(copies)
     for start, end, before, _ in words:
@@ -67,12 +112,16 @@ def joined(parts: list[Contacts], q: Array) -> Contacts:
             j[i < 0] += before
             j[(i >= 0) & (j < 0)] -= before
     gap = concatenated(gaps)
+    if maps:
+        G = stacked(*([part.G for part in parts if len(part.gap)] or [first.G]), pairs=both, known=known)
+    else:
+        G = map_of_bodies(both, concatenated(normals), bodies, places)
     return Contacts(
         gap,
-        stacked(*(maps or [parts[0].G]), pairs=both, known=known),
+        G,
         both.T,
         numbers=numbers,
-        length=concatenated(lengths),
+        length=lengths,
         reach=reach,
         describe=partial(_describe, both, words),
         at=q,
@@ -95,9 +144,11 @@ def _bend(bendings: list[Any]) -> Any:
     return concatenated([bending() for bending in bendings])
 
 
-def _kinds_of(parts: list[Contacts]) -> Booleans:
+def _kinds_of(parts: Sequence[Contacts | BodyContacts]) -> Booleans:
     """(m,) which rows of all parts are equalities."""
-    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if part.equal is None else part.equal for part in parts])
+    kinds = [getattr(part, "equal", None) for part in parts]
+    each = zip(parts, kinds, strict=True)
+    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if equal is None else equal for part, equal in each])
 
 
 def _least(one: Reach, other: Reach) -> Reach:
@@ -110,7 +161,7 @@ def _least(one: Reach, other: Reach) -> Reach:
     return bodies if pairs == np.inf else np.minimum(bodies, pairs / 2.0)
 
 
-def _gap_at(gap: Array, parts: list[Contacts]) -> Callable[[float, Integers], Array]:
+def _gap_at(gap: Array, parts: Sequence[Contacts | BodyContacts]) -> Callable[[float, Integers], Array]:
     """`Contacts.gap_at` of contacts that are those of the parts, one after the other."""
     ends = np.cumsum([len(part.gap) for part in parts]).tolist()
     blocks = zip(ends, parts, strict=True)
@@ -328,6 +379,24 @@ class ConstraintSet:
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
 
+class BodySet(ConstraintSet):
+    """A set of contacts of bodies; a new one defines `found`, and `linearise` follows from it."""
+
+    by_body = True
+
+    def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
+        """The contacts within reach, as `linearise` gives them."""
+        raise NotImplementedError
+
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        return joined([self.found(t, q, reach)], q)
+
+
+def finds_bodies(Q: ConstraintSet) -> bool:
+    """Whether `found` says all that `linearise` does: not for a class of the user, which may change either."""
+    return isinstance(Q, BodySet) and type(Q).linearise is BodySet.linearise and is_of_jostle(Q)
+
+
 class Free(ConstraintSet):
     """The whole space: no constraint at all.
 
@@ -370,8 +439,8 @@ class Intersection(ConstraintSet):
         self.flat = all(Q.flat for Q in sets)
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
-        self._numbers: dict[tuple[int, ...], list[int]] = {}  # shared with the copies for those who are present
-        self._of_jostle = all(is_of_jostle(Q) for Q in sets)
+        self._numbers: dict[tuple[int, ...], int] = {}  # shared with the copies for those who are present
+        self._finds_bodies = tuple(finds_bodies(Q) for Q in self.sets)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
@@ -398,11 +467,12 @@ class Intersection(ConstraintSet):
         return max([Q.overlap(t, q) for Q in self.sets], default=0.0)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        found = []
-        for Q in self.sets:
-            part = Q.near(t, q, reach)
-            found.append(part if self._of_jostle else _trusted(Q, part))
-        self._check_numbers(found, t, q.shape)
+        found: list[Contacts | BodyContacts] = []
+        for k, Q in enumerate(self.sets):
+            if self._finds_bodies[k]:
+                found.append(Q.found(t, q, reach))  # type: ignore[attr-defined]
+            else:
+                found.append(self._checked(k, Q.near(t, q, reach), t, q.shape))
         contacts = joined(found, q)
         if self.presence is None:
             return contacts
@@ -416,16 +486,19 @@ class Intersection(ConstraintSet):
     near = linearise
     """The contacts have all that `ConstraintSet.near` adds: those of the parts do."""
 
-    def _check_numbers(self, found: list[Contacts], t: float, shape: tuple[int, ...]) -> None:
-        """Refuse constraint numbers that a part does not own, or owns only now: no two constraints may share one."""
-        before = self._numbers.get(shape)  # an intersection serves problems of several sizes
-        if before is None:
-            before = self._numbers[shape] = [part.numbers for part in found]
-        for k, part in enumerate(found):
-            if not part.known:
-                check_owned(repr(self.sets[k]), part.pairs, part.numbers)
-            if part.numbers != before[k]:
-                check_unchanged(self.sets[k], part.numbers, before[k], t)
+    def _checked(self, k: int, found: Contacts, t: float, shape: tuple[int, ...]) -> Contacts:
+        """The contacts of part k; those of a class outside jostle are checked, also if it inherits what `known` says.
+
+        No two constraints may share a number: a part uses no numbers that it does not own, or owns only now.
+        """
+        if found.known and not is_of_jostle(self.sets[k]):
+            found = replace(found, known=False)
+        if not found.known:
+            check_owned(repr(self.sets[k]), found.pairs, found.numbers)
+        before = self._numbers.setdefault((k, *shape), found.numbers)  # it serves problems of several sizes
+        if found.numbers != before:
+            check_unchanged(self.sets[k], found.numbers, before, t)
+        return found
 
 
 def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[ConstraintSet, ...]]:
@@ -451,11 +524,6 @@ def _telling(bodies: Bodies) -> tuple[bool, int, float]:
 def keeps_apart(Q: ConstraintSet) -> bool:
     """Whether a set itself keeps bodies apart; walls only share the bodies of a set that does."""
     return Q.bodies.apart and type(Q).for_bodies is ConstraintSet.for_bodies
-
-
-def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:
-    """The contacts; those of a class outside jostle are checked, also if it inherits what `known` promises."""
-    return contacts if is_of_jostle(Q) or not contacts.known else replace(contacts, known=False)
 
 
 # What is asked of a whole set, part by part: an intersection has nothing to forward.

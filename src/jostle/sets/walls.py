@@ -33,15 +33,13 @@ from jostle._tools.arrays import (
     table_entries,
 )
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap, Pairs
+from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.kernels import offers
 from jostle.kernels.interface import MANY
-from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, deepest, of_bodies, pairs_of_rows
+from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, finds_bodies, map_of_bodies
+from jostle.sets.contacts import Reach, deepest, of_bodies, pairs_of_rows
 from jostle.sets.surfaces import Crossing, Lines, Plane, Sides, Spheres, Step, Surfaces, crossed, movers
-from jostle.solvers.base import DENSE_KERNELS
 
 # What all walls share: sets that act on each body alone.
 #
@@ -52,10 +50,10 @@ MAX_TABLE_ENTRIES = 2**15
 """Number of gaps between bodies and walls that a core computes at a time, so that they stay in the cache."""
 
 
-class Walls(ConstraintSet):
+class Walls(BodySet):
     """k walls for each of n bodies; a new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
-    convex_gaps = by_body = True
+    convex_gaps = True
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
@@ -98,8 +96,7 @@ class Walls(ConstraintSet):
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
     def overlap(self, t: float, q: Array) -> float:
-        own = type(self).linearise is not Walls.linearise
-        if own or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
+        if not finds_bodies(self) or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
             return super().overlap(t, q)
         gaps = self.gaps(t, q)
         return deepest(gaps, lengths(self._at(t, q)[3], len(gaps), gaps))
@@ -112,30 +109,24 @@ class Walls(ConstraintSet):
         ]
         return float(np.min(smallest, initial=np.inf))
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+    def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         x, walls, radii, length = self._at(t, q)
         n, k = len(x), len(self.names)
+        row: Integers | None = None  # all of them
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
-            distance, pairs, reach = walls.distances(x).ravel(), self._all_pairs(x), np.inf
-            G, bending = self._gradients(walls, x, pairs, distance)
-        elif self.flat and n * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray):
-            row, distance = walls.near(x, reach if radii is None else reach + radii)
-            pairs, G = self._some_rows(walls, x, row)
-            bending = partial(np.zeros, len(row))
+            distance, reach = walls.distances(x).ravel(), np.inf
         else:
-            distance, pairs = _near(walls, x, k, radii, reach)
-            pairs = self._all_pairs(x) if len(pairs) == n * k else pairs
-            G, bending = self._gradients(walls, x, pairs, distance)
+            row, distance = _near(walls, x, k, radii, reach)
+            row = None if len(row) == n * k else row
+        pairs, normal, bending, kept = self._rows(walls, x, row, distance)
         gap = distance if radii is None else distance - radii[pairs.T[0]]
 
         def describe(row: int) -> str:
             body, wall = pairs[row].tolist()
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(
-            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bending=bending, bodies=n,
-            gap_at=partial(self._gaps_at, x, pairs) if self.moving else None, known=True,
-        )  # fmt: skip
+        gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
+        return BodyContacts(gap, pairs, normal, n, None, k, length, reach, describe, bending, gap_at, kept)
 
     def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:
         """The gaps of some pairs at time t."""
@@ -182,36 +173,27 @@ class Walls(ConstraintSet):
         pairs: Integers = self._kept[these]
         return pairs
 
-    def _some_rows(self, walls: Surfaces, x: Array, row: Integers) -> tuple[Integers, LinearMap]:
-        """The pairs and G of some rows of a flat set, out of all of them."""
-        known = self._kept.get((len(x), type(x)))
-        if known is None:
-            self._gradients(walls, x, self._all_pairs(x), np.zeros(0))
-            known = self._kept[len(x), type(x)]
-        pairs, G = known
-        if len(row) == len(pairs):
-            return pairs, G
-        body, j = both = pairs.T.take(row, axis=1)
-        assert isinstance(G, Pairs)
-        return both.T, Pairs(body, j, G.normal[row], len(x), known=True)
-
-    def _gradients(self, walls: Surfaces, x: Array, pairs: Integers, distance: Array) -> tuple[LinearMap, Any]:
-        """G and `Contacts.bending` of the rows; a flat set that keeps all its rows keeps the map as well."""
-        n = len(x)
-        everything = len(pairs) == n * len(self.names)
-        known = self._kept.get((n, type(x))) if everything else None
-        if known is not None:
-            return known[1], partial(place_of(x).zeros, len(pairs))
-        body, j = pairs.T
-        wall = -1 - j
+    def _rows(
+        self, walls: Surfaces, x: Array, row: Integers | None, distance: Array
+    ) -> tuple[Integers, Array, Any, LinearMap | None]:
+        """The pairs, normals and `Contacts.bending` of some rows, None for all; and G, if the set keeps it."""
+        n, k, everything = len(x), len(self.names), row is None
+        if self.flat and (everything or (n * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray))):
+            these = n, type(x)
+            if these not in self._kept:
+                pairs = self._all_pairs(x)
+                normal = -walls.slopes(x[pairs.T[0]], -1 - pairs.T[1])[0]
+                self._kept[these] = pairs, normal, map_of_bodies(pairs.T, normal, n, None)
+            pairs, normal, G = self._kept[these]
+            if everything:
+                return pairs, normal, partial(place_of(x).zeros, len(pairs)), G
+            return pairs.T.take(row, axis=1).T, normal[row], partial(np.zeros, len(distance)), None
+        pairs = self._all_pairs(x) if row is None else pairs_of_rows(row, k)
+        body, wall = pairs.T[0], -1 - pairs.T[1]
         gradient, bend = walls.slopes(x[body], wall)
         if not self.flat:
             self._check(gradient, distance, body, wall)
-        dense = n == 1 and offers(x, DENSE_KERNELS)
-        G: LinearMap = Dense(gradient) if dense else Pairs(body, j, -gradient, n, known=True)
-        if self.flat and everything:
-            self._kept[n, type(x)] = pairs, G
-        return G, None if bend is None else lambda: bend
+        return pairs, -gradient, None if bend is None else lambda: bend, None
 
     def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
         """Refuse a missing gradient of a wall that is touched; that of a distant wall may be missing."""
@@ -237,30 +219,26 @@ class Obstacles(Walls):
         some, moved = movers(step, y - x, radii, sway)
         if len(some) == 0:
             return None
-        _, pairs = _near(walls, x[some], len(self.names), None, moved[some])
-        body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
+        row, _ = _near(walls, x[some], len(self.names), None, moved[some])
+        body, wall = some[row // len(self.names)], row % len(self.names)
         through = body
         if len(body):
             there = partial(self._now, x=x)
             through = np.flatnonzero(crossed(there, step, x[body], y[body], wall, self._at_rest))
         if len(through) == 0:
             return None
-        row = int(through[int(np.argmax(moved[body[through]]))])
-        one, most = int(body[row]), float(moved[int(body[row])])
+        worst = int(through[int(np.argmax(moved[body[through]]))])
+        one, most = int(body[worst]), float(moved[int(body[worst])])
         radius = 0.0 if radii is None else float(radii[one])
-        return Crossing(one, self.names[int(wall[row])], most, radius or (self.own_length or most) / 2.0)
+        return Crossing(one, self.names[int(wall[worst])], most, radius or (self.own_length or most) / 2.0)
 
 
-def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
-    """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
+def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:
+    """The rows body k + wall with gap <= reach, and their distances. A gap that is NaN is near: it must be seen."""
     if len(x) < MANY and len(x) * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray):
-        row, distance = walls.near(x, reach if radii is None else reach + radii)
-        return distance, pairs_of_rows(row, k)
+        return walls.near(x, reach if radii is None else reach + radii)
     found = walls.near_many(x, 0.0 if radii is None else radii, reach)
-    if found is None:
-        found = _near_by_blocks(walls, x, k, radii, reach)
-    row, distance = found
-    return distance, pairs_of_rows(row, k)
+    return _near_by_blocks(walls, x, k, radii, reach) if found is None else found
 
 
 def _near_by_blocks(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:
