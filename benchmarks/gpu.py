@@ -84,7 +84,7 @@ def bound(quick: bool) -> dict[str, float]:
     q = cupy.asarray(1.01 * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3))
     n, free = len(q), cupy.full(3, np.inf)
     radii, reach = cupy.full(n, 0.5), cupy.full(n, 0.05)
-    i, j, normal, gap = kernels.near(*kernels.pair_list(q, radii + 0.1, free, 1), q, radii, reach, free, 1)
+    (i, j), normal, gap = kernels.near(*kernels.pair_list(q, radii + 0.1, free, 1), q, radii, reach, free, 1)
     m = len(i)
     unit, inverse, never = cupy.full(m, np.sqrt(2.0)), cupy.ones(n), cupy.full(m, -np.inf)
 

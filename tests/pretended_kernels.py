@@ -4,7 +4,10 @@ import pretended_device
 from jostle.kernels.interface import KERNELS
 
 OF_ROWS = {"rates", "magnitude", "adjoint", "norms", "whitened", "residual_pairs", "by_pair", "gauss_seidel"}
-OF_PAIRS, OF_BODIES = {"all_pairs", "pair_list", "near", "near_segments"}, {"speeds", "outran", "stayed", "near_sides"}
+OF_PAIRS, OF_BODIES = (
+    {"all_pairs", "pair_list", "near", "near_segments"},
+    {"expected_ways", "outran", "stayed", "near_planes"},
+)
 OF_GRIPS = {"sweep_grips", "rates_grips", "adjoint_grips", "whitened_grips", "residual_grips"}
 CONTACT_KERNELS = frozenset(OF_ROWS | OF_PAIRS | OF_BODIES | OF_GRIPS)
 """The names of the kernels that a step of many bodies needs: every device has them."""

@@ -49,7 +49,7 @@ def test_general_rows_are_projected_on_alike(solver, laid):
 @pytest.mark.parametrize("kind", [np.int64, np.int32])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
 def test_contacts_are_projected_on_alike(solver, kind, laid):
-    i, j, normal, gap = reference.all_pairs(LATTICE, RADII, np.full(25, 0.2), np.full(2, np.inf))
+    (i, j), normal, gap = reference.all_pairs(LATTICE, RADII, np.full(25, 0.2), np.full(2, np.inf))
     w, points = np.random.default_rng(0).normal(size=(25, 2)), []
     for lay in (np.ascontiguousarray, laid):
         G = jo.convex.Pairs(lay(i.astype(kind)), lay(j.astype(kind)), lay(normal), 25, lay(LATTICE))

@@ -18,21 +18,33 @@ def field():
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 7])
-def test_speeds_and_their_sums_have_the_same_bits_in_any_number_of_chunks(field, chunks):
-    found, one = cpu.speeds(*field, chunks), cpu.speeds(*field, 1)
-    assert found[0].tobytes() == one[0].tobytes()
-    assert found[1:] == one[1:]
-    defined = reference.speeds(*field, 1)
-    np.testing.assert_allclose(found[0], defined[0], rtol=1e-15)
-    assert found[1:] == pytest.approx(defined[1:], rel=1e-12)
-    assert 0 < found[1] < N
+def test_expected_ways_have_the_same_bits_in_any_number_of_chunks(field, chunks):
+    factors = 0.1, 0.5, 1.0
+    found = cpu.expected_ways(*field, *factors, chunks)
+    assert found.tobytes() == cpu.expected_ways(*field, *factors, 1).tobytes()
+    np.testing.assert_allclose(found, reference.expected_ways(*field, *factors, 1), rtol=1e-12)
 
 
-def test_a_speed_is_nan_if_one_of_the_two_velocities_is():
-    u, v = np.ones((3, 2)), np.ones((3, 2))
-    u[0, 1], v[1, 0] = np.nan, np.nan
-    assert np.isnan(cpu.speeds(u, v, 1)[0]).tolist() == np.isnan(reference.speeds(u, v, 1)[0]).tolist()
-    assert np.isnan(cpu.speeds(u, v, 1)[0]).tolist() == [True, True, False]
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_an_expected_way_is_that_of_the_larger_speed_and_some_of_those_of_all_that_move(kernels):
+    u, v = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 3.0]])
+    alone = kernels.expected_ways(u, v, 0.1, 0.0, 0.0, 1)
+    np.testing.assert_allclose(alone, [0.5, 0.0, 0.3], rtol=1e-15)  # speeds 5, 0 and 3: mean 4, deviation 1
+    np.testing.assert_allclose(kernels.expected_ways(u, v, 0.1, 0.5, 0.0, 1) - alone, 0.2, rtol=1e-12)
+    np.testing.assert_allclose(kernels.expected_ways(u, v, 0.1, 0.0, 2.0, 1) - alone, 0.2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_an_expected_way_is_nan_if_a_velocity_is(kernels):
+    for bad in (0, 1):
+        fields = np.ones((2, 3, 2))
+        fields[bad, 1, 0] = np.nan
+        assert np.isnan(kernels.expected_ways(*fields, 0.1, 0.5, 1.0, 1)[1])
+
+
+@pytest.mark.parametrize("kernels", [cpu, reference], ids=["cpu", "reference"])
+def test_no_body_that_moves_leaves_no_way(kernels):
+    assert kernels.expected_ways(np.zeros((3, 2)), np.zeros((3, 2)), 0.1, 0.5, 1.0, 1).tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
@@ -61,16 +73,20 @@ def test_bodies_stay_if_all_move_alike_and_not_if_one_goes_alone(chunks):
         assert reference.stayed(alone, q, radii, reach, room, chunks) is False
 
 
+@pytest.mark.parametrize("uncounted", [0, 10_000])
 @pytest.mark.parametrize("chunks", [1, 2, 5])
-def test_the_sides_that_are_near_are_those_of_the_definition(chunks):
+def test_the_planes_that_are_near_are_those_of_the_definition(chunks, uncounted, monkeypatch):
+    monkeypatch.setattr("jostle.kernels.cpu.bodies.MOST_UNCOUNTED", uncounted)
     random = np.random.default_rng(2)
     x, reach = random.uniform(size=(500, 3)), random.uniform(0.0, 0.05, 500)
     x[7, 1], reach[9] = np.nan, np.inf
-    sides = np.array([0, 1, 2, 0, 1]), np.array([1.0, 1.0, 1.0, -1.0, -1.0]), np.array([0.0, 0.0, 0.0, 1.0, 1.0])
+    unit = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+    planes = unit, np.array([0.0, 0.0, 0.0, -1.0, -1.0])
     for sizes in ((np.zeros(1), reach), (reach, np.full(1, 0.02)), (reach, reach), (np.full(1, -2.0), np.ones(1))):
-        rows, distances = cpu.near_sides(x, *sizes, *sides, chunks)
-        defined = reference.near_sides(x, *sizes, *sides, 1)
-        assert rows.tolist() == defined[0].tolist()
-        np.testing.assert_array_equal(distances, defined[1])
-        assert 7 * 5 + 1 in rows
-        assert 0 < len(rows) < 500
+        pairs, normal, gap = cpu.near_planes(x, *sizes, *planes, chunks)
+        defined = reference.near_planes(x, *sizes, *planes, 1)
+        assert pairs.tolist() == defined[0].tolist()
+        np.testing.assert_array_equal(normal, defined[1])
+        np.testing.assert_allclose(gap, defined[2], rtol=0.0, atol=1e-15)
+        assert [7, -2] in pairs.T.tolist()
+        assert 0 < len(gap) < 700

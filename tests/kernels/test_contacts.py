@@ -224,7 +224,8 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
     q = random.uniform(-8.0, 8.0, (n, d))
     radii = np.exp(random.uniform(-np.log(ratio), 0.0, n)) * 0.8
     reach, less = random.uniform(0.1, 0.4, n), random.uniform(0.0, 0.1, n)
-    i, j, normal, gap = reference.all_pairs(q, radii, reach, period)
+    pairs, normal, gap = reference.all_pairs(q, radii, reach, period)
+    i, j = pairs
     found = cpu.pair_list(q, radii + reach, period, chunks)
     assert len(i) > 10
     assert found[0].tolist() == i.tolist()
@@ -232,9 +233,9 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
     rest = cpu.near(*found, q, radii, less, period, chunks)
     few = gap <= less[i] + less[j]
     assert 0 < few.sum() < len(few)
-    for mine, theirs in zip(rest, (i[few], j[few], normal[few], gap[few]), strict=True):
+    for mine, theirs in zip(rest, (pairs[:, few], normal[few], gap[few]), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
-    for mine, theirs in zip(cpu.all_pairs(q, radii, reach, period), (i, j, normal, gap), strict=True):
+    for mine, theirs in zip(cpu.all_pairs(q, radii, reach, period), (pairs, normal, gap), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
 
 
@@ -254,7 +255,7 @@ def test_an_outlier_far_away_costs_neither_pairs_nor_memory():
     q = np.random.default_rng(0).uniform(0.0, 20.0, (300, 3))
     q[7] = [1e9, -1e9, 3e8]
     radii, period = np.full(300, 0.5), np.full(3, np.inf)
-    i, j, _, _ = reference.all_pairs(q, radii, np.full(300, 0.15), period)
+    (i, j), _, _ = reference.all_pairs(q, radii, np.full(300, 0.15), period)
     found = cpu.pair_list(q, radii + 0.15, period, 1)
     assert found[0].tolist() == i.tolist()
     assert found[1].tolist() == j.tolist()

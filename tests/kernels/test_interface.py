@@ -67,7 +67,7 @@ def bodies(random, n=14, d=2):
     """Contacts of n balls on a jittered lattice, some of them with a wall, in unit rows of the metric."""
     q = np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), axis=-1).reshape(-1, 2)[:n]
     q = q + random.uniform(-0.1, 0.1, (n, d))
-    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.15), np.full(d, np.inf))
+    (i, j), normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.15), np.full(d, np.inf))
     wall = random.permutation(n)[:3]
     i, j = np.append(i, wall), np.append(j, [-1, -2, -3])
     normal, gap = np.vstack([normal, np.tile([0.0, -1.0], (3, 1))]), np.append(gap, [0.0, 0.1, -0.1])
@@ -324,12 +324,12 @@ ARGUMENTS = {
     "pressures": runs,
     "envelopes": lambda random: (random.normal(size=(5, 12)).cumsum(axis=1),),
     "marched": floor,
-    "speeds": lambda random: (*moved(random), 2),
+    "expected_ways": lambda random: (*moved(random), 0.1, 0.5, 1.0, 2),
     "outran": lambda random: (moved(random)[0], 0.5, np.full(9, 0.4), 2),
     "stayed": lambda random: (*moved(random), *random.uniform(size=(2, 9)), np.full(9, 5.0), 2),
-    "near_sides": lambda random: (
-        random.uniform(size=(9, 2)), np.full(1, 0.1), random.uniform(0.0, 0.3, 9), np.array([0, 1, 0]),
-        np.array([1.0, 1.0, -1.0]), np.array([0.0, 0.1, 1.0]), 2
+    "near_planes": lambda random: (
+        random.uniform(size=(9, 2)), np.full(1, 0.1), random.uniform(0.0, 0.3, 9),
+        np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]), np.array([0.0, 0.1, 0.5]), 2
     ),
     "descent": descent,
     "headings": headings,

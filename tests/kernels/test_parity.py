@@ -259,6 +259,6 @@ def test_all_pairs_is_the_double_loop():
             distance = np.sqrt(((q[j] - q[i]) ** 2).sum())
             if distance - radii[i] - radii[j] <= reach:
                 expected.append((i, j, *((q[j] - q[i]) / distance), distance - radii[i] - radii[j]))
-    i, j, normal, gap = reference.all_pairs(q, radii, np.full(12, reach / 2.0), np.full(q.shape[1], np.inf))
+    (i, j), normal, gap = reference.all_pairs(q, radii, np.full(12, reach / 2.0), np.full(q.shape[1], np.inf))
     assert 0 < len(expected) < 66
     np.testing.assert_allclose(np.column_stack([i, j, normal, gap]), expected, rtol=1e-13)

@@ -24,7 +24,7 @@ def discs(islands=1):
     q = np.concatenate([one + 100.0 * k for k in range(islands)])
     q += np.random.default_rng(0).uniform(-0.1, 0.1, q.shape)
     n = len(q)
-    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(2, np.inf))
+    (i, j), normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(2, np.inf))
     return i, j, normal, gap, q
 
 

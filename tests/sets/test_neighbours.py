@@ -32,7 +32,7 @@ def test_contacts_do_not_depend_on_what_was_looked_at_before(seed, step, growth,
         fresh = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
         assert rows(used.linearise(float(k), q, reach)) == rows(fresh.linearise(float(k), q, reach))
         each = np.full(len(q), reach / 2.0)
-        i, j, _, _ = reference.all_pairs(q, r * (1.0 + growth * k), each, OPEN if period is None else period)
+        (i, j), _, _ = reference.all_pairs(q, r * (1.0 + growth * k), each, OPEN if period is None else period)
         assert used.linearise(float(k), q, reach).pairs.tolist() == np.stack([i, j], axis=1).tolist()
 
 

@@ -118,15 +118,3 @@ def offers(array: Any, names: frozenset[str]) -> bool:
     module = _module(array)
     import_module(_package(module))
     return all(module in KERNELS[name].implementations for name in names)
-
-
-def offers_for_many(array: Any, name: str) -> bool:
-    """Whether a kernel exists for an array, and the array is long enough that the threads should share it.
-
-    For fewer entries, expressions of NumPy are as fast, and compile nothing. On other devices, one kernel is always
-    faster than several expressions.
-
-    >>> offers_for_many(np.zeros((3, 2)), "speeds"), offers_for_many(np.zeros((30_000, 2)), "speeds")
-    (False, True)
-    """
-    return (len(array) >= MANY or not isinstance(array, np.ndarray)) and offers(array, frozenset({name}))

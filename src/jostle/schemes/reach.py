@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import sqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,8 +13,7 @@ from jostle._tools.arrays import Array, contiguous, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
-from jostle.kernels.interface import offers_for_many
-from jostle.kernels.parallel import by_rows, chunks_of
+from jostle.kernels.parallel import chunks_of
 from jostle.schemes.grip import Pushed, push
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
@@ -23,8 +21,6 @@ from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.solvers.base import Solver
 
 Found = TypeVar("Found")
-FEW_BODIES = 256
-"""Up to this many bodies, speeds are computed by the function with the shortest start."""
 REACH_FACTOR = 4.0
 """Initial contact search radius, in multiples of the displacement in one step, where all bodies share one radius."""
 MEAN_FACTOR, SPREAD_FACTOR = 0.5, 1.0
@@ -93,9 +89,9 @@ def with_checked_reach(
     while True:
         contacts, u, found = attempt(reach)
         bodies = getattr(contacts.reach, "ndim", 0) > 0
-        if bodies and offers_for_many(u, "outran") and _within(u, h, contacts.reach):
+        if bodies and not kernels.outran(contiguous(u), h, contiguous(contacts.reach), chunks_of(len(u))):
             return contacts, found
-        ways = h * _speeds(u)
+        ways = h * np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
         way: Reach = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
         inside: Any = way <= contacts.reach
         if (inside.all() if bodies else inside) or np.all(contacts.reach == np.inf):
@@ -122,38 +118,6 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
 
     A body that was pushed in the step before, faster than w, is expected to be pushed again.
     """
-    if w.ndim != 2:
-        return float(REACH_FACTOR * h * np.maximum(_speeds(w), _speeds(before)))
-    if offers_for_many(w, "speeds"):
-        speeds, number, total, squared = kernels.speeds(contiguous(w), contiguous(before), chunks_of(len(w)))
-        moving = np.maximum(number, 1)
-        mean = total / moving
-        # zero if they overflow: the reach is infinite then
-        spread = np.sqrt(np.fmax(squared / moving - mean * mean, 0.0))
-        return by_rows(_expected, (speeds,), h, MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
-    speeds = np.maximum(_speeds(w), _speeds(before))
-    few = max(len(speeds.nonzero()[0]), 1)
-    mean = float(np.add.reduce(speeds)) / few
-    variance = float(np.add.reduce(speeds * speeds)) / few - mean * mean
-    return _expected(speeds, h, MEAN_FACTOR * mean + SPREAD_FACTOR * (sqrt(variance) if variance > 0.0 else 0.0))
-
-
-def _expected(speeds: Array, h: float, more: Array | float) -> Array:
-    """The expected distance of each body."""
-    reach: Array = h * (speeds + more)
-    return reach
-
-
-def _within(u: Array, h: float, reach: Any) -> bool:
-    """Whether many bodies stay within their reach."""
-    return not kernels.outran(contiguous(u), h, contiguous(reach), chunks_of(len(u)))
-
-
-def _speeds(u: Array) -> Array:
-    """(n,) speeds of bodies (n, d), or the speed of the whole configuration."""
-    if u.ndim != 2:
-        squared: Array = (u * u).sum()
-    else:
-        squared = np.vecdot(u, u) if isinstance(u, np.ndarray) and len(u) <= FEW_BODIES else squares(u)
-    speeds: Array = np.sqrt(squared)
-    return speeds
+    if w.ndim != 2 or len(w) == 1:
+        return float(REACH_FACTOR * h * np.sqrt(max(float((w * w).sum()), float((before * before).sum()))))
+    return kernels.expected_ways(contiguous(w), contiguous(before), h, MEAN_FACTOR, SPREAD_FACTOR, chunks_of(len(w)))

@@ -35,7 +35,6 @@ from jostle.bodies import Bodies, body_radii
 from jostle.convex.linear_map import Dense, LinearMap, Pairs
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.kernels.interface import offers_for_many
 from jostle.kernels.parallel import all_finite, by_rows, chunks_of, threads
 from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, finds_bodies
 from jostle.sets.contacts import Contacts, Reach
@@ -86,12 +85,10 @@ class Balls(BodySet):
         # The pairs of balls within reach, with their gaps and normals.
         x, radii, smallest = self._bodies(t, q)
         own = getattr(reach, "ndim", 0) > 0
-        (i, j, normal, gap), each = self._near(x, radii, reach if own else _each(reach, x))
+        (pairs, normal, gap), each = self._near(x, radii, reach if own else _each(reach, x))
+        i, j = pairs
         if not all_finite(normal):
-            _check_centres(x, i, j, normal)
-        pairs: Integers = place_of(x).empty((2, len(i)), dtype=np.int64)
-        pairs[0], pairs[1] = i, j
-        i, j = pairs  # one copy is kept
+            _check_centres(x, pairs, normal)
         return BodyContacts(
             gap, pairs.T, normal, len(x), x, 0, smallest, each if own else 2.0 * float(each[0]),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
@@ -105,9 +102,9 @@ class Balls(BodySet):
         x, radii, smallest = self._bodies(t, q)
         if len(x) == 0:
             return 0.0
-        (i, j, normal, gap), _ = self._near(x, radii, _each(0.0, x))
+        (pairs, normal, gap), _ = self._near(x, radii, _each(0.0, x))
         if not all_finite(normal):
-            _check_centres(x, i, j, normal)
+            _check_centres(x, pairs, normal)
         return abs(lowest(gap, 0.0)) / smallest
 
     def crossing(self, step: Step) -> Crossing | None:
@@ -134,7 +131,7 @@ class Balls(BodySet):
         moved = np.sqrt(squares(way))
         period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
         reach = moved if self._open else np.minimum(moved, furthest(radii, self.period) / 2.0)
-        i, j, normal, gap = near_pairs(x, radii, reach, period, None)[0]
+        (i, j), normal, gap = near_pairs(x, radii, reach, period, None)[0]
         apart, relative = gap + radii[i] + radii[j], way[j] - way[i]
         along, squared = apart * (normal * relative).sum(axis=1), squares(relative)
         behind = apart**2 + along < 0.0
@@ -149,8 +146,8 @@ class Balls(BodySet):
         safe = float(radii[one] + radii[other])
         return Crossing(int(there[one]), f"ball {int(there[other])}", float(np.sqrt(squared[row])), safe)
 
-    def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Integers, Array, Array], Array]:
-        """(i, j, normal, gap) of the pairs within reach, by the list that serves arrays of this kind; and the reach."""
+    def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Array, Array], Array]:
+        """(pairs (2, m), normal, gap) within reach, by the list that serves arrays of this kind; and the reach."""
         period = self._kept.get((x.shape[1], type(x)))
         if period is None:
             if self.period.ndim and len(self.period) != x.shape[1]:
@@ -177,7 +174,7 @@ class Balls(BodySet):
             return super().gap(t, x)
         reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)
         while True:
-            (_, _, _, gap), _ = self._near(x, radii, _each(min(reach, most), x))
+            (_, _, gap), _ = self._near(x, radii, _each(min(reach, most), x))
             if len(gap) or reach >= most:
                 return lowest(gap, np.inf)
             reach = 4.0 * reach if np.isfinite(reach) else most
@@ -211,13 +208,13 @@ class Balls(BodySet):
         return n, size // n
 
 
-def _check_centres(x: Array, i: Integers, j: Integers, normal: Array) -> None:
+def _check_centres(x: Array, pairs: Integers, normal: Array) -> None:
     """Refuse two balls with the same centre."""
     if not all_finite(x):
         return
-    c = int(np.argmin(np.isfinite(normal).all(axis=1)))
+    i, j = pairs[:, int(np.argmin(np.isfinite(normal).all(axis=1)))].tolist()
     raise UndefinedGradient(
-        f"balls {int(i[c])} and {int(j[c])} have the same centre {x[int(i[c])].tolist()}; the direction between them "
+        f"balls {i} and {j} have the same centre {x[i].tolist()}; the direction between them "
         f"is undefined: move one of them"
     )
 
@@ -362,10 +359,7 @@ class PairList(NamedTuple):
         """Whether all pairs within reach at q are in the list."""
         if q.shape != self.q.shape:
             return False
-        if offers_for_many(q, "stayed"):
-            return kernels.stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
-        way = q - self.q
-        return bool((radii + reach + np.sqrt(squares(way - way.mean(axis=0))) <= self.room).all())
+        return kernels.stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
 
 
 def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
@@ -379,8 +373,8 @@ def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
 
 def near_pairs(
     q: Array, radii: Array, reach: Array, period: Array, known: PairList | None
-) -> tuple[tuple[Integers, Integers, Array, Array], PairList | None]:
-    """(i, j, normal, gap) of the pairs with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
+) -> tuple[tuple[Integers, Array, Array], PairList | None]:
+    """(pairs (2, m), normal, gap) with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
     if not (isinstance(q, np.ndarray) and q.flags.c_contiguous and radii.flags.c_contiguous):
         q, radii = contiguous(q, None), contiguous(radii, None)
     n, d = q.shape

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous, dot, highest, lowest, place_of
-from jostle.kernels.interface import offers_for_many
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, highest, lowest, on_device, place_of
 from jostle.kernels.parallel import chunks_of
 from jostle.sets.contacts import of_bodies
 
@@ -49,10 +48,6 @@ class Surfaces:
         row = (~far.T).ravel().nonzero()[0]
         return row, distance.ravel()[row]
 
-    def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
-        """`near` of many bodies by all threads, with the limits radii + reach, one or (n,); None if it cannot."""
-        return None
-
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array | None]:
         """Of m points (m, d), each with one wall (m,): gradients (m, d), zero where there is none; `Contacts.bend`."""
         raise NotImplementedError
@@ -67,44 +62,25 @@ class Surfaces:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Plane(Surfaces):
-    """unit . x - offset; unit has shape (d,), offset (1,)."""
+class Planes(Surfaces):
+    """unit_k . x - offset_k; unit (k, d), offset (k,)."""
 
     unit: Array
     offset: Array
 
     def distances(self, x: Array) -> Array:
-        found: Array = (dot(x, self.unit) - self.offset)[:, None]
-        return found
+        heights = self.unit @ x.T if on_device(x) else np.einsum("kd,nd->kn", self.unit, x)
+        heights -= self.offset[:, None]
+        distances: Array = heights.T
+        return distances
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
-        return np.tile(self.unit, (len(wall), 1)), place_of(x).zeros(len(wall))
+        return self.unit[wall], place_of(x).zeros(len(wall))
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Sides(Surfaces):
-    """sign_k (x[axis_k] - ends_k): lower and upper sides of a box, all of shape (k,); and their normals (k, d)."""
-
-    axis: Integers
-    sign: Array
-    ends: Array
-    normals: Array
-
-    def distances(self, x: Array) -> Array:
-        distance = x.T[self.axis]
-        distance *= self.sign[:, None]
-        distance -= (self.sign * self.ends)[:, None]
-        return distance.T
-
-    def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
-        if not offers_for_many(x, "near_sides"):
-            return None
-        sides = contiguous(self.axis, np.int64), contiguous(self.sign), contiguous(self.ends)
-        sizes = _listed(radii, x), _listed(reach, x)
-        return kernels.near_sides(contiguous(x), *sizes, *sides, chunks_of(len(x) * len(self.axis)))
-
-    def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
-        return self.normals[wall], place_of(x).zeros(len(wall))
+    def near_balls(self, x: Array, radii: Array | None, reach: Array | float) -> tuple[Integers, Array, Array]:
+        """The (pairs (2, m), normal, gap) with gap <= reach of balls at x (n, d), and points if the radii are None."""
+        sizes = _listed(0.0 if radii is None else radii, x), _listed(reach, x)
+        return kernels.near_planes(contiguous(x), *sizes, self.unit, self.offset, chunks_of(len(x) * len(self.unit)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

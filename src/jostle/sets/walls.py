@@ -39,7 +39,7 @@ from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import MANY
 from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, finds_bodies, map_of_bodies
 from jostle.sets.contacts import Reach, deepest, of_bodies, pairs_of_rows
-from jostle.sets.surfaces import Crossing, Lines, Plane, Sides, Spheres, Step, Surfaces, crossed, movers
+from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surfaces, crossed, movers
 
 # What all walls share: sets that act on each body alone.
 #
@@ -111,20 +111,34 @@ class Walls(BodySet):
 
     def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         x, walls, radii, length = self._at(t, q)
-        n, k = len(x), len(self.names)
-        row: Integers | None = None  # all of them
-        if n == 1 or (not of_bodies(reach) and reach == np.inf):
-            distance, reach = walls.distances(x).ravel(), np.inf
+        n, k, place = len(x), len(self.names), place_of(x)
+        everything = n == 1 or (not of_bodies(reach) and reach == np.inf)
+        reach, kept = np.inf if everything else reach, None
+        if isinstance(walls, Planes):
+            if self.flat and everything:
+                pairs, normal, kept = self._flat(walls, x)
+                distance = walls.distances(x).ravel()
+                gap = distance if radii is None else distance - radii[pairs.T[0]]
+            else:
+                both, normal, gap = walls.near_balls(x, radii, reach)
+                pairs = both.T
+            bend: Array | None = place.zeros(len(gap))
         else:
-            row, distance = _near(walls, x, k, radii, reach)
-            row = None if len(row) == n * k else row
-        pairs, normal, bending, kept = self._rows(walls, x, row, distance)
-        gap = distance if radii is None else distance - radii[pairs.T[0]]
+            if everything:
+                row, distance = place.arange(n * k), walls.distances(x).ravel()
+            else:
+                row, distance = _near(walls, x, k, radii, reach)
+            pairs = self._all_pairs(x) if len(row) == n * k else pairs_of_rows(row, k)
+            body, wall = pairs.T[0], -1 - pairs.T[1]
+            gradient, bend = walls.slopes(x[body], wall)
+            self._check(gradient, distance, body, wall)
+            gap, normal = distance if radii is None else distance - radii[body], -gradient
 
         def describe(row: int) -> str:
             body, wall = pairs[row].tolist()
             return f"body {body} and {self.names[-1 - wall]}"
 
+        bending = None if bend is None else lambda: bend
         gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
         return BodyContacts(gap, pairs, normal, n, None, k, length, reach, describe, bending, gap_at, kept)
 
@@ -173,27 +187,15 @@ class Walls(BodySet):
         pairs: Integers = self._kept[these]
         return pairs
 
-    def _rows(
-        self, walls: Surfaces, x: Array, row: Integers | None, distance: Array
-    ) -> tuple[Integers, Array, Any, LinearMap | None]:
-        """The pairs, normals and `Contacts.bending` of some rows, None for all; and G, if the set keeps it."""
-        n, k, everything = len(x), len(self.names), row is None
-        if self.flat and (everything or (n * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray))):
-            these = n, type(x)
-            if these not in self._kept:
-                pairs = self._all_pairs(x)
-                normal = -walls.slopes(x[pairs.T[0]], -1 - pairs.T[1])[0]
-                self._kept[these] = pairs, normal, map_of_bodies(pairs.T, normal, n, None)
-            pairs, normal, G = self._kept[these]
-            if everything:
-                return pairs, normal, partial(place_of(x).zeros, len(pairs)), G
-            return pairs.T.take(row, axis=1).T, normal[row], partial(np.zeros, len(distance)), None
-        pairs = self._all_pairs(x) if row is None else pairs_of_rows(row, k)
-        body, wall = pairs.T[0], -1 - pairs.T[1]
-        gradient, bend = walls.slopes(x[body], wall)
-        if not self.flat:
-            self._check(gradient, distance, body, wall)
-        return pairs, -gradient, None if bend is None else lambda: bend, None
+    def _flat(self, walls: Surfaces, x: Array) -> tuple[Integers, Array, LinearMap]:
+        """The pairs, normals and map of all rows of a flat set, which are always the same."""
+        these = len(x), type(x)
+        if these not in self._kept:
+            pairs = self._all_pairs(x)
+            normal = -walls.slopes(x[pairs.T[0]], -1 - pairs.T[1])[0]
+            self._kept[these] = pairs, normal, map_of_bodies(pairs.T, normal, len(x), None)
+        found: tuple[Integers, Array, LinearMap] = self._kept[these]
+        return found
 
     def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
         """Refuse a missing gradient of a wall that is touched; that of a distant wall may be missing."""
@@ -237,8 +239,7 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
     """The rows body k + wall with gap <= reach, and their distances. A gap that is NaN is near: it must be seen."""
     if len(x) < MANY and len(x) * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray):
         return walls.near(x, reach if radii is None else reach + radii)
-    found = walls.near_many(x, 0.0 if radii is None else radii, reach)
-    return _near_by_blocks(walls, x, k, radii, reach) if found is None else found
+    return _near_by_blocks(walls, x, k, radii, reach)
 
 
 def _near_by_blocks(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:
@@ -326,7 +327,7 @@ class HalfSpace(Walls):
         offset = self._offset(t)
         if not np.isfinite(offset).all():
             raise NotFinite(f"the offset of the {self.names[0]} is {offset.item()} at t = {t:g}; it must be finite")
-        return Plane(unit, offset.ravel() / size)
+        return Planes(unit[None], offset.ravel() / size)
 
 
 @check_arguments
@@ -382,7 +383,7 @@ class Box(Walls):
                 f"stays open; start with a wall that is far away"
             )
         axis, sign = sides % d, np.where(sides < d, 1.0, -1.0)
-        return Sides(axis, sign, ends[sides], sign[:, None] * np.eye(d)[axis])
+        return Planes(sign[:, None] * np.eye(d)[axis], sign * ends[sides])
 
     def _side(self, k: int) -> str:
         """The name of a side: the lower ones come first."""

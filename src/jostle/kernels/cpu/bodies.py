@@ -1,4 +1,4 @@
-"""Many bodies: how fast they are, whether they stay near a place, and which are near the sides of a box.
+"""Many bodies: how fast they are, whether they stay near a place, and which are near planes.
 
 Sums are taken for fixed blocks of bodies, and then in their order, so that they do not depend on the number of threads.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from jostle import kernels
-from jostle.kernels.compiling import Floats, Floats2, Ints, OutFloats, OutFloats2, OutInts, jit
-from jostle.kernels.parallel import cut, together
+from jostle.kernels.compiling import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts, jit
+from jostle.kernels.parallel import by_rows, cut, together
+from jostle.kernels.reference.bodies import more_than_own
 
 BLOCK = 4096
 """Number of bodies whose sums are taken together."""
@@ -22,14 +23,17 @@ def _blocks(n: int, chunks: int) -> list[tuple[int, int]]:
     return cut(-(-n // BLOCK), chunks)
 
 
-@kernels.speeds.on("numpy")
-def speeds(u: Floats2, v: Floats2, chunks: int) -> tuple[Floats, float, float, float]:
-    """See `reference.speeds`."""
+@kernels.expected_ways.on("numpy")
+def expected_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: float, chunks: int) -> Floats:
+    """See `reference.expected_ways`."""
     n = len(u)
     larger, sums = np.empty(n), np.zeros((-(-n // BLOCK), 3))
     together(_fill_speeds, [(u, v, *part, larger, sums) for part in _blocks(n, chunks)])
-    moving, total, squares = sums.sum(axis=0).tolist()
-    return larger, moving, total, squares
+    return by_rows(_ways, (larger,), h, more_than_own(sums, of_mean, of_spread))
+
+
+def _ways(speeds: Floats, h: float, more: float) -> Floats:
+    return h * (speeds + more)
 
 
 @jit()
@@ -106,45 +110,66 @@ def _stayed(
     return True
 
 
-@kernels.near_sides.on("numpy")
-def near_sides(
-    x: Floats2, radii: Floats, reach: Floats, axis: Ints, sign: Floats, ends: Floats, chunks: int
-) -> tuple[Ints, Floats]:
-    """See `reference.near_sides`. The near sides are counted before they are written."""
-    bodies, parts = (x, radii, reach, axis, sign, ends), cut(len(x), chunks)
-    counts = together(_near_sides, [(*bodies, *part, 0, NO_ROWS, NO_DISTANCES) for part in parts])
-    ends_of_parts = np.cumsum(counts).tolist()
-    rows, distances = np.empty(ends_of_parts[-1], np.int64), np.empty(ends_of_parts[-1])
-    starts = [end - count for end, count in zip(ends_of_parts, counts, strict=True)]
-    together(_near_sides, [(*bodies, *part, at, rows, distances) for part, at in zip(parts, starts, strict=True)])
-    return rows, distances
+@kernels.near_planes.on("numpy")
+def near_planes(
+    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, chunks: int
+) -> tuple[Ints2, Floats2, Floats]:
+    """See `reference.near_planes`. Where there are many rows, the near ones are counted before they are written."""
+    (n, d), k, given = x.shape, len(unit), (x, radii, reach, unit, offset)
+    if n * k <= MOST_UNCOUNTED:
+        (first, second), normal, gap = _room(n * k, d)
+        m = _near_planes(*given, 0, n, 0, first, second, normal, gap)
+        pairs = np.empty((2, m), np.int64)
+        pairs[0], pairs[1] = first[:m], second[:m]
+        return pairs, normal[:m].copy(), gap[:m].copy()
+    parts = cut(n, chunks)
+    (first, second), normal, gap = _room(0, d)
+    counts = together(_near_planes, [(*given, *part, 0, first, second, normal, gap) for part in parts])
+    ends = np.cumsum(counts).tolist()
+    pairs, normal, gap = _room(ends[-1], d)
+    starts = [end - count for end, count in zip(ends, counts, strict=True)]
+    together(_near_planes, [(*given, *part, at, *pairs, normal, gap) for part, at in zip(parts, starts, strict=True)])
+    return pairs, normal, gap
 
 
-NO_ROWS, NO_DISTANCES = np.empty(0, np.int64), np.empty(0)
+MOST_UNCOUNTED = 4096
+"""Up to this many rows, there is room for all of them at first."""
+
+
+def _room(m: int, d: int) -> tuple[Ints2, Floats2, Floats]:
+    """Empty arrays for the pairs, normals and gaps of m rows."""
+    return np.empty((2, m), np.int64), np.empty((m, d)), np.empty(m)
 
 
 @jit()
-def _near_sides(
+def _near_planes(
     x: Floats2,
     radii: Floats,
     reach: Floats,
-    axis: Ints,
-    sign: Floats,
-    ends: Floats,
-    first: int,
-    last: int,
+    unit: Floats2,
+    offset: Floats,
+    first_ball: int,
+    last_ball: int,
     start: int,
-    rows: OutInts,
-    distances: OutFloats,
+    first: OutInts,
+    second: OutInts,
+    normal: OutFloats2,
+    gap: OutFloats,
 ) -> int:
-    """Writes the near sides of some bodies from a start on, if there is room, and returns how many there are."""
-    k, at, written = len(axis), start, len(rows) > 0
-    for a in range(first, last):
-        limit = reach[a if len(reach) > 1 else 0] + radii[a if len(radii) > 1 else 0]
-        for side in range(k):
-            distance = sign[side] * x[a, axis[side]] - sign[side] * ends[side]
+    """Writes the near rows of some balls from a start on, if there is room, and returns how many there are."""
+    (k, d), at, written = unit.shape, start, len(gap) > 0
+    for a in range(first_ball, last_ball):
+        radius = radii[a if len(radii) > 1 else 0]
+        limit = reach[a if len(reach) > 1 else 0] + radius
+        for plane in range(k):
+            distance = 0.0
+            for c in range(d):
+                distance += unit[plane, c] * x[a, c]
+            distance -= offset[plane]
             if not distance > limit:
                 if written:
-                    rows[at], distances[at] = a * k + side, distance
+                    first[at], second[at], gap[at] = a, -1 - plane, distance - radius
+                    for c in range(d):
+                        normal[at, c] = -unit[plane, c]
                 at += 1
     return at - start

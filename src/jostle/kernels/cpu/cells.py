@@ -270,49 +270,45 @@ def _sort(
 @kernels.near.on("numpy")
 def near(
     i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
-) -> tuple[Ints, Ints, Floats2, Floats]:
-    """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.near`."""
-    most = len(i)
-    listed = _room(most, q.shape[1])
-    if chunks == 1:
-        return _taken(listed, _fill_near(i, j, q, radii, reach, period, *listed))
-    parts = [slice(*part) for part in cut(most, chunks)]
-    counts = together(
-        _fill_near, [(i[part], j[part], q, radii, reach, period, *(array[part] for array in listed)) for part in parts]
-    )
-    ends = np.cumsum(counts)
-    found = _room(int(ends[-1]), q.shape[1])
-
-    def copy(to: int, first: int, count: int) -> None:
-        for one, other in zip(found, listed, strict=True):
-            one[to : to + count] = other[first : first + count]
-
-    together(copy, [(end - count, part.start, count) for end, count, part in zip(ends, counts, parts, strict=True)])
-    return found
+) -> tuple[Ints2, Floats2, Floats]:
+    """See `reference.near`."""
+    return _near(len(i), i, j, q, radii, reach, period, chunks)
 
 
 @kernels.all_pairs.on("numpy")
-def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints, Ints, Floats2, Floats]:
+def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints2, Floats2, Floats]:
     """See `reference.all_pairs`."""
-    n, d = q.shape
-    most = n * (n - 1) // 2
-    (i, j), normal, gap = np.empty((2, most), np.int64), np.empty((most, d)), np.empty(most)
-    m = _fill_near(NO_LIST, NO_LIST, q, radii, reach, period, i, j, normal, gap)
-    return i[:m].copy(), j[:m].copy(), normal[:m].copy(), gap[:m].copy()
-
-
-def _taken(arrays: tuple[Ints, Ints, Floats2, Floats], m: int) -> tuple[Ints, Ints, Floats2, Floats]:
-    """The first m entries of each."""
-    first, second, normal, gap = arrays
-    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
+    return _near(len(q) * (len(q) - 1) // 2, NO_LIST, NO_LIST, q, radii, reach, period, 1)
 
 
 NO_LIST = np.empty(0, np.int32)
 
 
-def _room(most: int, d: int) -> tuple[Ints, Ints, Floats2, Floats]:
-    """Empty arrays for the (i, j, normal, gap) of pairs."""
-    return np.empty(most, np.int64), np.empty(most, np.int64), np.empty((most, d)), np.empty(most)
+def _near(
+    most: int, i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
+) -> tuple[Ints2, Floats2, Floats]:
+    """The near pairs of a list, or of all if it is empty, each thread taking a part of it."""
+    d = q.shape[1]
+    (first, second), normal, gap = np.empty((2, most), np.int64), np.empty((most, d)), np.empty(most)
+    if chunks == 1:
+        m = _fill_near(i, j, q, radii, reach, period, first, second, normal, gap)
+        pairs = np.empty((2, m), np.int64)
+        pairs[0], pairs[1] = first[:m], second[:m]
+        return pairs, normal[:m].copy(), gap[:m].copy()
+    listed, parts = (first, second, normal, gap), [slice(*part) for part in cut(most, chunks)]
+    counts = together(
+        _fill_near, [(i[part], j[part], q, radii, reach, period, *(array[part] for array in listed)) for part in parts]
+    )
+    ends = np.cumsum(counts)
+    m = int(ends[-1])
+    pairs, found_normal, found_gap = np.empty((2, m), np.int64), np.empty((m, d)), np.empty(m)
+
+    def copy(to: int, first: int, count: int) -> None:
+        for one, other in zip((*pairs, found_normal, found_gap), listed, strict=True):
+            one[to : to + count] = other[first : first + count]
+
+    together(copy, [(end - count, part.start, count) for end, count, part in zip(ends, counts, parts, strict=True)])
+    return pairs, found_normal, found_gap
 
 
 @jit(helper=True)

@@ -1,4 +1,4 @@
-// Many bodies: their speeds, whether they stay near a place, which are near the sides of a box, how far they reach.
+// Many bodies: their speeds, whether they stay near a place, which are near planes, how far they reach.
 // Each block of threads writes its own sums, which are added up in their order: the same in every run.
 
 // The larger of two speeds of each body; sums (blocks of threads, 3): how many are not zero, their sum, that of their
@@ -74,44 +74,47 @@ extern "C" __global__ void look_for_strays(
     }
 }
 
-struct Box {
-    i64 k;  // number of sides
-    const i64 *axis;
-    const double *sign, *ends;
+struct Planes {
+    i64 k;
+    const double *unit, *offset;
 };
 
-__device__ double to_side(const Box &box, const double *x, i64 a, i64 side) {
-    return box.sign[side] * x[a * D + box.axis[side]] - box.sign[side] * box.ends[side];
+__device__ double above(const Planes &planes, const double *x, i64 a, i64 plane) {
+    double height = 0.0;
+    for (int c = 0; c < D; c++) height += planes.unit[plane * D + c] * x[a * D + c];
+    return height - planes.offset[plane];
 }
 
-// start[a + 1] becomes how many sides of a box are near body a; radii and reaches are those of each body, or one for
-// all (then `radius_of` or `reach_of` is 0, else 1).
-extern "C" __global__ void count_sides(
+// start[a + 1] becomes how many planes are near ball a; radii and reaches are those of each ball, or one for all (then
+// `radius_of` or `reach_of` is 0, else 1).
+extern "C" __global__ void count_planes(
     i64 n, const double *x, const double *radii, i64 radius_of, const double *reach, i64 reach_of, i64 k,
-    const i64 *axis, const double *sign, const double *ends, i64 *start) {
-    Box box = {k, axis, sign, ends};
+    const double *unit, const double *offset, i64 *start) {
+    Planes planes = {k, unit, offset};
     EACH(a, n) {
         double limit = reach[a * reach_of] + radii[a * radius_of];
         i64 number = 0;
-        for (i64 side = 0; side < k; side++) number += !(to_side(box, x, a, side) > limit);
+        for (i64 plane = 0; plane < k; plane++) number += !(above(planes, x, a, plane) > limit);
         start[a + 1] = number;
     }
 }
 
-// The rows a k + side of the near sides, and their distances, from start[a] on.
-extern "C" __global__ void write_sides(
+// The pairs (a, -1 - plane) of the near planes, their normals and gaps, from start[a] on.
+extern "C" __global__ void write_planes(
     i64 n, const double *x, const double *radii, i64 radius_of, const double *reach, i64 reach_of, i64 k,
-    const i64 *axis, const double *sign, const double *ends, const i64 *start, i64 *rows, double *distances) {
-    Box box = {k, axis, sign, ends};
+    const double *unit, const double *offset, const i64 *start, i64 *first, i64 *second, double *normal, double *gap) {
+    Planes planes = {k, unit, offset};
     EACH(a, n) {
         i64 at = start[a];
         if (at == start[a + 1]) continue;
-        double limit = reach[a * reach_of] + radii[a * radius_of];
-        for (i64 side = 0; side < k; side++) {
-            double distance = to_side(box, x, a, side);
+        double radius = radii[a * radius_of], limit = reach[a * reach_of] + radius;
+        for (i64 plane = 0; plane < k; plane++) {
+            double distance = above(planes, x, a, plane);
             if (distance > limit) continue;
-            rows[at] = a * k + side;
-            distances[at++] = distance;
+            first[at] = a;
+            second[at] = -1 - plane;
+            for (int c = 0; c < D; c++) normal[at * D + c] = -unit[plane * D + c];
+            gap[at++] = distance - radius;
         }
     }
 }

@@ -1,4 +1,4 @@
-"""Many bodies: how fast they are, whether they stay near a place, and which are near the sides of a box."""
+"""Many bodies: how fast they are, whether they stay near a place, and which are near planes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Integers
-from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, on_host, summed, summed_by_blocks, whole
+from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, on_host, summed, summed_by_blocks
+from jostle.kernels.reference.bodies import more_than_own
 
 
-@kernels.speeds.on("cupy")
-def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]:
-    """See `reference.speeds`."""
+@kernels.expected_ways.on("cupy")
+def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float, chunks: int) -> Array:
+    """See `reference.expected_ways`."""
     (n, d), larger = u.shape, cupy.empty(len(u))
     sums = summed_by_blocks("fill_speeds", d, n, *floats(u, v), larger, sums=3)
-    moving, total, squares = on_host(sums).sum(axis=0).tolist()
-    return larger, moving, total, squares
+    ways: Array = h * (larger + more_than_own(on_host(sums), of_mean, of_spread))
+    return ways
 
 
 @kernels.outran.on("cupy")
@@ -39,18 +40,18 @@ def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chu
     return not on_host(found)[0]
 
 
-@kernels.near_sides.on("cupy")
-def near_sides(
-    x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
-) -> tuple[Integers, Array]:
-    """See `reference.near_sides`."""
-    (n, d), k = x.shape, len(axis)
-    (x, radii, reach, sign, ends), (axis,) = floats(x, radii, reach, sign, ends), whole(axis)
+@kernels.near_planes.on("cupy")
+def near_planes(
+    x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
+) -> tuple[Integers, Array, Array]:
+    """See `reference.near_planes`."""
+    n, d = x.shape
+    x, radii, reach, unit, offset = floats(x, radii, reach, unit, offset)
     bodies = x, radii, np.int64(len(radii) > 1), reach, np.int64(len(reach) > 1)
-    box, start = (np.int64(k), axis, sign, ends), cupy.zeros(n + 1, np.int64)
-    each("count_sides", d, n, *bodies, *box, start)
+    planes, start = (np.int64(len(unit)), unit, offset), cupy.zeros(n + 1, np.int64)
+    each("count_planes", d, n, *bodies, *planes, start)
     start = summed(start)
     m = int(start[-1])
-    rows, distances = cupy.empty(m, np.int64), cupy.empty(m)
-    each("write_sides", d, n, *bodies, *box, start, rows, distances)
-    return rows, distances
+    pairs, normal, gap = cupy.empty((2, m), np.int64), cupy.empty((m, d)), cupy.empty(m)
+    each("write_planes", d, n, *bodies, *planes, start, pairs[0], pairs[1], normal, gap)
+    return pairs, normal, gap

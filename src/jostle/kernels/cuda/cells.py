@@ -64,31 +64,30 @@ def _levels(q: Array, radii: Array, period: Array) -> tuple[Any, Any, Any, Any]:
 @kernels.near.on("cupy")
 def near(
     i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
-) -> tuple[Integers, Integers, Array, Array]:
+) -> tuple[Integers, Array, Array]:
     """See `reference.near`."""
     return _near(len(i), i, j, q, radii, reach, period)
 
 
 @kernels.all_pairs.on("cupy")
-def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
+def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Array, Array]:
     """See `reference.all_pairs`."""
     return _near(len(q) * (len(q) - 1) // 2, NONE, NONE, q, radii, reach, period)
 
 
 def _near(
     most: int, i: Any, j: Any, q: Array, radii: Array, reach: Array, period: Array
-) -> tuple[Integers, Integers, Array, Array]:
+) -> tuple[Integers, Array, Array]:
     n, d = q.shape
     if most == 0:
-        nothing = cupy.empty(0, np.int64)
-        return nothing, nothing.copy(), cupy.empty((0, d)), cupy.empty(0)
+        return cupy.empty((2, 0), np.int64), cupy.empty((0, d)), cupy.empty(0)
     place = cupy.empty(most, np.int64)
     each("mark_near", d, most, np.int64(n), i, j, q, radii, reach, period, place)
     place = summed(place)
     m = int(place[-1])
-    first, second, normal, gap = cupy.empty(m, np.int64), cupy.empty(m, np.int64), cupy.empty((m, d)), cupy.empty(m)
-    each("write_near", d, most, np.int64(n), i, j, q, radii, period, place, first, second, normal, gap)
-    return first, second, normal, gap
+    pairs, normal, gap = cupy.empty((2, m), np.int64), cupy.empty((m, d)), cupy.empty(m)
+    each("write_near", d, most, np.int64(n), i, j, q, radii, period, place, pairs[0], pairs[1], normal, gap)
+    return pairs, normal, gap
 
 
 @kernels.near_segments.on("cupy")

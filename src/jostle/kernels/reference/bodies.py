@@ -1,19 +1,33 @@
-"""Many bodies: how fast they are, whether they stay near a place, and which are near the sides of a box."""
+"""Many bodies: how fast they are, whether they stay near a place, and which are near planes."""
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, squares
 
 
-def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]:
-    """(n,) the larger of two speeds of each body, those of the velocities u and v (n, d), computed by `chunks` threads.
+def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float, chunks: int) -> Array:
+    """(n,) how far each body may go in a time h, by velocities u and v (n, d), computed by `chunks` threads.
 
-    Also how many of them are not zero, their sum, and the sum of their squares.
+    That is h times the larger of its two speeds, plus these multiples of the mean and of the standard deviation of the
+    speeds of all bodies that move; the deviation counts as zero where it overflows.
     """
-    larger = np.sqrt(np.maximum(squares(u), squares(v)))
-    return larger, float(np.count_nonzero(larger)), float(larger.sum()), float(larger @ larger)
+    speeds = np.sqrt(np.maximum(squares(u), squares(v)))
+    sums = np.array([[np.count_nonzero(speeds), speeds.sum(), speeds @ speeds]])
+    ways: Array = h * (speeds + more_than_own(sums, of_mean, of_spread))
+    return ways
+
+
+def more_than_own(sums: Array, of_mean: float, of_spread: float) -> float:
+    """What `expected_ways` adds to each speed, by sums (blocks, 3): of moving bodies, their speeds, and the squares."""
+    number, total, squared = sums.sum(axis=0).tolist() if len(sums) != 1 else sums[0].tolist()
+    moving = max(number, 1.0)
+    mean = total / moving
+    variance = squared / moving - mean * mean
+    return float(of_mean * mean + of_spread * (sqrt(variance) if variance > 0.0 else 0.0))
 
 
 def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
@@ -28,13 +42,15 @@ def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chu
     return bool((radii + reach + strayed <= room).all())
 
 
-def near_sides(
-    x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
-) -> tuple[Integers, Array]:
-    """The rows body k + side with a distance sign (x[axis] - end) up to radius + reach, or NaN; and the distances.
+def near_planes(
+    x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
+) -> tuple[Integers, Array, Array]:
+    """(pairs, normal, gap) of balls at x (n, d) and planes unit_k . x = offset_k with gap <= reach, or NaN.
 
-    radii and reach have one entry for each body, or one for all.
+    pairs (2, m) are the numbers of a ball and -1 - k, in order; radii and reach have one entry for each ball, or one
+    for all.
     """
-    distance = sign * x[:, axis] - sign * ends
-    near = ~(distance > (reach + radii)[:, None])
-    return np.flatnonzero(near), distance[near]
+    distance = (x[:, None] * unit).sum(axis=2) - offset
+    body, plane = np.nonzero(~(distance > (reach + radii)[:, None]))
+    gap = distance[body, plane] - np.broadcast_to(radii, len(x))[body]
+    return np.stack([body, -1 - plane]), -unit[plane], gap

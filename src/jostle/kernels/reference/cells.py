@@ -7,8 +7,11 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, Shorts
 
 
-def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
-    """(i, j, normal, gap), i < j, with gap |q_j - q_i| - r_i - r_j <= reach_i + reach_j, q_j the nearest image."""
+def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Array, Array]:
+    """The (pairs, normal, gap) with gap |q_j - q_i| - r_i - r_j <= reach_i + reach_j, q_j the nearest image.
+
+    pairs (2, m) are i and j, i < j, in order.
+    """
     i, j = np.triu_indices(len(q), k=1)
     apart = q[j] - q[i]
     with np.errstate(invalid="ignore"):
@@ -18,23 +21,23 @@ def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Inte
     near = ~(distance - radii[i] - radii[j] > reach[i] + reach[j])
     i, j, apart, distance = i[near], j[near], apart[near], distance[near]
     with np.errstate(invalid="ignore"):
-        return i, j, apart / distance[:, None], distance - radii[i] - radii[j]
+        return np.stack([i, j]), apart / distance[:, None], distance - radii[i] - radii[j]
 
 
 def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]:
     """(i, j), i < j, in order: the balls that meet; q (n, d), d <= 3, searched in `chunks` at the same time."""
-    i, j, _, _ = all_pairs(q, radii, np.zeros(len(q)), period)
+    i, j = all_pairs(q, radii, np.zeros(len(q)), period)[0]
     return i.astype(np.int32), j.astype(np.int32)
 
 
 def near(
     i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
-) -> tuple[Integers, Integers, Array, Array]:
-    """(i, j, normal, gap) of `all_pairs`, of those in the list (i, j) alone, computed by `chunks` threads."""
+) -> tuple[Integers, Array, Array]:
+    """(pairs, normal, gap) of `all_pairs`, of those in the list (i, j) alone, computed by `chunks` threads."""
     listed = set(zip(i.tolist(), j.tolist(), strict=True))
-    first, second, normal, gap = all_pairs(q, radii, reach, period)
-    kept = [pair in listed for pair in zip(first.tolist(), second.tolist(), strict=True)]
-    return first[kept], second[kept], normal[kept], gap[kept]
+    pairs, normal, gap = all_pairs(q, radii, reach, period)
+    kept = [(one, other) in listed for one, other in pairs.T.tolist()]
+    return pairs[:, kept], normal[kept], gap[kept]
 
 
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:
