@@ -17,7 +17,7 @@ from jostle.kernels.parallel import chunks_of
 from jostle.schemes.grip import Pushed, push
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, by_pair
+from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.solvers.base import Solver
 
 Found = TypeVar("Found")
@@ -88,10 +88,10 @@ def with_checked_reach(
     reach = first_reach(h, w, before)
     while True:
         contacts, u, found = attempt(reach)
-        bodies = getattr(contacts.reach, "ndim", 0) > 0
-        if bodies and not kernels.outran(contiguous(u), h, contiguous(contacts.reach), chunks_of(len(u))):
+        if of_bodies(contacts.reach) and not kernels.outran(contiguous(u), h, contacts.reach, chunks_of(len(u))):
             return contacts, found
         ways = h * np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
+        bodies = of_bodies(contacts.reach)
         way: Reach = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
         inside: Any = way <= contacts.reach
         if (inside.all() if bodies else inside) or np.all(contacts.reach == np.inf):

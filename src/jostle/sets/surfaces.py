@@ -79,8 +79,9 @@ class Planes(Surfaces):
 
     def near_balls(self, x: Array, radii: Array | None, reach: Array | float) -> tuple[Integers, Array, Array]:
         """The (pairs (2, m), normal, gap) with gap <= reach of balls at x (n, d), and points if the radii are None."""
+        x = contiguous(x)
         sizes = _listed(0.0 if radii is None else radii, x), _listed(reach, x)
-        return kernels.near_planes(contiguous(x), *sizes, self.unit, self.offset, chunks_of(len(x) * len(self.unit)))
+        return kernels.near_planes(x, *sizes, self.unit, self.offset, chunks_of(len(x) * len(self.unit)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -181,7 +182,7 @@ def _longest(vectors: Array) -> float:
 
 def _listed(size: Array | float, x: Array) -> Array:
     """One number for each body, or one for all, as an array where x lives."""
-    return contiguous(size) if getattr(size, "ndim", 0) else place_of(x).full(1, float(size))
+    return size if of_bodies(size) else place_of(x).full(1, size)
 
 
 # Whether the centre of a body went through a wall in one step. The gap does not show it: a thin wall has two sides.

@@ -165,7 +165,7 @@ class Solver:
         rows, coordinates = K.G.shape
         if 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
             K = K.dense()
-        _check(flat, K, coordinates, M, guess)
+        _check(flat, K, coordinates, guess)
         if K.cones is not None:
             part = CLOSED * self.tol
             K = K.with_closed_contacts(part, part if self.tol >= LOOSE else 0.0)
@@ -326,12 +326,10 @@ def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float)
     return np.maximum(tol * np.where(length > 0.0, length / unit, moved), noise)
 
 
-def _check(w: Array, K: Rows, coordinates: int, M: Metric, guess: Array | None) -> None:
+def _check(w: Array, K: Rows, coordinates: int, guess: Array | None) -> None:
     """Refuse arrays whose shapes do not fit, which kernels do not check."""
     if len(w) != coordinates:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {coordinates} columns")
-    if len(M.root) != len(w):
-        raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
     shape = K.c.shape if guess is None else guess.shape
     finite = shape == K.c.shape and math.isfinite(w.sum() if guess is None else w.sum() + guess.sum())
     if guess is not None and not finite and (shape != K.c.shape or not all_finite(guess)):

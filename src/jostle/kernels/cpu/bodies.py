@@ -27,38 +27,62 @@ def _blocks(n: int, chunks: int) -> list[tuple[int, int]]:
 def expected_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: float, chunks: int) -> Floats:
     """See `reference.expected_ways`."""
     n = len(u)
-    larger, sums = np.empty(n), np.zeros((-(-n // BLOCK), 3))
-    together(_fill_speeds, [(u, v, *part, larger, sums) for part in _blocks(n, chunks)])
-    return by_rows(_ways, (larger,), h, more_than_own(sums, of_mean, of_spread))
+    ways = np.empty(n)
+    if n <= BLOCK:
+        _fill_ways(u, v, h, of_mean, of_spread, ways)
+        return ways
+    sums = np.zeros((-(-n // BLOCK), 3))
+    together(_fill_speeds, [(u, v, *part, ways, sums) for part in _blocks(n, chunks)])
+    return by_rows(_ways, (ways,), h, more_than_own(*sums.sum(axis=0).tolist(), of_mean, of_spread))
 
 
 def _ways(speeds: Floats, h: float, more: float) -> Floats:
     return h * (speeds + more)
 
 
+_more_than_own = jit(helper=True)(more_than_own)
+
+
+@jit(helper=True)
+def _speeds(u: Floats2, v: Floats2, first: int, last: int, larger: OutFloats) -> tuple[float, float, float]:
+    """Writes the larger speeds of some bodies; how many are not zero, their sum, and the sum of their squares."""
+    moving, total, squares = 0.0, 0.0, 0.0
+    for a in range(first, last):
+        one, two = 0.0, 0.0
+        for k in range(u.shape[1]):
+            one += u[a, k] * u[a, k]
+            two += v[a, k] * v[a, k]
+        speed = np.sqrt(two if two > one or two != two else one)  # NaN if one of them is
+        larger[a] = speed
+        if speed != 0.0:
+            moving += 1.0
+        total += speed
+        squares += speed * speed
+    return moving, total, squares
+
+
 @jit()
 def _fill_speeds(u: Floats2, v: Floats2, first: int, last: int, larger: OutFloats, sums: OutFloats2) -> None:
     """The larger speeds in some blocks of bodies, and their sums."""
-    n, d = u.shape
     for block in range(first, last):
-        moving, total, squares = 0.0, 0.0, 0.0
-        for a in range(block * BLOCK, min((block + 1) * BLOCK, n)):
-            one, two = 0.0, 0.0
-            for k in range(d):
-                one += u[a, k] * u[a, k]
-                two += v[a, k] * v[a, k]
-            speed = np.sqrt(two if two > one or two != two else one)  # NaN if one of them is
-            larger[a] = speed
-            if speed != 0.0:
-                moving += 1.0
-            total += speed
-            squares += speed * speed
-        sums[block, MOVING], sums[block, TOTAL], sums[block, SQUARES] = moving, total, squares
+        end = min((block + 1) * BLOCK, len(u))
+        sums[block, MOVING], sums[block, TOTAL], sums[block, SQUARES] = _speeds(u, v, block * BLOCK, end, larger)
+
+
+@jit()
+def _fill_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: float, ways: OutFloats) -> None:
+    """The expected ways of few bodies."""
+    moving, total, squares = _speeds(u, v, 0, len(u), ways)
+    more = _more_than_own(moving, total, squares, of_mean, of_spread)
+    for a in range(len(u)):
+        ways[a] = h * (ways[a] + more)
 
 
 @kernels.outran.on("numpy")
 def outran(u: Floats2, h: float, reach: Floats, chunks: int) -> bool:
     """See `reference.outran`."""
+    if chunks == 1:
+        return _outran(u, h, reach, 0, len(u))
     return any(together(_outran, [(u, h, reach, *part) for part in cut(len(u), chunks)]))
 
 

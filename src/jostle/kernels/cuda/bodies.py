@@ -16,7 +16,8 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
     """See `reference.expected_ways`."""
     (n, d), larger = u.shape, cupy.empty(len(u))
     sums = summed_by_blocks("fill_speeds", d, n, *floats(u, v), larger, sums=3)
-    ways: Array = h * (larger + more_than_own(on_host(sums), of_mean, of_spread))
+    moving, total, squares = on_host(sums).sum(axis=0).tolist()
+    ways: Array = h * (larger + more_than_own(moving, total, squares, of_mean, of_spread))
     return ways
 
 

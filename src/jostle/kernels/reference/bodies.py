@@ -16,18 +16,16 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
     speeds of all bodies that move; the deviation counts as zero where it overflows.
     """
     speeds = np.sqrt(np.maximum(squares(u), squares(v)))
-    sums = np.array([[np.count_nonzero(speeds), speeds.sum(), speeds @ speeds]])
-    ways: Array = h * (speeds + more_than_own(sums, of_mean, of_spread))
+    sums = float(np.count_nonzero(speeds)), float(speeds.sum()), float(speeds @ speeds)
+    ways: Array = h * (speeds + more_than_own(*sums, of_mean, of_spread))
     return ways
 
 
-def more_than_own(sums: Array, of_mean: float, of_spread: float) -> float:
-    """What `expected_ways` adds to each speed, by sums (blocks, 3): of moving bodies, their speeds, and the squares."""
-    number, total, squared = sums.sum(axis=0).tolist() if len(sums) != 1 else sums[0].tolist()
-    moving = max(number, 1.0)
-    mean = total / moving
-    variance = squared / moving - mean * mean
-    return float(of_mean * mean + of_spread * (sqrt(variance) if variance > 0.0 else 0.0))
+def more_than_own(moving: float, total: float, squares: float, of_mean: float, of_spread: float) -> float:
+    """What `expected_ways` adds to each speed: how many are not zero, their sum, and the sum of their squares."""
+    mean = total / max(moving, 1.0)
+    variance = squares / max(moving, 1.0) - mean * mean
+    return of_mean * mean + of_spread * (sqrt(variance) if variance > 0.0 else 0.0)
 
 
 def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
