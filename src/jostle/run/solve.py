@@ -220,8 +220,7 @@ class BodySteps(Steps):
             self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
-        promised = scheme.solver.promises
-        if self.strict and promised and not P.converged:
+        if self.strict and not P.converged and scheme.solver.promises:
             raise NotConverged(f"{not_converged(P, scheme.solver)}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
             check_convexity(scheme.solver.tol, where.problem.within, self._of_balls(before), self._of_balls(state))
@@ -230,7 +229,7 @@ class BodySteps(Steps):
         if self.watch is not None:
             self.watch.after(before, state, h, number)
         after = where.moved(changed(within, where.host(state), self.made)) if self.made else state
-        return state, after, None if P.converged else NOT_CONVERGED if promised else BUDGET
+        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
 
     def _of_balls(self, state: State) -> State:
         """A state as sets see it."""

@@ -85,27 +85,17 @@ class Maury(Scheme):
         W : Metric
             The metric of the projection; M for a force without slopes.
         """
-        W = problem.metric(q) if problem.stiff is None else effective_metric(problem, self.theta, t, q, u, h)
-        f = self.mean_force(problem, t, q, u, h)
-        if problem.stiff is not None:
-            f = f - h * stiffness_times(problem, t, q, u)
+        f = problem.constant_force
+        if f is None:
+            f = self._mean_force(problem, t, q, u, h)
+        if problem.stiff is None:
+            W = problem.bodies.metric(q)
+        else:
+            W, f = effective_metric(problem, self.theta, t, q, u, h), f - h * stiffness_times(problem, t, q, u)
         return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
-    def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
-        """The average f^n of the force over a step, at fixed positions and velocities.
-
-        Parameters
-        ----------
-        problem, t, q, u, h : Motion, float, array, array, float
-            The same as for `predict`.
-
-        Returns
-        -------
-        array
-            The mean force, in the shape of q.
-        """
-        if problem.constant_force is not None:
-            return problem.constant_force
+    def _mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
+        """The average f^n of a force over a step, at fixed positions and velocities."""
         points, weights = gauss(self.samples)
         values = [problem.force(t + h * s, q, u) for s in points]
         mean: Array = sum(weight * value for weight, value in zip(weights, values, strict=True))

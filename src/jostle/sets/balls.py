@@ -90,7 +90,7 @@ class Balls(BodySet):
         if not all_finite(normal):
             _check_centres(x, pairs, normal)
         return BodyContacts(
-            gap, pairs.T, normal, len(x), x, 0, smallest, each if own else 2.0 * float(each[0]),
+            gap, pairs.T, normal, len(x), x, 0, smallest, each if own else min(reach, 2.0 * lowest(each, np.inf)),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
             bending=partial(by_rows, _bend, (gap, i, j), radii),
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,

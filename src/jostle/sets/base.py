@@ -22,7 +22,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels import offers
-from jostle.kernels.parallel import NUMBERS_A_CHUNK, concatenated, copy_all
+from jostle.kernels.parallel import concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import DENSE_KERNELS, Solver
@@ -75,26 +75,25 @@ def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
             gap, first.G, pairs, numbers=numbers, length=length, reach=reach, describe=describe, at=q, bending=bending,
             bodies=bodies, gap_at=gap_at, known=True,
         )  # fmt: skip
-    total = 0
+    total, d = 0, 0
     for part in parts:
         total += len(part.gap)
+        d = part.normal.shape[1] if isinstance(part, BodyContacts) else d
     place = place_of(q)
     both: Integers = place.empty((2, total), dtype=np.int64)
-    lengths: Array = place.empty(total)
+    gap, lengths, normal = place.empty(total), place.empty(total), place.empty((total, d))
     numbers, reach, bodies, places, known, equal, moving = 0, first.reach, 0, None, True, False, False
-    gaps, normals, maps, bendings, copies, words, end = [], [], [], [], [], [], 0
+    maps, bendings, copies, words, end = [], [], [], [], 0
     for part in parts:
         start, end = end, end + len(part.gap)
-        block = both[:, start:end]
-        if total < NUMBERS_A_CHUNK:
-            block[:] = part.pairs.T
-        else:
-            copies += [(block[k], part.pairs[:, k]) for k in (0, 1)]
-        lengths[start:end] = part.length or 0.0 if isinstance(part, BodyContacts) else part.length
+        pairs = part.pairs
+        copies += [(both[0, start:end], pairs[:, 0]), (both[1, start:end], pairs[:, 1]), (gap[start:end], part.gap)]
         if isinstance(part, BodyContacts):
-            normals.append(part.normal)
+            copies.append((normal[start:end], part.normal))
+            lengths[start:end] = part.length or 0.0
             places = part.places if places is None else places
         else:
+            lengths[start:end] = part.length
             known, equal = known and part.known, equal or part.equal is not None
             maps.append(part)
         reach = reach if part.reach is reach else _least(reach, part.reach)
@@ -102,20 +101,17 @@ def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
         # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
         words.append((start, end, numbers, part.describe if part.numbers else None))
         numbers += part.numbers
-        gaps.append(part.gap)
         bendings.append(part.bending or partial(place.full, len(part.gap), np.nan))
-    if copies:
-        copy_all(copies)
+    copy_all(copies)
     for start, end, before, _ in words:
         if before and end > start:
             i, j = both[0, start:end], both[1, start:end]
             j[i < 0] += before
             j[(i >= 0) & (j < 0)] -= before
-    gap = concatenated(gaps)
     if maps:
         G = stacked(*([part.G for part in parts if len(part.gap)] or [first.G]), pairs=both, known=known)
     else:
-        G = map_of_bodies(both, concatenated(normals), bodies, places)
+        G = map_of_bodies(both, normal, bodies, places)
     return Contacts(
         gap,
         G,

@@ -79,9 +79,10 @@ class Planes(Surfaces):
 
     def near_balls(self, x: Array, radii: Array | None, reach: Array | float) -> tuple[Integers, Array, Array]:
         """The (pairs (2, m), normal, gap) with gap <= reach of balls at x (n, d), and points if the radii are None."""
-        x = contiguous(x)
-        sizes = _listed(0.0 if radii is None else radii, x), _listed(reach, x)
-        return kernels.near_planes(x, *sizes, self.unit, self.offset, chunks_of(len(x) * len(self.unit)))
+        radii = place_of(x).zeros(1) if radii is None else radii
+        reaches = reach if of_bodies(reach) else place_of(x).full(1, float(reach))
+        chunks = chunks_of(len(x) * len(self.unit))
+        return kernels.near_planes(contiguous(x), radii, reaches, self.unit, self.offset, chunks)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -178,11 +179,6 @@ def limit_of_each(limit: Array | float, x: Array) -> Array:
 
 def _longest(vectors: Array) -> float:
     return math.sqrt(highest(np.einsum("kd,kd->k", vectors, vectors), 0.0))
-
-
-def _listed(size: Array | float, x: Array) -> Array:
-    """One number for each body, or one for all, as an array where x lives."""
-    return size if of_bodies(size) else place_of(x).full(1, size)
 
 
 # Whether the centre of a body went through a wall in one step. The gap does not show it: a thin wall has two sides.

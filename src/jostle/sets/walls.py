@@ -111,21 +111,22 @@ class Walls(BodySet):
 
     def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         x, walls, radii, length = self._at(t, q)
-        n, k, place = len(x), len(self.names), place_of(x)
+        n, k = len(x), len(self.names)
         everything = n == 1 or (not of_bodies(reach) and reach == np.inf)
         reach, kept = np.inf if everything else reach, None
         if isinstance(walls, Planes):
-            if self.flat and everything:
-                pairs, normal, kept = self._flat(walls, x)
-                distance = walls.distances(x).ravel()
-                gap = distance if radii is None else distance - radii[pairs.T[0]]
+            if n == 1:  # without compiled code
+                pairs, normal, gap = self._all_pairs(x), -walls.unit, walls.distances(x).ravel()
+                gap = gap if radii is None else gap - radii
             else:
                 both, normal, gap = walls.near_balls(x, radii, reach)
                 pairs = both.T
-            bend: Array | None = place.zeros(len(gap))
+            if self.flat and len(gap) == n * k:
+                pairs, normal, kept = self._flat(walls, x)
+            bend: Array | None = place_of(x).zeros(len(gap))
         else:
             if everything:
-                row, distance = place.arange(n * k), walls.distances(x).ravel()
+                row, distance = place_of(x).arange(n * k), walls.distances(x).ravel()
             else:
                 row, distance = _near(walls, x, k, radii, reach)
             pairs = self._all_pairs(x) if len(row) == n * k else pairs_of_rows(row, k)
@@ -138,8 +139,8 @@ class Walls(BodySet):
             body, wall = pairs[row].tolist()
             return f"body {body} and {self.names[-1 - wall]}"
 
-        bending = None if bend is None else lambda: bend
         gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
+        bending = None if bend is None else lambda: bend
         return BodyContacts(gap, pairs, normal, n, None, k, length, reach, describe, bending, gap_at, kept)
 
     def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:
