@@ -209,7 +209,7 @@ def test_pictures_and_reports_say_the_times_of_a_lift():
 
 def test_nobody_comes_into_a_lift_while_it_is_away():
     """Who is in its cabin when the doors close rides; who is there later does not."""
-    lift = SimpleNamespace(link=SimpleNamespace(phase=int), inside=lambda q: q[:, 0] > 0.0)
+    lift = SimpleNamespace(phase=int, inside=lambda q: q[:, 0] > 0.0)
     doors, inside = LiftDoors([lift], 2), []
     for t, x in ((1.0, [1.0, -1.0]), (2.0, [1.0, 1.0]), (0.0, [-1.0, 1.0]), (1.0, [-1.0, 1.0])):
         q = np.array([[x[0], 0.0], [x[1], 0.0]])

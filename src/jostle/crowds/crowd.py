@@ -239,7 +239,7 @@ class Crowd(Sweeping):
             waits = waits | self.wish.cut_off(state.q, self.wish.chosen(state.q))
         for k, one in enumerate(self.plan.passages, len(self.plan.exits)):
             if one.link.every is not None:
-                waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.link.phase(state.t) else False)
+                waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.phase(state.t) else False)
         if state.presence is None:
             return bool(waits.any())
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]

@@ -220,8 +220,8 @@ class _Stairs(NamedTuple):
 def _way(plan: Plan, size: float, before: Array, after: Array) -> tuple[Array, Array]:
     """The end of the stairs and the landing on the shortest way over stairs, for a person of this radius."""
     found = []
-    for name, link in plan.links.items():
-        shaft = plan.shafts[name]
+    for shaft in plan.shafts.values():
+        link = shaft.link
         inner, outer = link.start + (link.length - size) * shaft.outward, link.end + size * shaft.inward
         for first, last in ((inner, outer), (outer, inner)):  # stairs lead in both directions
             foot, landing = _nearest(first, before, size), _nearest(last, after, size)

@@ -21,7 +21,7 @@ from jostle.plans.limits import (
     check_crossings,
     regular_file,
 )
-from jostle.plans.outlines import package
+from jostle.plans.outlines import package, segments_of
 
 if TYPE_CHECKING:
     from jostle.plans.plan import Plan
@@ -171,15 +171,6 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     outlines = shapely.union_all([room.boundary for room in rooms.values()])  # those between two rooms included
     thin = single[shapely.contains(area, middles) & (shapely.distance(outlines, middles) > 1e-9 * size)]
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
-
-
-def segments_of(corners: Array) -> Array:
-    """(k - 1, 2, 2) the segments of a line with k corners.
-
-    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
-    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
-    """
-    return np.stack([corners[:-1], corners[1:]], axis=1)
 
 
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:

@@ -53,6 +53,15 @@ def ring_edges(corners: Array) -> Array:
     return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
 
 
+def segments_of(corners: Array) -> Array:
+    """(k - 1, 2, 2) the segments of a line with k corners.
+
+    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
+    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
+    """
+    return np.stack([corners[:-1], corners[1:]], axis=1)
+
+
 def cut(edges: Array, openings: Array) -> Cut:
     """Cut the openings out of the edges; the ends of walls are bit-identical to those of the openings.
 
@@ -295,4 +304,4 @@ def without_doubles(walls: Array) -> Array:
     shapely = package("shapely")
     lines = shapely.line_merge(shapely.union_all(shapely.linestrings(walls)))
     straight = [shapely.get_coordinates(shapely.simplify(line, 0.0)) for line in shapely.get_parts(lines)]
-    return np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in straight])
+    return np.concatenate([segments_of(line) for line in straight])

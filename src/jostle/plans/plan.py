@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
 from jostle.plans.dxf import read_dxf, write_dxf
-from jostle.plans.links import BACK, Link, Passage, Shaft, passages
+from jostle.plans.links import BACK, Link, Passage, Shaft
 from jostle.plans.outlines import (
     ON_EDGE,
     HalfPlanes,
@@ -35,6 +35,7 @@ from jostle.plans.outlines import (
     polygons,
     ring_edges,
     rings,
+    segments_of,
     without_doubles,
 )
 from jostle.plans.png import read_png, write_png
@@ -130,14 +131,13 @@ class Plan:
         self.outward = dict(zip(self.exits, found.outward, strict=False))
         ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
         leaving = found.outward[len(self.exits) :]
-        shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
+        self.shafts = {link.name: Shaft(link, a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)}
         self._rooms = rooms
-        check_links(self.links, rooms, shafts, ends.covered)
+        check_links(self.shafts, rooms, ends.covered)
         thin = self._thin = shaped(walls, "walls", -1, 2, 2)
         kept = found.walls if len(rooms) == 1 else without_doubles(found.walls)
-        self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
+        self.walls = np.concatenate([kept, thin, *(segments_of(shaft.corners) for shaft in self.shafts.values())])
         self.walls.setflags(write=False)
-        self.shafts = dict(zip(self.links, shafts, strict=True))
         self.half_planes = None if len(self.columns) or links else convex
         self.convex = self.half_planes is not None and len(thin) == 0
         self._ways: dict[Hashable, Ways] = {}
@@ -171,7 +171,7 @@ class Plan:
     @property
     def passages(self) -> list[Passage]:
         """All ways over stairs, in the order of their numbers among the goals, which follow those of the exits."""
-        return passages(self.links, self.shafts)
+        return [Passage(one, back) for one in self.shafts.values() for back in (False, True)[: 1 + one.link.both]]
 
     @property
     def inner_walls(self) -> Array:
@@ -322,7 +322,9 @@ class Plan:
         given = {"doors": self.doors, "walls": self._thin, "columns": self.columns}
         found |= {name: value.tolist() for name, value in given.items() if len(value)}
         if self.links:
-            found["links"] = [link.stored() for link in self.links.values()]
+            found["links"] = [
+                {key: np.asarray(value).tolist() for key, value in vars(link).items()} for link in self.links.values()
+            ]
         if self.labels:
             found["labels"] = {name: at.tolist() for name, at in self.labels.items()}
         return found
@@ -369,14 +371,12 @@ class Plan:
             The paces of the stairs; 1 off the stairs.
         """
         found = np.ones(len(q))
-        for name, link in self.links.items():
-            outward, along = self.shafts[name].outward, link.start[1] - link.start[0]
-            away = q - link.start[0]
-            depth, part = dot(away, outward), dot(away, along) / float(along @ along)
-            on = np.flatnonzero((depth > 0.0) & (depth < link.length) & (part > 0.0) & (part < 1.0))
+        for shaft in self.shafts.values():
+            part, depth = shaft.where(q)
+            on = np.flatnonzero((depth > 0.0) & (depth < shaft.link.length) & (part > 0.0) & (part < 1.0))
             if len(on):
-                back = dot(way[on], outward) < 0.0
-                found[on] = np.where(back, *(link.pace_at(depth[on], back=one) for one in (True, False)))
+                back = dot(way[on], shaft.outward) < 0.0
+                found[on] = np.where(back, *(shaft.paces(depth[on], back=one) for one in (True, False)))
         return found
 
     def inside(self, q: Array) -> Booleans:
@@ -613,15 +613,15 @@ def check_openings(names: list[str], openings: Array, covered: Array, edges: Arr
                 )
 
 
-def check_links(links: Mapping[str, Link], outlines: list[Any], shafts: list[Shaft], covered: Array) -> None:
+def check_links(shafts: Mapping[str, Shaft], outlines: list[Any], covered: Array) -> None:
     """Raise, naming the stairs, if they run through the plan or do not end on an edge."""
     if not shafts:
         return
     shapely = package("shapely")
     rooms = [shapely.Polygon(room) for room in outlines]
     others: list[tuple[str, Any]] = []
-    for link, shaft, part in zip(links.values(), shafts, covered, strict=True):
-        drawn = shapely.Polygon(shaft.corners)
+    for shaft, part in zip(shafts.values(), covered, strict=True):
+        link, drawn = shaft.link, shapely.Polygon(shaft.corners)
         for name, other in others:
             if drawn.intersection(other).area > ON_EDGE * drawn.area:
                 raise InvalidValue(
