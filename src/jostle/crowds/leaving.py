@@ -13,6 +13,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.moves import MAX_WALKING_ON, fastest, known_moves, moves, plan_of, planar
 from jostle.errors import InvalidValue
+from jostle.plans.links import paces
 from jostle.plans.openings import named_openings
 from jostle.plans.outlines import distance_to
 from jostle.plans.plan import Plan, floors, present, walkable
@@ -484,7 +485,7 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
         )
         rate = np.nan_to_num(rate)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
-        free = speed * (1.0 if plan is None else plan.paces(place, move.after - move.before))
+        free = speed * (1.0 if plan is None else paces(plan.shafts.values(), place, move.after - move.before))
         began |= (dt > 0.0) & (rate > WALKING_SPEED * free) & (move.end > late)
         jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * free)
         yield Stretch(move.start, dt, place, rate * dt, free, began.copy(), jammed)

@@ -22,7 +22,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, squares
 from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.links import Passage
+from jostle.plans.links import Passage, paces
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
@@ -54,7 +54,7 @@ class StairPaces(Behaviour):
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
-        pace = self.plan.paces(q, wished)
+        pace = paces(self.plan.shafts.values(), q, wished)
         return wished if (pace == 1.0).all() else pace[:, None] * wished
 
 

@@ -6,6 +6,7 @@ end are moved to the other floor, in front of another segment. The corridor of a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -160,13 +161,25 @@ class Shaft(NamedTuple):
         along, away = self.link.start[1] - self.link.start[0], q - self.link.start[0]
         return dot(away, along) / float(along @ along), dot(away, self.outward)
 
-    def paces(self, depth: Array, *, back: bool) -> Array:
-        """(n,) walking speeds at depths (n,), relative to level ground; `back` is against the direction of the link."""
+    def paces(self, depth: Array, back: Booleans) -> Array:
+        """(n,) walking speeds at depths (n,) relative to level ground, of people who walk onwards or back."""
         pace, flights = self.link.pace, self.link.flights
+        onwards, again = pace, pace
         if isinstance(pace, str):
-            pace = STAIR_PACES[pace if not back else "down" if pace == "up" else "up"]
+            onwards, again = STAIR_PACES[pace], STAIR_PACES["down" if pace == "up" else "up"]
         on_steps = ((depth[:, None] >= flights[:, 0]) & (depth[:, None] <= flights[:, 1])).any(axis=1)
-        return np.where(on_steps, pace, 1.0)
+        return np.where(on_steps, np.where(back, again, onwards), 1.0)
+
+
+def paces(shafts: Iterable[Shaft], q: Array, way: Array) -> Array:
+    """(n,) walking speeds of people at q (n, 2) in directions (n, 2), relative to level ground; 1 off the stairs."""
+    found = np.ones(len(q))
+    for shaft in shafts:
+        part, depth = shaft.where(q)
+        on = np.flatnonzero((depth > 0.0) & (depth < shaft.link.length) & (part > 0.0) & (part < 1.0))
+        if len(on):
+            found[on] = shaft.paces(depth[on], dot(way[on], shaft.outward) < 0.0)
+    return found
 
 
 class Passage(NamedTuple):

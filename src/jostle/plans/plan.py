@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
+from jostle._tools.arrays import Array, Booleans, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
 from jostle.plans.dxf import read_dxf, write_dxf
@@ -354,30 +354,6 @@ class Plan:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
             raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
-
-    def paces(self, q: Array, way: Array) -> Array:
-        """The walking speeds of people on stairs, relative to level ground.
-
-        Parameters
-        ----------
-        q : ndarray, shape (n, 2)
-            Positions (m).
-        way : ndarray, shape (n, 2)
-            Directions in which people walk.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The paces of the stairs; 1 off the stairs.
-        """
-        found = np.ones(len(q))
-        for shaft in self.shafts.values():
-            part, depth = shaft.where(q)
-            on = np.flatnonzero((depth > 0.0) & (depth < shaft.link.length) & (part > 0.0) & (part < 1.0))
-            if len(on):
-                back = dot(way[on], shaft.outward) < 0.0
-                found[on] = np.where(back, *(shaft.paces(depth[on], back=one) for one in (True, False)))
-        return found
 
     def inside(self, q: Array) -> Booleans:
         """Tell which positions are in the plan, or on its stairs.
