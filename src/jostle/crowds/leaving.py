@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.moves import MAX_WALKING_ON, fastest, known_moves, moves, plan_of, planar
+from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, plan_of, planar
 from jostle.errors import InvalidValue
 from jostle.plans.links import paces
 from jostle.plans.openings import named_openings
@@ -203,16 +203,22 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     polygon = None if left_behind is None else walkable(left_behind)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     left = np.where(inside, np.inf, np.nan)
-    for move in moves(sol, left_behind) if polygon is None else known_moves(sol, left_behind):
-        now = present(move.after, polygon) & ~move.gone
-        person = np.flatnonzero(inside & ~now)
+    steps = moves(sol, left_behind) if polygon is None else known_moves(sol, left_behind)
+    for move, person, now in _who_leaves(steps, inside, polygon):
         if polygon is None:
             left[person] = move.end[person]
         else:
             left[person] = move.time(person, _last_crossing(polygon, move.before[person], move.after[person]))
-        inside = now
-        left[inside] = np.inf
+        left[now] = np.inf
     return left
+
+
+def _who_leaves(steps: Iterable[Move], inside: Booleans, polygon: Any) -> Iterator[tuple[Move, Integers, Booleans]]:
+    """Each move, with the numbers of the people who leave an area in it, and (n,) who is inside after it."""
+    for move in steps:
+        now = present(move.after, polygon) & ~move.gone
+        yield move, np.flatnonzero(inside & ~now), now
+        inside = now
 
 
 def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
@@ -379,14 +385,10 @@ def _nearest_exits(sol: Solution, plan: Any) -> Integers:
     polygon = walkable(plan)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     by = np.full(len(inside), -1)
-    for move in known_moves(sol, plan):
-        now = present(move.after, polygon) & ~move.gone
-        person = np.flatnonzero(inside & ~now)
-        ends = move.after[person]
-        far = distance_to(np.array(list(plan.exits.values()), dtype=float), ends)
+    for move, person, _ in _who_leaves(known_moves(sol, plan), inside, polygon):
+        far = distance_to(np.array(list(plan.exits.values()), dtype=float), move.after[person])
         reach = RUNNING_SPEED * (move.end - move.start)[person]
         by[person] = np.where(far.min(axis=0) <= reach, far.argmin(axis=0), -1)
-        inside = now
     return by
 
 

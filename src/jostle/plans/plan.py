@@ -225,7 +225,15 @@ class Plan:
     def from_dxf(
         cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
-        """A plan from a CAD drawing (DXF): walls on one layer, exits on another; see `dxf.read_dxf`.
+        """A plan from a CAD drawing (DXF): walls on one layer, exits on another.
+
+        Lines, polylines, arcs, circles and splines are read, blocks included. Lines and exits together must enclose the
+        area from which the exits lead out. Lines that end inside it are thin walls. Filled areas and hatches are walls
+        with the same outline; other entities on the layer `walls`, and polylines with a width, are refused, because
+        walls would be missing. An exit is one straight line. Entities of the layer 0 in a block are on the layer of the
+        block. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
+        area become exact columns; other curves become polylines within a centimetre, and gaps up to a tenth of a
+        millimetre are closed. Texts on the layer ROOMS are names of rooms.
 
         Parameters
         ----------
@@ -236,7 +244,8 @@ class Plan:
         exits : str, default "EXITS"
             Layer of the exits; a layer EXITS-name gives its exit a name.
         scale : float, optional
-            Size of a unit of the drawing (m). None means the unit in its header.
+            Size of a unit of the drawing (m), such as 0.001 for millimetres. None means the unit in its header
+            ($INSUNITS); a drawing without a unit, or one that would be smaller than 1 m or larger than 2 km, needs it.
 
         Returns
         -------
@@ -267,7 +276,11 @@ class Plan:
         exits: ArrayLike = (255, 0, 0),
         tolerance: float = 0.0,
     ) -> Plan:
-        """A plan from a picture: black walls, red exits, everything else is floor; see `png.read_png`.
+        """A plan from a picture: black walls, red exits, everything else is floor.
+
+        The plan is the floor that borders an exit; floor that reaches the edge of the picture is outside. The exits are
+        the straight lines between floor and exit pixels: "exit 0", "exit 1", ... from bottom to top, and from left to
+        right.
 
         Parameters
         ----------

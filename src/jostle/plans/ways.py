@@ -8,7 +8,7 @@ distance is continued on a grid by second-order fast marching (Sethian 1999), an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -340,14 +340,25 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
 def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
     """The directions, extended to LAYERS of nodes around the known ones by the mean of their neighbours."""
+    for new, square, weight in layers_around(grid, known):
+        direction[new] = np.einsum("nk,nkd->nd", weight, direction[square]) / weight.sum(axis=1, keepdims=True)
+    return direction
+
+
+def layers_around(
+    grid: Grid, known: Booleans, inside: Booleans | None = None
+) -> Iterator[tuple[Integers, Integers, Array]]:
+    """Each of LAYERS around known nodes: its nodes (n,), the squares (n, 9) around them, and 1 where those are known.
+
+    With `inside` (nodes,), layers have only nodes inside.
+    """
     for _ in range(LAYERS):
         wide = wider(grid, known)
-        found = np.flatnonzero(wide & ~known)
-        around = squares_around(found, grid.shape[1])
-        weight = known[around].astype(float)
-        direction[found] = np.einsum("nk,nkd->nd", weight, direction[around]) / weight.sum(axis=1, keepdims=True)
+        new = np.flatnonzero(wide & ~known)
+        new = new if inside is None else new[inside[new]]
+        square = squares_around(new, grid.shape[1])
+        yield new, square, known[square].astype(float)
         known = wide
-    return direction
 
 
 def squares_around(nodes: Integers, columns: int) -> Integers:
