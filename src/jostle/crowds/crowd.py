@@ -26,7 +26,7 @@ from jostle.crowds.walk import walk
 from jostle.crowds.wish import FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
-from jostle.plans.plan import Plan, check_inside, check_space_behind
+from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
 from jostle.plans.ways import FIT
 from jostle.problems import Sweeping
 from jostle.result.status import BLOCKED
@@ -278,7 +278,7 @@ class Crowd(Sweeping):
             for k, one in enumerate(self.plan.passages, len(self.plan.exits))
         ]
         gates = [] if self.gates is None else [self.gates]
-        leaving = Outlet(partial(self.plan.beyond, limit=limit))
+        leaving = Outlet(partial(far_from, self.plan, limit))
         return [*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan)]
 
 

@@ -314,60 +314,6 @@ class Plan:
         """
         write_png(self, path, scale=scale)
 
-    def stored(self) -> dict[str, Any]:
-        """The arguments of the plan as lists, numbers and texts, which a file can store.
-
-        Returns
-        -------
-        dict
-            The arguments; `from_stored` makes the same plan from them.
-
-        Examples
-        --------
-        >>> Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}).stored()["exits"]
-        {'east': [[4.0, 1.0], [4.0, 2.0]]}
-        """
-        rooms = [
-            [room.tolist()] if isinstance(room, np.ndarray) else [ring.tolist() for ring in all_corners(room)]
-            for room in self._rooms
-        ]
-        found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in self.exits.items()}}
-        given = {"doors": self.doors, "walls": self._thin, "columns": self.columns}
-        found |= {name: value.tolist() for name, value in given.items() if len(value)}
-        if self.links:
-            found["links"] = [
-                {key: np.asarray(value).tolist() for key, value in vars(link).items()} for link in self.links.values()
-            ]
-        if self.labels:
-            found["labels"] = {name: at.tolist() for name, at in self.labels.items()}
-        return found
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Plan:
-        """The plan whose arguments a file has stored.
-
-        Parameters
-        ----------
-        stored : dict
-            What `stored` returned.
-
-        Returns
-        -------
-        Plan
-            The plan.
-        """
-        try:
-            rooms = [[finite(ring, "rooms") for ring in room] for room in stored["rooms"]]
-            plain = len(rooms) == 1 and len(rooms[0]) == 1
-            links = [Link(**link) for link in stored.get("links", ())]
-            area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
-            more = {name: stored[name] for name in ("doors", "walls", "columns", "labels") if name in stored}
-            return cls(area, exits=stored["exits"], links=links, **more)
-        except InvalidValue:
-            raise
-        except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
-            raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
-
     def inside(self, q: Array) -> Booleans:
         """Tell which positions are in the plan, or on its stairs.
 
@@ -430,25 +376,6 @@ class Plan:
             return False
         q = state.q if presence is None else state.q[presence.here]
         return not any(self.inside(some).any() for some in np.array_split(q, 1 + len(q) // MANY))
-
-    def beyond(self, q: Array, limit: float) -> Booleans:
-        """Tell which positions are farther from the plan than a limit.
-
-        Parameters
-        ----------
-        q : array_like, shape (n, 2)
-            Positions (m).
-        limit : float
-            Distance from the plan (m).
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            True for positions beyond the limit.
-        """
-        if len(q) < MANY or self.half_planes is not None:
-            return np.asarray(self.outside(q) > limit)
-        return self._interior.beyond(q, limit, self)
 
     @cached_property
     def _interior(self) -> Interior:
@@ -550,12 +477,53 @@ class Interior(NamedTuple):
         i, j = (CELLS * np.where(there[:, None], part, 0.0)).astype(np.int64).T
         return np.asarray(there & self.cells[i, j])
 
-    def beyond(self, q: Array, limit: float, plan: Plan) -> Booleans:
-        """(n,) whether positions (n, 2) are further than `limit` from the plan."""
-        found = np.asarray(np.maximum(self.low - q, q - self.high).max(axis=1) > limit)
-        near = np.flatnonzero(~found & ~self.contains(q))
-        found[near] = plan.outside(q[near]) > limit
-        return found
+
+def far_from(plan: Plan, limit: float, q: Array) -> Booleans:
+    """(n,) whether positions (n, 2) are farther from a plan than a limit; most of many people are inside."""
+    if len(q) < MANY or plan.half_planes is not None:
+        return np.asarray(plan.outside(q) > limit)
+    interior = plan._interior
+    found = np.asarray(np.maximum(interior.low - q, q - interior.high).max(axis=1) > limit)
+    near = np.flatnonzero(~found & ~interior.contains(q))
+    found[near] = plan.outside(q[near]) > limit
+    return found
+
+
+def stored(plan: Plan) -> dict[str, Any]:
+    """The arguments of a plan as lists, numbers and texts, which a file can store; `restored` makes the plan of them.
+
+    >>> stored(Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}))["exits"]
+    {'east': [[4.0, 1.0], [4.0, 2.0]]}
+    """
+    rooms = [
+        [room.tolist()] if isinstance(room, np.ndarray) else [ring.tolist() for ring in all_corners(room)]
+        for room in plan._rooms
+    ]
+    found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in plan.exits.items()}}
+    given = {"doors": plan.doors, "walls": plan._thin, "columns": plan.columns}
+    found |= {name: value.tolist() for name, value in given.items() if len(value)}
+    if plan.links:
+        found["links"] = [
+            {key: np.asarray(value).tolist() for key, value in vars(link).items()} for link in plan.links.values()
+        ]
+    if plan.labels:
+        found["labels"] = {name: at.tolist() for name, at in plan.labels.items()}
+    return found
+
+
+def restored(values: Mapping[str, Any]) -> Plan:
+    """The plan whose arguments a file has stored."""
+    try:
+        rooms = [[finite(ring, "rooms") for ring in room] for room in values["rooms"]]
+        plain = len(rooms) == 1 and len(rooms[0]) == 1
+        links = [Link(**link) for link in values.get("links", ())]
+        area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
+        more = {name: values[name] for name in ("doors", "walls", "columns", "labels") if name in values}
+        return Plan(area, exits=values["exits"], links=links, **more)
+    except InvalidValue:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
 
 
 def columns_of(columns: ArrayLike) -> Array:
