@@ -109,16 +109,14 @@ class CrowdSummary:
             "jams": [_jam(jam) for jam in self.jams],
             "blocked": self.blocked,
         }
-        if self.missed:
-            found["missed"] = self.missed
-        if self.standing and not self.blocked:
-            found["standing_at_end"] = self.standing
-        if self.warnings:
-            found["warnings"] = [*self.warnings]
-        if self.never_inside:
-            found["never_inside"] = self.never_inside
-        if self.left_elsewhere:
-            found["left_elsewhere"] = self.left_elsewhere
+        unusual = {
+            "missed": self.missed,
+            "standing_at_end": 0 if self.blocked else self.standing,
+            "warnings": [*self.warnings],
+            "never_inside": self.never_inside,
+            "left_elsewhere": self.left_elsewhere,
+        }
+        found |= {name: value for name, value in unusual.items() if value}
         if self.blockade is not None:
             found["blockade" if self.blocked else "standstill"] = str(self.blockade)
         return found
