@@ -225,7 +225,7 @@ def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]
     for shape in sol.shapes(k):
         if shape.kind == SEGMENTS:
             ends = np.asarray(shape.points, dtype=float).reshape(-1, 2, 2)
-            for near in nearest_on(ends, x):
+            for near in nearest_on(ends[:, None], x):
                 for person in np.flatnonzero(np.linalg.norm(x - near, axis=1) - r < TOUCHING_GAP * r):
                     found[person].append(near[person])
         elif shape.kind == BALL:

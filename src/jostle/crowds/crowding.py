@@ -329,18 +329,16 @@ def speed_map(
 
 def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, *, speeds: bool) -> Map:
     grid = Grid.over(W, size)
-    total = np.zeros((2, len(grid.squares)))
-    counted = np.zeros((2, len(grid.squares)))
+    total, counted = np.zeros((2, len(grid.squares))), np.zeros((2, len(grid.squares)))
     for q, u in _frames(sol, k):
         found = _density(q, u, W, cutoff)
         classic, voronoi = grid.share(found)
-        value = (found.speed if speeds else np.ones(len(found.person)), found.speed if speeds else found.density)
-        sums = np.stack([classic @ value[0], voronoi @ value[1]])
-        if not speeds:
-            total += sums / grid.inside
-            counted += 1
-            continue
-        weights = np.stack([classic.sum(axis=1), np.where(voronoi.sum(axis=1) > 0.0, grid.area, 0.0)])
+        if speeds:
+            sums = np.stack([classic @ found.speed, voronoi @ found.speed])
+            weights = np.stack([classic.sum(axis=1), np.where(voronoi.sum(axis=1) > 0.0, grid.area, 0.0)])
+        else:
+            sums = np.stack([classic.sum(axis=1), voronoi @ found.density])
+            weights = np.stack([grid.area, grid.area])
         total += np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0.0)
         counted += weights > 0.0
     mean = np.divide(total, counted, out=np.full_like(total, np.nan), where=counted > 0.0)

@@ -22,7 +22,7 @@ from jostle.crowds.walk import goal_numbers
 from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
-from jostle.plans.outlines import own_nearest, package
+from jostle.plans.outlines import nearest_on, package
 from jostle.plans.plan import Plan
 
 
@@ -68,7 +68,7 @@ class Stop:
 
     def _reached(self, q: Array, reach: float) -> Booleans:
         """(n,) who has reached the stop, within its own reach or that of the journey."""
-        away = q - own_nearest(np.broadcast_to(self.target, (len(q), 2, 2)), q)
+        away = q - nearest_on(self.target, q)
         return np.asarray(np.linalg.norm(away, axis=1) <= (reach if self.reach is None else self.reach))
 
 

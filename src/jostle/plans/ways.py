@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, together
 from jostle.plans.kernels import descent, headings, marched
-from jostle.plans.outlines import around, nearest_on, package, shrunk
+from jostle.plans.outlines import around, distance_to, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
     from jostle.plans.plan import Plan
@@ -300,7 +300,7 @@ def _march(
     # `source` has the numbers of the cells of the goal. Only one thread at a time may test what is in sight, because
     # the first test prepares `sight`.
     start = np.full(len(nodes), np.inf)
-    start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
+    start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable, nodes[source]), axis=1)
     with seeing:
         seen, target = _seen(grid, goal, free, nodes, sight)
     start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
@@ -329,7 +329,7 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
     i, j = (np.arange(max(a, 0), min(b + 1, n)) for a, b, n in zip(low, high, grid.shape, strict=True))
     near = np.add.outer(grid.shape[1] * i, j).ravel()
     near = near[free[near]]
-    target = nearest_on(goal.passable[None], nodes[near])[0]
+    target = nearest_on(goal.passable, nodes[near])
     within = np.linalg.norm(target - nodes[near], axis=1) <= reach
     near, target = near[within], target[within]
     shapely = package("shapely")
@@ -391,8 +391,8 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
     """(n, 2) directions out of the plan, by the exit nearest to x."""
     if len(x) == 0:
         return np.zeros((0, 2))
-    far = [np.linalg.norm(x - nearest_on(goal.passable[None], x)[0], axis=1) for goal in exits]
-    return np.asarray(np.array([goal.outward for goal in exits])[np.argmin(far, axis=0)])
+    far = distance_to(np.array([goal.passable for goal in exits]), x)
+    return np.asarray(np.array([goal.outward for goal in exits])[far.argmin(axis=0)])
 
 
 def _remaining(plan: Plan, radius: float, grid: Grid, distance: Array) -> Array:
