@@ -481,18 +481,17 @@ class Itinerary:
 
     def knowing(self, walk: Wish) -> Wish:
         """The walk of people who take none of the exits that their group does not know."""
-        return KnownExits(walk, self._known(walk)) if any(group.knows is not None for group in self.groups) else walk
+        return KnownExits(walk, self._known) if any(group.knows is not None for group in self.groups) else walk
 
     @property
     def exits(self) -> Booleans:
         """(n, exits) whether each person may leave by each exit: by their own goal, or by any that they know."""
-        names = list(self.plan.exits)
-        rows = [
-            [name == goal if goal is not None else group.knows is None or name in group.knows for name in names]
-            for group in self.groups
-            for goal in group.goals
-        ]
-        return np.array(rows, dtype=bool)
+        names, goals = list(self.plan.exits), [goal for group in self.groups for goal in group.goals]
+        found = self._known[:, : len(names)].copy()
+        for person, goal in enumerate(goals):
+            if goal is not None:
+                found[person] = [name == goal for name in names]
+        return found
 
     def around(self, walk: Wish, unhindered: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
         """The walk of people at q with the routes and families of their groups.
@@ -514,14 +513,12 @@ class Itinerary:
         stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if name in used}}
         return Journey(wish, routes, people=len(q), reach=reach, stops=stops, seed=random)
 
-    def _known(self, wish: Wish) -> Booleans:
-        names = [goal.name for goal in wish.goals[: wish.eligible]]
-        rows = [
-            [group.knows is None or name in group.knows for name in names]
-            for group in self.groups
-            for _ in range(group.size)
-        ]
-        return np.array(rows, dtype=bool)
+    @property
+    def _known(self) -> Booleans:
+        """(n, exits and stairs) whether each person knows each of them."""
+        names = [*self.plan.exits, *(one.name for one in self.plan.passages)]
+        rows = [[group.knows is None or name in group.knows for name in names] for group in self.groups]
+        return np.repeat(np.array(rows, dtype=bool), [group.size for group in self.groups], axis=0)
 
     def _families(self, q: Array) -> Array:
         family, first, count = np.full(len(q), ALONE), 0, 0
