@@ -28,9 +28,8 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.outlines import shrunk
 from jostle.plans.plan import Plan
-from jostle.plans.ways import FIT, Goal, Ways
+from jostle.plans.ways import FIT, Goal, Ways, goals_of
 
 DETOUR = 0.6
 """Upper bound, in radii, of the detour around a post compared with the straight line (pi / 2 - 1)."""
@@ -153,11 +152,7 @@ class Straight(Shortest):
 
     @property
     def goals(self) -> tuple[Goal, ...]:
-        widest = float(self.radius.max())
-        return tuple(
-            Goal(name, shrunk(ends, widest), self.plan.outward[name], float(np.linalg.norm(ends[1] - ends[0])))
-            for name, ends in self.plan.exits.items()
-        )
+        return goals_of(self.plan, float(self.radius.max()))
 
     @property
     def eligible(self) -> int:

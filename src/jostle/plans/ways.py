@@ -136,7 +136,7 @@ class Ways:
     def on(plan: Plan, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
         """The ways of discs of a given radius, on a grid with a given spacing, that do not cross closed segments."""
         grid = Grid.around(plan, step)
-        goals = _goals(plan, radius)
+        goals = goals_of(plan, radius)
         eligible = len(goals)
         goals += tuple(Goal(name, place, np.zeros(2), np.inf) for name, place in stops.items())
         if step > WIDEST_SPACING * radius * (1.0 + FIT):
@@ -236,7 +236,8 @@ def usual_spacing(plan: Plan, radius: float, goals: int) -> float:
     return float(min(fine * max(np.sqrt(values / FINE_VALUES), 1.0), WIDEST_SPACING * radius))
 
 
-def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
+def goals_of(plan: Plan, radius: float) -> tuple[Goal, ...]:
+    """The exits and stairs of a plan as goals of discs of a radius."""
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
     ends += [(one.name, *one.goal(radius)) for one in plan.passages]
     return tuple(
