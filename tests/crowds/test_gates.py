@@ -154,7 +154,7 @@ def test_people_wait_as_long_as_a_closed_gate_is_still_to_open():
 
     def waits(**memory):
         people.gates.remind(people.gates.first._replace(**memory))
-        return [people.anyone_waits(jo.Venel().start(people, t)) for t in (5.0, 15.0, 25.0)]
+        return [people._anyone_waits(jo.Venel().start(people, t)) for t in (5.0, 15.0, 25.0)]
 
     assert waits() == [True, True, False]
     assert waits(passed=np.array([3])) == [True, True, False]

@@ -130,9 +130,9 @@ def test_a_crowd_that_waits_for_a_lift_is_not_blocked():
     people = crowd(Group("late", places=[(20.5, 1.5)], radius=R, speed=1.0), room=plan)
     change, state = people.changes(), jo.Venel().start(people, 0.0)
     doors = change[-1]
-    assert not people.anyone_waits(state._replace(t=50.0))
+    assert not people._anyone_waits(state._replace(t=50.0))
     doors.remind(None)
-    assert people.anyone_waits(doors(state._replace(t=70.0)))
+    assert people._anyone_waits(doors(state._replace(t=70.0)))
 
 
 def test_a_lift_that_is_away_is_resumed_to_the_bit(tmp_path):
@@ -209,7 +209,7 @@ def test_pictures_and_reports_say_the_times_of_a_lift():
 
 def test_nobody_comes_into_a_lift_while_it_is_away():
     """Who is in its cabin when the doors close rides; who is there later does not."""
-    lift = SimpleNamespace(link=SimpleNamespace(phase=int), inside=lambda q: q[:, 0] > 0.0)
+    lift = SimpleNamespace(phase=int, inside=lambda q: q[:, 0] > 0.0)
     doors, inside = LiftDoors([lift], 2), []
     for t, x in ((1.0, [1.0, -1.0]), (2.0, [1.0, 1.0]), (0.0, [-1.0, 1.0]), (1.0, [-1.0, 1.0])):
         q = np.array([[x[0], 0.0], [x[1], 0.0]])

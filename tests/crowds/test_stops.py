@@ -70,7 +70,7 @@ def test_nobody_leaves_a_waiting_area_before_its_time_and_each_has_a_place():
 
 def test_the_places_of_a_queue_follow_its_bends_and_go_on_after_its_end():
     queue = Queue([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)], service=1.0, spacing=0.75)
-    np.testing.assert_allclose(queue.places([0, 1, 2, 3]), [[0.0, 0.0], [0.75, 0.0], [1.0, 0.5], [1.0, 1.25]])
+    np.testing.assert_allclose(queue._places(np.arange(4)), [[0.0, 0.0], [0.75, 0.0], [1.0, 0.5], [1.0, 1.25]])
 
 
 def test_a_queue_serves_in_the_order_of_arrival():

@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Link, Plan, Room
+from jostle.plans.plan import far_from, restored, stored
 
 shapely = pytest.importorskip("shapely")
 
@@ -419,8 +420,8 @@ def test_who_has_left_is_found_the_same_way_among_many_people():
     )
     q = np.random.default_rng(0).uniform(-2.0, 8.0, (4000, 2))
     q = np.concatenate([q, [[-1e5, -2e5], [6.8, 1.0], [6.8 + 1e-12, 1.0], [1.0, 5.8]]])
-    few = [plan.beyond(some, 0.8) for some in np.array_split(q, 4)]
-    many = plan.beyond(q, 0.8)
+    few = [far_from(plan, 0.8, some) for some in np.array_split(q, 4)]
+    many = far_from(plan, 0.8, q)
     np.testing.assert_array_equal(many, np.concatenate(few))
     np.testing.assert_array_equal(many, plan.outside(q) > 0.8)
 
@@ -451,11 +452,11 @@ STORED = {
 @pytest.mark.parametrize("name", STORED)
 def test_a_plan_that_was_stored_is_the_same_plan(name):
     plan = STORED[name]()
-    again = Plan.from_stored(json.loads(json.dumps(plan.stored())))
+    again = restored(json.loads(json.dumps(stored(plan))))
     assert again.area.equals(plan.area)
     np.testing.assert_array_equal(again.walls, plan.walls)
     np.testing.assert_array_equal(again.columns, plan.columns)
-    assert again.stored() == plan.stored()
+    assert stored(again) == stored(plan)
     assert (again.convex, repr(again)) == (plan.convex, repr(plan))
 
 
@@ -473,4 +474,4 @@ def test_people_walk_in_the_plan_that_a_trajectory_has(tmp_path):
 )
 def test_a_stored_plan_that_is_damaged_is_refused(change):
     with pytest.raises(jo.InvalidValue):
-        Plan.from_stored(STORED["convex"]().stored() | change)
+        restored(stored(STORED["convex"]()) | change)

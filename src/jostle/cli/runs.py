@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from jostle.cli.show import answers, density_in_words, density_summary, in_words, plain, say, show, summary
+from jostle.cli.show import answers, density_in_words, density_summary, in_words, say, show, show_table, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.devices import ARRAYS
 from jostle.kernels.memory import keep_freed_memory
@@ -294,11 +294,8 @@ def verify(
     if as_json:
         say(json.dumps([{k: v for k, v in line._asdict().items() if k != "sol"} for line in lines]))
         return
-    console = Console(highlight=False, markup=False, emoji=False)
     table = Table("test", "definition", "expected", "result", "verdict", box=None, padding=(0, 1))
-    for line in lines:
-        table.add_row(*map(plain, (f"{line.guideline} {line.number}", *line[2:6])))
-    console.print(table)
+    show_table(table, ((f"{line.guideline} {line.number}", *line[2:6]) for line in lines))
     for name in dict.fromkeys(line.guideline for line in lines):
         say(f"{name}: {EDITIONS[name]}")
     counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in ("pass", "fail", "not applicable")}

@@ -125,11 +125,16 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str = "") -> None:
     """Print a table of two columns."""
-    console = Console(highlight=False, markup=False, emoji=False)
-    name = plain(title, console.encoding) or None
+    name = plain(title, sys.stdout.encoding) or None
     table = Table(title=name, show_header=False, box=None, padding=(0, 2), title_justify="left")
     table.add_column(style=style, no_wrap=True)
     table.add_column(overflow="fold")  # long names continue on the next line, so that they can be copied
+    show_table(table, rows)
+
+
+def show_table(table: Table, rows: Iterable[Iterable[object]]) -> None:
+    """Print a table with these rows of plain text."""
+    console = Console(highlight=False, markup=False, emoji=False)
     for cells in rows:
         table.add_row(*(plain(cell, console.encoding) for cell in cells))
     console.print(table)

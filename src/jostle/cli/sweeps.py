@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli.runs import EXIT_INTERRUPTED, Json, Quiet
-from jostle.cli.show import plain, say, show, words
+from jostle.cli.show import plain, say, show, show_table, words
 from jostle.errors import Interrupted, MissingPackage
 from jostle.terminal import progress_bar
 
@@ -115,17 +116,14 @@ def show_summary(results: Results) -> None:
         shown[name] = [f"{low} to {high}" for low, high in zip(*(shown.pop(end) for end in ends), strict=True)]
     for name in ("failed", "std", "q50", *(["case"] if len(set(shown["case"])) == 1 else [])):
         shown.pop(name)
-    console = Console(highlight=False, markup=False, emoji=False)
     table = Table(box=None, padding=(0, 1), title="means over the runs of each case", title_justify="left")
     for name in shown:
         short = name.rpartition(".")[2]
         alone = sum(other.rpartition(".")[2] == short for other in shown) == 1
-        heading = plain(short if alone else name, console.encoding)
+        heading = plain(short if alone else name, sys.stdout.encoding)
         table.add_column(heading, justify="left" if name == "measure" else "right")
     rows = list(zip(*shown.values(), strict=True))
-    for row in rows[:MAX_SHOWN_ROWS]:
-        table.add_row(*(plain(cell, console.encoding) for cell in row))
-    console.print(table)
+    show_table(table, rows[:MAX_SHOWN_ROWS])
     if len(rows) > MAX_SHOWN_ROWS:
         say(f"... and {len(rows) - MAX_SHOWN_ROWS} more rows")
 

@@ -375,11 +375,11 @@ class Reaction(Behaviour):
 
     times: Array
 
-    def __init__(self, wish: Wish, times: Array) -> None:
-        super().__init__(wish)
-        found = finite(times, "times")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        found = finite(self.times, "times")
         if found.ndim > 1 or (found < 0.0).any():
-            raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {times!r}")
+            raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {self.times!r}")
         object.__setattr__(self, "times", found)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
@@ -412,7 +412,7 @@ def reacting(wish: Wish, times: Array) -> Wish:
 
 
 @check_arguments
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class KnownExits(Behaviour):
     """People without a goal of their own take the nearest of the exits and stairs that they know.
 
@@ -434,15 +434,15 @@ class KnownExits(Behaviour):
     [0, 1]
     """
 
-    known: Booleans
+    known: Truths
 
-    def __init__(self, wish: Wish, known: Truths) -> None:
-        super().__init__(wish)
-        found = np.array(known)
-        if found.dtype != bool or found.ndim != 2 or found.shape[1] != wish.eligible:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        found = np.array(self.known)
+        if found.dtype != bool or found.ndim != 2 or found.shape[1] != self.eligible:
             raise InvalidValue(
-                f"known must be True or False for each person and each of {wish.eligible} exits and stairs, not "
-                f"{known!r}"
+                f"known must be True or False for each person and each of {self.eligible} exits and stairs, not "
+                f"{self.known!r}"
             )
         if not found.any(axis=1).all():
             raise InvalidValue(f"known must have an exit for person {int(np.argmin(found.any(axis=1)))}")
@@ -457,7 +457,7 @@ class KnownExits(Behaviour):
 
     def lengths(self, q: Array) -> Array:
         far = np.array(self.wish.lengths(q))
-        far[: self.eligible][~self.known.T] = np.inf
+        far[: self.eligible][~np.asarray(self.known).T] = np.inf
         return far
 
 
@@ -469,7 +469,7 @@ block the members for whom they wait."""
 
 
 @check_arguments
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class Together(Behaviour):
     """Families walk to the same exit at the speed of their slowest member, and wait for members who fall behind.
 
@@ -494,18 +494,18 @@ class Together(Behaviour):
     [-0.8, -0.8, 1.2]
     """
 
-    family: Integers
-    apart: float
+    family: ArrayLike
+    _: KW_ONLY
+    apart: Positive = 1.5
 
-    def __init__(self, wish: Wish, family: ArrayLike, *, apart: Positive = 1.5) -> None:
-        super().__init__(wish)
-        found = np.array(family)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        found = np.array(self.family)
         if found.ndim != 1 or found.dtype.kind not in "iu" or (found < ALONE).any():
             raise InvalidValue(
-                f"family must be one whole number for each person, -1 for people who are alone: {family!r}"
+                f"family must be one whole number for each person, -1 for people who are alone: {self.family!r}"
             )
         object.__setattr__(self, "family", found.astype(np.int64))
-        object.__setattr__(self, "apart", float(apart))
 
     def chosen(self, q: Array) -> Integers:
         first = self.wish.chosen(q)
@@ -528,9 +528,10 @@ class Together(Behaviour):
 
     def _families(self, there: Array) -> list[Integers]:
         """The present members of each family with two or more present members."""
-        here = np.flatnonzero(there & (self.family != ALONE))
-        here = here[np.argsort(self.family[here], kind="stable")]
-        groups = np.split(here, np.flatnonzero(np.diff(self.family[here])) + 1)
+        family = np.asarray(self.family)
+        here = np.flatnonzero(there & (family != ALONE))
+        here = here[np.argsort(family[here], kind="stable")]
+        groups = np.split(here, np.flatnonzero(np.diff(family[here])) + 1)
         return [members for members in groups if len(members) > 1]
 
 

@@ -55,18 +55,11 @@ class Blockade:
     """Who does not move, and who blocks them; see `blockade`."""
 
     since: float
-    """Time of the last movement."""
     certain: bool
-    """True if the people want to walk; False if it is not known whether they wait on purpose."""
     people: Integers
-    """(m,) numbers of the people inside."""
     opening: str
-    """The exit, stairs or door that is nearest to the front of the crowd."""
     arch: tuple[int, ...]
-    """Chain of people in contact, from the wall on one side of the opening to the wall on the other side; empty if
-    there is no arch."""
     pairs: tuple[tuple[int, int], ...]
-    """Pairs that touch, in the arch or, without an arch, at the front of the crowd; -1 is a wall."""
 
     def __str__(self) -> str:
         count = len(self.people)
@@ -100,9 +93,10 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     -------
     Blockade or None
         None if somebody has moved in the last 10 s, or if nobody is inside. Otherwise the fields are `since` (time of
-        the last movement), `certain` (False if people may be waiting on purpose), `people` inside, the nearest
-        `opening`, the `arch` (people in contact from wall to wall) and the `pairs` that touch, with -1 for a wall;
-        ``str`` gives a sentence.
+        the last movement), `certain` (False if people may be waiting on purpose), `people` inside (m,), the `opening`
+        nearest to the front of the crowd, the `arch` (people in contact from the wall on one side of the opening to
+        that on the other; empty without an arch) and the `pairs` that touch, in the arch or at the front, with -1 for a
+        wall; ``str`` gives a sentence.
 
     Examples
     --------
@@ -231,7 +225,7 @@ def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]
     for shape in sol.shapes(k):
         if shape.kind == SEGMENTS:
             ends = np.asarray(shape.points, dtype=float).reshape(-1, 2, 2)
-            for near in nearest_on(ends, x):
+            for near in nearest_on(ends[:, None], x):
                 for person in np.flatnonzero(np.linalg.norm(x - near, axis=1) - r < TOUCHING_GAP * r):
                     found[person].append(near[person])
         elif shape.kind == BALL:

@@ -27,7 +27,7 @@ from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, after, before
 from jostle.macro.motion.domain import Domain, Faces, Passage
 from jostle.macro.motion.problems import Crowd
-from jostle.plans.links import Link, Shaft
+from jostle.plans.links import Shaft
 from jostle.plans.openings import Opening, named_openings
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
@@ -236,7 +236,7 @@ def density(
                 exits[high] |= through & free[low] & ~free[high]
         barriers.append(np.pad(closed, [(1, 1) if k == axis else (0, 0) for k in (0, 1)]))
     _check_openings(room, h, crossed)
-    passages = [_passage(link, room.shafts[name], grid, free) for name, link in room.links.items()]
+    passages = [_passage(shaft, grid, free) for shaft in room.shafts.values()]
     people = Crowd(
         grid=grid,
         density=_start(n, grid, free, radius, start),
@@ -291,15 +291,15 @@ def _meet(segment: Array, lines: Array) -> Booleans:
 def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
     """(n,) whether places are behind the point near the end of stairs to which people walk."""
     found = np.zeros(len(places), dtype=bool)
-    for name, link in plan.links.items():
-        shaft, along = plan.shafts[name], link.start[1] - link.start[0]
-        depth, part = (places - link.start[0]) @ shaft.outward, (places - link.start[0]) @ along / (along @ along)
-        found |= (part > 0.0) & (part < 1.0) & (depth < link.length) & (depth > link.length - LAST_STEP * h)
+    for shaft in plan.shafts.values():
+        (part, depth), length = shaft.where(places), shaft.link.length
+        found |= (part > 0.0) & (part < 1.0) & (depth < length) & (depth > length - LAST_STEP * h)
     return found
 
 
-def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
+def _passage(shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
     """The passage from the last cells of stairs to the first cells of the other floor."""
+    link = shaft.link
     if link.every is not None:
         raise InvalidValue(
             f"link {link.name!r} is a lift, which takes people at fixed times; a density has only stairs"

@@ -26,7 +26,7 @@ from jostle.crowds.walk import walk
 from jostle.crowds.wish import FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
-from jostle.plans.plan import Plan, check_inside, check_space_behind
+from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
 from jostle.plans.ways import FIT
 from jostle.problems import Sweeping
 from jostle.result.status import BLOCKED
@@ -211,27 +211,8 @@ class Crowd(Sweeping):
             raise InvalidValue(f"there is no group {name!r}; the groups are {', '.join(map(repr, self.groups))}")
         return np.flatnonzero(self.group == self.groups.index(name))
 
-    def anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose, for a lift or at a closed gate, or will enter later.
-
-        Parameters
-        ----------
-        state : State
-            A state of the run.
-
-        Returns
-        -------
-        bool
-            True if people who stand still do not mean that the crowd is blocked.
-
-        Examples
-        --------
-        >>> import jostle as jo
-        >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-        >>> people = jo.crowds.crowd(8, radius=0.25, room=room, reaction=5.0)
-        >>> [people.anyone_waits(jo.Venel().start(people, t)) for t in (0.0, 6.0)]
-        [True, False]
-        """
+    def _anyone_waits(self, state: State) -> bool:
+        """Tell whether somebody waits on purpose, for a lift or at a closed gate, or will enter later."""
         waits = self.wish.waits(state.t, len(state.q))
         if self.gates is not None:
             if self.gates.opens_later(state.t):
@@ -239,7 +220,7 @@ class Crowd(Sweeping):
             waits = waits | self.wish.cut_off(state.q, self.wish.chosen(state.q))
         for k, one in enumerate(self.plan.passages, len(self.plan.exits)):
             if one.link.every is not None:
-                waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.link.phase(state.t) else False)
+                waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.phase(state.t) else False)
         if state.presence is None:
             return bool(waits.any())
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
@@ -261,7 +242,7 @@ class Crowd(Sweeping):
         >>> jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=people.empty_or_blocked()).status
         'stopped'
         """
-        return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self.anyone_waits)
+        return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self._anyone_waits)
 
     def changes(self, *, beyond: float | None = None) -> list[Callable[[State], State]]:
         """The functions that a run of these people needs, for ``solve(..., change=people.changes())``.
@@ -297,7 +278,7 @@ class Crowd(Sweeping):
             for k, one in enumerate(self.plan.passages, len(self.plan.exits))
         ]
         gates = [] if self.gates is None else [self.gates]
-        leaving = Outlet(partial(self.plan.beyond, limit=limit))
+        leaving = Outlet(partial(far_from, self.plan, limit))
         return [*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan)]
 
 

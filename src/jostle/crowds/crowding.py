@@ -44,15 +44,10 @@ class Density:
     """The Voronoi cells of one frame; see `density`."""
 
     person: Integers
-    """(m,) numbers of the people in the area."""
     place: Array
-    """(m, 2) positions."""
     cells: NDArray[Any]
-    """(m,) Voronoi cells, `shapely.Polygon`."""
     density: Array
-    """(m,) densities 1 / |V_i| in people per square metre."""
     speed: Array
-    """(m,) walking speeds."""
 
     def over(self, measure: Any) -> tuple[float, float]:
         """Voronoi density and Voronoi speed of a measurement area, given as a polygon or its corners."""
@@ -86,8 +81,8 @@ def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None)
     -------
     Density
         The people in the area: their numbers `person` (m,), `place` (m, 2), `cells` (m,) as `shapely.Polygon`,
-        `density` (m,) and `speed` (m,). ``over(measure)`` and ``classic(measure)`` give density and speed of a
-        measurement area.
+        `density` (m,) in people per square metre and `speed` (m,). ``over(measure)`` and ``classic(measure)`` give
+        density and speed of a measurement area.
 
     Examples
     --------
@@ -135,13 +130,9 @@ class Densities(NamedTuple):
 
     t: Array
     classic: Array
-    """(k,) classic density in people per square metre."""
     voronoi: Array
-    """(k,) Voronoi density in people per square metre."""
     classic_speed: Array
-    """(k,) mean speed of the people inside; NaN while nobody is inside."""
     voronoi_speed: Array
-    """(k,) Voronoi speed."""
 
 
 @check_arguments
@@ -261,15 +252,10 @@ class Map:
     """A quantity on a grid of squares that covers the area; for `pcolormesh(map.x, map.y, map.voronoi)`."""
 
     x: Array
-    """(c + 1,) edges of the columns."""
     y: Array
-    """(r + 1,) edges of the rows, from below."""
     area: Array
-    """(r, c) walkable area of each square, in which density and speed are measured."""
     classic: Array
-    """(r, c) classic values; NaN where the square is outside, speeds also where nobody is."""
     voronoi: Array
-    """(r, c) Voronoi values; NaN where the square is outside, speeds also where nobody is."""
 
 
 @check_arguments
@@ -297,8 +283,8 @@ def density_map(
     Returns
     -------
     Map
-        The maps `classic` and `voronoi` (rows, columns), NaN outside the area, with the edges `x` and `y` of the
-        squares and the walkable `area` of each square.
+        The maps `classic` and `voronoi` (rows, columns), the lowest row first, NaN outside the area, with the edges `x`
+        and `y` of the squares and the walkable `area` of each square.
 
     Examples
     --------
@@ -343,18 +329,16 @@ def speed_map(
 
 def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, *, speeds: bool) -> Map:
     grid = Grid.over(W, size)
-    total = np.zeros((2, len(grid.squares)))
-    counted = np.zeros((2, len(grid.squares)))
+    total, counted = np.zeros((2, len(grid.squares))), np.zeros((2, len(grid.squares)))
     for q, u in _frames(sol, k):
         found = _density(q, u, W, cutoff)
         classic, voronoi = grid.share(found)
-        value = (found.speed if speeds else np.ones(len(found.person)), found.speed if speeds else found.density)
-        sums = np.stack([classic @ value[0], voronoi @ value[1]])
-        if not speeds:
-            total += sums / grid.inside
-            counted += 1
-            continue
-        weights = np.stack([classic.sum(axis=1), np.where(voronoi.sum(axis=1) > 0.0, grid.area, 0.0)])
+        if speeds:
+            sums = np.stack([classic @ found.speed, voronoi @ found.speed])
+            weights = np.stack([classic.sum(axis=1), np.where(voronoi.sum(axis=1) > 0.0, grid.area, 0.0)])
+        else:
+            sums = np.stack([classic.sum(axis=1), voronoi @ found.density])
+            weights = np.stack([grid.area, grid.area])
         total += np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0.0)
         counted += weights > 0.0
     mean = np.divide(total, counted, out=np.full_like(total, np.nan), where=counted > 0.0)
@@ -380,9 +364,7 @@ class FundamentalDiagram:
 
     t: Array
     density: Array
-    """(k,) people per square metre."""
     speed: Array
-    """(k,) Voronoi speed."""
 
     @property
     def flow(self) -> Array:
@@ -515,19 +497,12 @@ class CrowdMaps:
     """Maps of a run on a grid of squares, for `pcolormesh(maps.x, maps.y, maps.worst)`; see `crowd_maps`."""
 
     x: Array
-    """(c + 1,) edges of the columns."""
     y: Array
-    """(r + 1,) edges of the rows, from below."""
     mean: Array
-    """(r, c) mean density over the times looked at; NaN outside and in squares that are hardly walkable."""
     worst: Array
-    """(r, c) largest density at any of the times looked at."""
     when: Array
-    """(r, c) time of the largest density."""
     speed: Array
-    """(r, c) mean speed of the people in the square; NaN where nobody was."""
     jammed: Array
-    """(r, c) person-seconds in jams, per square metre, over the whole run."""
 
     @property
     def peak(self) -> tuple[float, float, tuple[float, float]]:
@@ -564,9 +539,10 @@ def crowd_maps(
     Returns
     -------
     CrowdMaps
-        Maps (rows, columns) of the `mean` and the `worst` density, the time `when` it occurred, the mean `speed` and
-        the time `jammed` (person-seconds per square metre), with the edges `x` and `y` of the squares; `peak` is the
-        largest density with its time and place.
+        Maps (rows, columns) of the `mean` and the `worst` density over the times looked at, the time `when` it
+        occurred, the mean `speed` (NaN where nobody was) and the time `jammed` in the whole run (person-seconds per
+        square metre), with the edges `x` and `y` of the squares; NaN outside and in squares that are hardly walkable.
+        `peak` is the largest density with its time and place.
 
     Examples
     --------

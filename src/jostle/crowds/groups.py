@@ -191,21 +191,14 @@ def free_places(
     def full(left: Integers, tries: int) -> InvalidValue:
         return InvalidValue("there is no room")
 
-    first = empty()  # raises if the region is not a polygon, before its area is needed
-    wanted = float((np.pi * radii**2).sum()) / max(_area(plan, region), np.finfo(float).tiny)
+    first = empty()
+    wanted = float((np.pi * radii**2).sum()) / max(first.size, np.finfo(float).tiny)
     if wanted <= MOST_RANDOM:
         try:
             return filled(first, everyone, random, TRIES, full)[before:]
         except InvalidValue:
             pass  # too little room between walls and other people; a lattice may still fit
     return _lattice(empty(), radii, before, random, wanted)
-
-
-def _area(plan: Plan, region: Any) -> float:
-    """The size of the area in which people are placed."""
-    if region is None:
-        return plan.size
-    return float(package("shapely").intersection(polygon_of(region), plan.area).area)
 
 
 def polygon_of(region: Any) -> Any:
@@ -253,11 +246,12 @@ class _InPlan(Placed):
     def __init__(self, plan: Plan, region: Any, radii: Array):
         corners = plan.walls.reshape(-1, 2)
         lower, upper = corners.min(axis=0), corners.max(axis=0)
-        self.region = None
+        self.region, self.size = None, plan.size
         if region is not None:
             shapely = package("shapely")
             self.region = polygon_of(region)
-            if not self.region.is_valid or not self.region.intersection(plan.area).area > 0.0:
+            self.size = float(self.region.intersection(plan.area).area) if self.region.is_valid else 0.0
+            if not self.size > 0.0:
                 raise InvalidValue(
                     f"the region in which people start must be a polygon that does not cross itself and overlaps the "
                     f"plan, not {self.region.wkt}"

@@ -22,7 +22,7 @@ from jostle.crowds.walk import goal_numbers
 from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
-from jostle.plans.outlines import own_nearest, package
+from jostle.plans.outlines import nearest_on, package
 from jostle.plans.plan import Plan
 
 
@@ -66,22 +66,9 @@ class Stop:
         """(2, 2) segment to which people walk."""
         return np.asarray(self.place)
 
-    def reached(self, q: Array, reach: float) -> Booleans:
-        """Tell who has reached the stop.
-
-        Parameters
-        ----------
-        q : ndarray, shape (n, 2)
-            Positions (m).
-        reach : float
-            Distance (m) at which it counts as reached, unless the stop has its own.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            True for people who have reached it.
-        """
-        away = q - own_nearest(np.broadcast_to(self.target, (len(q), 2, 2)), q)
+    def _reached(self, q: Array, reach: float) -> Booleans:
+        """(n,) who has reached the stop, within its own reach or that of the journey."""
+        away = q - nearest_on(self.target, q)
         return np.asarray(np.linalg.norm(away, axis=1) <= (reach if self.reach is None else self.reach))
 
 
@@ -101,9 +88,8 @@ class WaitingArea:
 
     Examples
     --------
-    >>> area = WaitingArea([(0, 0), (4, 0), (4, 2), (0, 2)], until=120.0)
-    >>> area.reached(np.array([[1.0, 1.0], [5.0, 1.0]]), 0.5).tolist()
-    [True, False]
+    >>> WaitingArea([(0, 0), (4, 0), (4, 2), (0, 2)], until=120.0).target.tolist()
+    [[2.0, 1.0], [2.0, 1.0]]
     """
 
     corners: ArrayLike
@@ -125,43 +111,17 @@ class WaitingArea:
         point = package("shapely").Polygon(self.corners).representative_point()
         return np.array([[point.x, point.y]] * 2)
 
-    def reached(self, q: Array, reach: float) -> Booleans:
-        """Tell who is in the area.
-
-        Parameters
-        ----------
-        q : ndarray, shape (n, 2)
-            Positions (m).
-        reach : float
-            Not used; a `Stop` has the same parameter.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            True for people in the area.
-        """
+    def _reached(self, q: Array, reach: float) -> Booleans:
+        """(n,) who is in the area; its edge counts, not the reach of the journey."""
         return np.asarray(package("shapely").contains_xy(package("shapely").Polygon(self.corners), q), dtype=bool)
 
-    def points(self, n: int, random: np.random.Generator) -> Array:
-        """Random points in the area.
-
-        Parameters
-        ----------
-        n : int
-            Number of points.
-        random : numpy.random.Generator
-            Source of random numbers.
-
-        Returns
-        -------
-        ndarray, shape (n, 2)
-            The points (m).
-        """
+    def _points(self, n: int, random: np.random.Generator) -> Array:
+        """(n, 2) random points in the area."""
         corners = np.asarray(self.corners)
         found = np.empty((0, 2))
         while len(found) < n:
             tried = random.uniform(corners.min(axis=0), corners.max(axis=0), (2 * n + 8, 2))
-            found = np.concatenate([found, tried[self.reached(tried, 0.0)]])
+            found = np.concatenate([found, tried[self._reached(tried, 0.0)]])
         return found[:n]
 
 
@@ -186,9 +146,8 @@ class Queue:
 
     Examples
     --------
-    >>> queue = Queue([(2.0, 0.0), (2.0, 4.0)], service=20.0, spacing=0.8)
-    >>> queue.places(np.array([0, 2])).round(6).tolist()
-    [[2.0, 0.0], [2.0, 1.6]]
+    >>> Queue([(2.0, 0.0), (2.0, 4.0)], service=20.0, spacing=0.8).target.tolist()
+    [[2.0, 4.0], [2.0, 4.0]]
     """
 
     line: ArrayLike
@@ -214,29 +173,17 @@ class Queue:
         """(2, 2) tail of the queue, to which people walk, as a segment."""
         return np.array([np.asarray(self.line)[-1]] * 2)
 
-    @property
-    def head(self) -> Array:
-        """(2,) head of the queue, where people are served."""
-        return np.asarray(np.asarray(self.line, dtype=float)[0])
+    def _places(self, number: Integers) -> Array:
+        """(k, 2) places in the queue, by their numbers (k,) from the head, which is 0.
 
-    def places(self, number: Any) -> Array:
-        """The places in the queue.
-
-        Parameters
-        ----------
-        number : array_like of int, shape (k,)
-            Numbers of the places, counted from the head, which is 0.
-
-        Returns
-        -------
-        ndarray, shape (k, 2)
-            The places (m).
+        >>> Queue([(2.0, 0.0), (2.0, 4.0)], service=20.0, spacing=0.8)._places(np.array([0, 2])).round(6).tolist()
+        [[2.0, 0.0], [2.0, 1.6]]
         """
         line = np.asarray(self.line, dtype=float)
         pieces = np.diff(line, axis=0)
         lengths = np.linalg.norm(pieces, axis=1)
         before = np.concatenate([[0.0], np.cumsum(lengths)])
-        along = self.spacing * np.asarray(number)
+        along = self.spacing * number
         piece = np.clip(np.searchsorted(before, along, side="right") - 1, 0, len(pieces) - 1)
         part = (along - before[piece]) / lengths[piece]
         return np.asarray(line[piece] + part[:, None] * pieces[piece])
@@ -331,7 +278,7 @@ class Journey(Behaviour):
         self.dwell = {goal: _dwell(stop, people, random) for goal, stop in self.stops.items()}
         """(n,) time that each person stands, for each goal."""
         self.spots = {
-            goal: stop.points(people, random) for goal, stop in self.stops.items() if isinstance(stop, WaitingArea)
+            goal: stop._points(people, random) for goal, stop in self.stops.items() if isinstance(stop, WaitingArea)
         }
         first = np.zeros(people, dtype=np.int64) if stage is None else self._checked(stage)
         none = np.zeros(people, dtype=bool)
@@ -411,7 +358,7 @@ class Journey(Behaviour):
         if isinstance(stop, Queue):
             self._queue(t, q, stop, here, new)
             return
-        new = new[stop.reached(q[new], self.reach)] if len(new) else new
+        new = new[stop._reached(q[new], self.reach)] if len(new) else new
         if len(new):
             there, since = self.now.there.copy(), self.now.since.copy()  # a checkpoint may hold the old arrays
             there[new], since[new] = True, t
@@ -420,10 +367,10 @@ class Journey(Behaviour):
     def _queue(self, t: float, q: Array, queue: Queue, here: Booleans, new: Integers) -> None:
         """Let people who reach the end of a queue join it; the clock runs only for the person at its head."""
         inside = np.flatnonzero(here & self.now.there)
-        end = queue.places(np.array([len(inside)]))[0]
+        end = queue._places(np.array([len(inside)]))[0]
         ticket = self.now.ticket
         for person in new[np.argsort(np.linalg.norm(q[new] - end, axis=1), kind="stable")]:
-            line = np.concatenate([queue.places(np.arange(len(inside) + 1)), queue.target[:1]])
+            line = np.concatenate([queue._places(np.arange(len(inside) + 1)), queue.target[:1]])
             if np.linalg.norm(q[person] - line, axis=1).min() > self.reach:
                 continue
             ticket = ticket.copy()
@@ -436,7 +383,7 @@ class Journey(Behaviour):
         head = inside[ticket[inside].argmin()]
         waiting = inside[inside != head]
         since[waiting] = t
-        if head in new or np.linalg.norm(q[head] - queue.head) > self.reach:
+        if head in new or np.linalg.norm(q[head] - np.asarray(queue.line)[0]) > self.reach:
             since[head] = t
         if (since != self.now.since).any() or len(inside) > (here & self.now.there).sum():
             self.now = self.now._replace(there=there, since=since, ticket=ticket)
@@ -455,7 +402,7 @@ class Journey(Behaviour):
     def _line(self, queue: Queue, who: Integers, n: int) -> Array:
         """(n, 2) places of the people in a queue."""
         place = np.zeros((n, 2))
-        place[who[np.argsort(self.now.ticket[who])]] = queue.places(np.arange(len(who)))
+        place[who[np.argsort(self.now.ticket[who])]] = queue._places(np.arange(len(who)))
         return place
 
 
@@ -534,18 +481,17 @@ class Itinerary:
 
     def knowing(self, walk: Wish) -> Wish:
         """The walk of people who take none of the exits that their group does not know."""
-        return KnownExits(walk, self._known(walk)) if any(group.knows is not None for group in self.groups) else walk
+        return KnownExits(walk, self._known) if any(group.knows is not None for group in self.groups) else walk
 
     @property
     def exits(self) -> Booleans:
         """(n, exits) whether each person may leave by each exit: by their own goal, or by any that they know."""
-        names = list(self.plan.exits)
-        rows = [
-            [name == goal if goal is not None else group.knows is None or name in group.knows for name in names]
-            for group in self.groups
-            for goal in group.goals
-        ]
-        return np.array(rows, dtype=bool)
+        names, goals = list(self.plan.exits), [goal for group in self.groups for goal in group.goals]
+        found = self._known[:, : len(names)].copy()
+        for person, goal in enumerate(goals):
+            if goal is not None:
+                found[person] = [name == goal for name in names]
+        return found
 
     def around(self, walk: Wish, unhindered: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
         """The walk of people at q with the routes and families of their groups.
@@ -567,14 +513,12 @@ class Itinerary:
         stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if name in used}}
         return Journey(wish, routes, people=len(q), reach=reach, stops=stops, seed=random)
 
-    def _known(self, wish: Wish) -> Booleans:
-        names = [goal.name for goal in wish.goals[: wish.eligible]]
-        rows = [
-            [group.knows is None or name in group.knows for name in names]
-            for group in self.groups
-            for _ in range(group.size)
-        ]
-        return np.array(rows, dtype=bool)
+    @property
+    def _known(self) -> Booleans:
+        """(n, exits and stairs) whether each person knows each of them."""
+        names = [*self.plan.exits, *(one.name for one in self.plan.passages)]
+        rows = [[group.knows is None or name in group.knows for name in names] for group in self.groups]
+        return np.repeat(np.array(rows, dtype=bool), [group.size for group in self.groups], axis=0)
 
     def _families(self, q: Array) -> Array:
         family, first, count = np.full(len(q), ALONE), 0, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.moves import MAX_WALKING_ON, fastest, known_moves, moves, plan_of, planar
+from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, plan_of, planar
 from jostle.errors import InvalidValue
+from jostle.plans.links import paces
 from jostle.plans.openings import named_openings
 from jostle.plans.outlines import distance_to
 from jostle.plans.plan import Plan, floors, present, walkable
@@ -39,9 +40,7 @@ class Crossings:
     t: Array
     person: Integers
     direction: Integers
-    """(m,) +1 from the left to the right of the line, seen from its first end to its second; -1 back."""
     place: Array
-    """(m, 2) points at which the line is crossed."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -65,9 +64,9 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Cr
     Returns
     -------
     Crossings
-        One entry for each crossing, in order of time: `t`, `person`, `direction` and `place` (m, 2). The direction is
-        +1 from the left to the right of the line, seen from its first end to its second, and -1 back. The door of a
-        `Room` whose ends run counter-clockwise around it is left in direction +1.
+        One entry for each crossing, in order of time: `t`, `person`, `direction` and `place` (m, 2) on the line. The
+        direction is +1 from the left to the right of the line, seen from its first end to its second, and -1 back. The
+        door of a `Room` whose ends run counter-clockwise around it is left in direction +1.
 
     Examples
     --------
@@ -112,20 +111,15 @@ class Flow:
     """The number of people who passed a line over time; see `flow`."""
 
     t: Array
-    """(k,) saved times."""
     count: Integers
-    """(k,) N(t), the number of people who had passed by each saved time."""
     passed: Array
-    """(N,) times at which people passed for the first time, sorted."""
     mean: float
-    """J in people per second between the first and the last passage; NaN if fewer than two passed, or all at once."""
     slope: float
-    """J as the slope of N(t) in people per second; NaN if fewer than two passed, or all at once."""
     width: float
 
     @property
     def specific(self) -> float:
-        """J_s in people per second and metre of width; NaN if J is NaN."""
+        """J_s in people per second and metre of width."""
         return self.mean / self.width
 
 
@@ -147,9 +141,10 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Plan | Non
     Returns
     -------
     Flow
-        The fields are the saved times `t` (k,), the `count` N(t) (k,), the first times `passed` (N,) of N people, the
-        `mean` flow (N - 1) / (t_N - t_1) and the `slope` of N(t) in people per second, the `width` of the line, and the
-        `specific` flow per metre.
+        The fields are the saved times `t` (k,), the number `count` (k,) of people who had passed by then, N(t), the
+        sorted times `passed` (N,) at which they passed for the first time, the `mean` flow J = (N - 1) / (t_N - t_1)
+        and the `slope` of N(t) in people per second, the `width` of the line, and the `specific` flow J_s per metre.
+        Flows are NaN if fewer than two people passed, or all at once.
 
     Examples
     --------
@@ -208,16 +203,22 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     polygon = None if left_behind is None else walkable(left_behind)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     left = np.where(inside, np.inf, np.nan)
-    for move in moves(sol, left_behind) if polygon is None else known_moves(sol, left_behind):
-        now = present(move.after, polygon) & ~move.gone
-        person = np.flatnonzero(inside & ~now)
+    steps = moves(sol, left_behind) if polygon is None else known_moves(sol, left_behind)
+    for move, person, now in _who_leaves(steps, inside, polygon):
         if polygon is None:
             left[person] = move.end[person]
         else:
             left[person] = move.time(person, _last_crossing(polygon, move.before[person], move.after[person]))
-        inside = now
-        left[inside] = np.inf
+        left[now] = np.inf
     return left
+
+
+def _who_leaves(steps: Iterable[Move], inside: Booleans, polygon: Any) -> Iterator[tuple[Move, Integers, Booleans]]:
+    """Each move, with the numbers of the people who leave an area in it, and (n,) who is inside after it."""
+    for move in steps:
+        now = present(move.after, polygon) & ~move.gone
+        yield move, np.flatnonzero(inside & ~now), now
+        inside = now
 
 
 def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
@@ -295,9 +296,7 @@ class ExitUse:
     name: str
     width: float
     person: Integers
-    """(N,) numbers of the people who left by this exit, in order of time."""
     t: Array
-    """(N,) times at which people left by this exit."""
 
     @property
     def count(self) -> int:
@@ -348,7 +347,7 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
     -------
     dict of str to ExitUse
         For each exit its `name`, its `width`, the numbers `person` (N,) and the times `t` (N,) of the people who left,
-        their `count`, the `flow` in people per second, and the `specific` flow per metre of width.
+        in order of time, their `count`, the `flow` in people per second, and the `specific` flow per metre of width.
 
     Examples
     --------
@@ -386,14 +385,10 @@ def _nearest_exits(sol: Solution, plan: Any) -> Integers:
     polygon = walkable(plan)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     by = np.full(len(inside), -1)
-    for move in known_moves(sol, plan):
-        now = present(move.after, polygon) & ~move.gone
-        person = np.flatnonzero(inside & ~now)
-        ends = move.after[person]
-        far = distance_to(np.array(list(plan.exits.values()), dtype=float), ends)
+    for move, person, _ in _who_leaves(known_moves(sol, plan), inside, polygon):
+        far = distance_to(np.array(list(plan.exits.values()), dtype=float), move.after[person])
         reach = RUNNING_SPEED * (move.end - move.start)[person]
         by[person] = np.where(far.min(axis=0) <= reach, far.argmin(axis=0), -1)
-        inside = now
     return by
 
 
@@ -422,19 +417,12 @@ class Travel:
     """The journey of each person; see `travel`."""
 
     start: Array
-    """(n,) first time at which each person was present; NaN for people who never were."""
     delay: Array
-    """(n,) time that each person stood before they first moved."""
     left: Array
-    """(n,) time at which each person left; inf for people who did not, NaN for people who were never inside."""
     way: Array
-    """(n,) distance that each person walked inside."""
     loss: Array
-    """(n,) time that each person lost compared with the same way at the desired speed, also at stops and gates."""
     jammed: Array
-    """(n,) time that each person was in a jam."""
     speeds_known: bool
-    """Whether the desired speeds are known; if not, the fastest speed in the run replaces them."""
 
     @property
     def time(self) -> Array:
@@ -484,7 +472,7 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
         )
         rate = np.nan_to_num(rate)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
-        free = speed * (1.0 if plan is None else plan.paces(place, move.after - move.before))
+        free = speed * (1.0 if plan is None else paces(plan.shafts.values(), place, move.after - move.before))
         began |= (dt > 0.0) & (rate > WALKING_SPEED * free) & (move.end > late)
         jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * free)
         yield Stretch(move.start, dt, place, rate * dt, free, began.copy(), jammed)
@@ -504,9 +492,11 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     Returns
     -------
     Travel
-        Arrays (n,): `start`, `delay` before the first movement, time `left` (inf for people who did not leave), `way`
-        (distance walked), `loss` (time lost), `jammed` (time in jams), and `time` from start to leaving. `speeds_known`
-        tells whether the desired speeds are known; if not, the fastest speed in the run replaces them.
+        Arrays (n,): `start` (first time at which each person was present, NaN for people who never were), `delay`
+        before the first movement, time `left` (inf for people who did not leave, NaN for people who were never inside),
+        `way` (distance walked inside), `loss` (time lost compared with the same way at the desired speed, also at stops
+        and gates), `jammed` (time in jams), and `time` from start to leaving, with the delay. `speeds_known` tells
+        whether the desired speeds are known; if not, the fastest speed in the run replaces them.
 
     Examples
     --------
@@ -547,17 +537,12 @@ class Jam:
     """People who hardly move in front of an opening; see `jams`."""
 
     opening: str
-    """Nearest exit, stairs or door."""
     people: int
-    """Largest number of people in the jam at the same time."""
     t: float
-    """Time of the largest number of people."""
     place: Array
-    """(2,) mean position of the people in the jam at that time."""
     start: float
     end: float
     duration: float
-    """Total time between start and end for which at least JAM_PEOPLE people were in the jam."""
 
 
 @check_arguments
@@ -577,8 +562,8 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     Returns
     -------
     list of Jam
-        For each jam the `opening`, the largest number of `people` at the same time, its time `t` and the mean `place`
-        of these people, the `start`, the `end`, and the `duration` in all.
+        For each jam the nearest `opening`, the largest number of `people` at the same time, its time `t` and the mean
+        `place` of these people, the `start`, the `end`, and the `duration` in all, with at least 5 people in the jam.
 
     Examples
     --------

@@ -20,6 +20,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
+from jostle.plans.links import Passage
 from jostle.plans.plan import Plan, floors, present
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
@@ -220,9 +221,8 @@ class _Stairs(NamedTuple):
 def _way(plan: Plan, size: float, before: Array, after: Array) -> tuple[Array, Array]:
     """The end of the stairs and the landing on the shortest way over stairs, for a person of this radius."""
     found = []
-    for name, link in plan.links.items():
-        shaft = plan.shafts[name]
-        inner, outer = link.start + (link.length - size) * shaft.outward, link.end + size * shaft.inward
+    for shaft in plan.shafts.values():
+        inner, outer = (Passage(shaft, back).goal(size)[0] for back in (False, True))
         for first, last in ((inner, outer), (outer, inner)):  # stairs lead in both directions
             foot, landing = _nearest(first, before, size), _nearest(last, after, size)
             found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))

@@ -26,11 +26,8 @@ class CrowdPressure:
     """Who is pressed in one frame; see `crowd_pressure`."""
 
     load: Array
-    """(n,) sum of p over the contacts of each person; 0 for people who have no contact or are absent."""
     pressure: Array
-    """(n,) load / (2 pi r); NaN for points, 0 for people who are absent."""
     walls: Array
-    """(walls,) sum of p on each wall, numbered as in `sol.pairs`; `wall_force` gives the forces as vectors."""
 
 
 @check_arguments
@@ -47,8 +44,9 @@ def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
     Returns
     -------
     CrowdPressure
-        The fields are `load` (n,), the sum of the contact forces p on each person; `pressure` (n,), the load divided by
-        the circumference; and `walls`, the sum of p on each wall, numbered as in `sol.pairs`.
+        The fields are `load` (n,), the sum of the contact forces p on each person, 0 for people who are absent;
+        `pressure` (n,), the load divided by the circumference, NaN for points; and `walls`, the sum of p on each wall,
+        numbered as in `sol.pairs` (`jostle.analysis.wall_force` gives vectors).
 
     Examples
     --------
@@ -122,7 +120,6 @@ class Pressed:
     person: Integers
     load: Array
     place: Array
-    """(m, 2) positions; for people who left in the step, their positions in the frame before."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -147,8 +144,8 @@ def pressed(sol: Solution, threshold: NotNegative) -> Pressed:
     Returns
     -------
     Pressed
-        One entry for each person and frame, in order of time: `t`, `frame`, `person`, `load` and `place` (m, 2);
-        `people` lists the numbers of all people concerned.
+        One entry for each person and frame, in order of time: `t`, `frame`, `person`, `load` and `place` (m, 2), which
+        is that of the frame before for people who left in the step; `people` lists the numbers of all people concerned.
 
     Examples
     --------
@@ -225,11 +222,8 @@ class CrowdForces:
     """The forces on people over a run; see `crowd_forces`."""
 
     t: Array
-    """(k,) the saved times."""
     load: Array
-    """(k, n) sum of the contact forces on each person in newtons; 0 for people who are absent."""
     per_metre: Array
-    """(k, n) load divided by the circumference, in newtons per metre; NaN for points."""
     mass: float
     relaxation_time: float
 
@@ -274,8 +268,9 @@ def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Posit
     Returns
     -------
     CrowdForces
-        The fields are the times `t` (k,), the sum `load` (k, n) of the contact forces on each person (N), the load
-        `per_metre` (k, n) of circumference (N/m), `mass` and `relaxation_time`. ``above(threshold)`` and
+        The fields are the times `t` (k,), the sum `load` (k, n) of the contact forces on each person (N), 0 for people
+        who are absent, the load `per_metre` (k, n) of circumference (N/m), NaN for points, `mass`, `relaxation_time`
+        and the `assumption` in words. ``above(threshold)`` and
         ``exceeded(threshold)`` compare the forces with thresholds of the literature.
 
     Examples

@@ -42,7 +42,7 @@ from jostle.kernels.parallel import cut, threads, together
 from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
-from jostle.plans.ways import LAYERS, Grid, Ways, people_chunks, squares_around, wider
+from jostle.plans.ways import LAYERS, Grid, Ways, layers_around, people_chunks, squares_around
 
 LARGEST_PART = 0.2
 """Largest fraction of a difference that two neighbouring nodes exchange in one pass. Close to 1/4, odd and even nodes
@@ -222,15 +222,9 @@ class Frame(NamedTuple):
         free = np.isfinite(distance)
         least = distance.min(initial=np.inf, where=free)
         source = np.flatnonzero(free & (distance <= least + SOURCE * ways.grid.step))
-        known, layers = free, []
-        for _ in range(LAYERS):
-            wide = wider(ways.grid, known)
-            new = np.flatnonzero(wide & ~known)
-            new = new[inside[new]]
-            weight = known[squares_around(new, shape[1])].astype(float)
-            weight /= weight.sum(axis=1, keepdims=True)
-            layers.append((_places(new, shape), weight))
-            known = wide
+        layers = []
+        for new, _, weight in layers_around(ways.grid, free, inside):
+            layers.append((_places(new, shape), weight / weight.sum(axis=1, keepdims=True)))
         return Frame(_places(source, shape), distance[source] - least, layers)
 
 

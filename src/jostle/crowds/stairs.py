@@ -22,7 +22,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, squares
 from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.links import Passage
+from jostle.plans.links import Passage, paces
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
@@ -36,7 +36,7 @@ ARRIVED = 0.05
 CLEAR = 1e-9
 """Gap between people who step off the stairs and the wall behind them, in radii."""
 OPEN = 0
-"""The phase of a lift that people may enter; the other phases are those of `Link.phase`."""
+"""The phase of a lift that people may enter; the other phases are those of `Passage.phase`."""
 DEEPEST = 0.05
 """A person who is pushed farther behind a closed door than this, in radii, has passed it."""
 
@@ -54,7 +54,7 @@ class StairPaces(Behaviour):
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
-        pace = self.plan.paces(q, wished)
+        pace = paces(self.plan.shafts.values(), q, wished)
         return wished if (pace == 1.0).all() else pace[:, None] * wished
 
 
@@ -86,7 +86,7 @@ class Stairs:
         due = here & self.passage.inside(state.q)
         if link.every is None:
             due &= left < (1.0 + ARRIVED) * self.radii
-        elif not link.arrives(state.t, state.duration):
+        elif not self.passage.arrives(state.t, state.duration):
             return state
         if due.any() and self.wish is not None:
             goal = self.wish.chosen(state.q)
@@ -123,7 +123,7 @@ class LiftStates(NamedTuple):
     """The memory of the doors of lifts."""
 
     phase: Integers
-    """(lifts,) phase of each lift, see `Link.phase`."""
+    """(lifts,) phase of each lift, see `Passage.phase`."""
     inside: Booleans
     """(lifts, n) whether each person was in the cabin when the phase began."""
 
@@ -145,7 +145,7 @@ class LiftDoors:
         self.memory = self.first if memory is None else memory._replace(inside=np.asarray(memory.inside, dtype=bool))
 
     def __call__(self, state: State) -> State:
-        phase = np.array([lift.link.phase(state.t) for lift in self.lifts])
+        phase = np.array([lift.phase(state.t) for lift in self.lifts])
         if (phase == self.memory.phase).all():
             return state
         inside = self.memory.inside.copy()

@@ -40,33 +40,20 @@ class CrowdSummary:
     """The main results of a run; see `crowd_summary`."""
 
     people: int
-    """Number of people who were inside at some saved time."""
     inside: int
-    """Number of people inside at the end."""
     never_inside: int
-    """Number of people who were inside at no saved time: they found no free place, or the run ended before."""
     evacuation_time: float
-    """Time at which the last person left; NaN if somebody is still inside or never was."""
     evacuation_time_95: float
-    """Time at which 95 % of the people had left; NaN if more than 5 % are still inside or never were."""
     interval: float
-    """Longest time between two saved frames (s). Times are known to about this interval; beyond LONGEST_INTERVAL, exits
-    and flows are estimates."""
     exits: dict[str, ExitUse]
     left_elsewhere: int
-    """Number of people who left the plan without crossing an exit."""
     travel: Travel
     maps: CrowdMaps
-    """Maps of density and speed: Voronoi densities for up to MAX_VORONOI_PEOPLE people, otherwise counts in squares."""
     jams: list[Jam]
     blockade: Blockade | None
     missed: int = 0
-    """Number of people inside at the end whose exits have all closed for good: they missed the train."""
     standing: int = 0
-    """Number of other people inside at the end who were slower than 5 % of their desired speed in the last 10 s; people
-    who are known to wait on purpose do not count."""
     fastest: float = np.nan
-    """Largest desired speed (m/s); NaN if unknown."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -122,16 +109,14 @@ class CrowdSummary:
             "jams": [_jam(jam) for jam in self.jams],
             "blocked": self.blocked,
         }
-        if self.missed:
-            found["missed"] = self.missed
-        if self.standing and not self.blocked:
-            found["standing_at_end"] = self.standing
-        if self.warnings:
-            found["warnings"] = [*self.warnings]
-        if self.never_inside:
-            found["never_inside"] = self.never_inside
-        if self.left_elsewhere:
-            found["left_elsewhere"] = self.left_elsewhere
+        unusual = {
+            "missed": self.missed,
+            "standing_at_end": 0 if self.blocked else self.standing,
+            "warnings": [*self.warnings],
+            "never_inside": self.never_inside,
+            "left_elsewhere": self.left_elsewhere,
+        }
+        found |= {name: value for name, value in unusual.items() if value}
         if self.blockade is not None:
             found["blockade" if self.blocked else "standstill"] = str(self.blockade)
         return found
@@ -151,11 +136,15 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     Returns
     -------
     CrowdSummary
-        The fields are `people`, `inside` at the end, `never_inside`, `evacuation_time`, `evacuation_time_95` (95 % have
-        left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
-        `crowd_maps`), `jams`, `blockade`, `blocked`, `missed` (people whose exits have closed for good), `standing`
-        (people slower than 5 % of their speed in the last 10 s) and `warnings` (what real people do not do, with
-        sources); ``rows()`` gives plain values for tables and JSON.
+        The fields are the numbers of `people` who were inside at some saved time, `inside` at the end, and
+        `never_inside` (they found no free place, or the run ended before); the `evacuation_time` of the last person and
+        `evacuation_time_95`, when 95 % had left (NaN if they have not); the longest `interval` between two saved
+        frames, to which times are known (beyond 1 s, exits and flows are estimates); `exits` (see `exit_use`), the
+        number of people who `left_elsewhere`, `travel`, `maps` (see `crowd_maps`; for more than 1000 people, counts in
+        squares), `jams`, `blockade` and `blocked`; the numbers of people inside at the end who `missed` their exits,
+        because all of them have closed for good, and of others `standing`, slower than 5 % of their desired speed in
+        the last 10 s although they are not known to wait on purpose; the `fastest` desired speed (NaN if unknown), and
+        `warnings` (what real people do not do, with sources). ``rows()`` gives plain values for tables and JSON.
 
     Examples
     --------

@@ -15,6 +15,7 @@ and people walk in the direction (sin turn, -cos turn). `ways.Ways` finds the sa
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,9 +28,8 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
-from jostle.plans.outlines import shrunk
 from jostle.plans.plan import Plan
-from jostle.plans.ways import FIT, Goal, Ways
+from jostle.plans.ways import FIT, Goal, Ways, goals_of
 
 DETOUR = 0.6
 """Upper bound, in radii, of the detour around a post compared with the straight line (pi / 2 - 1)."""
@@ -117,29 +117,13 @@ class Exits(NamedTuple):
         return (z * self.along).real - self.first, self.level - (z * self.outward).real
 
 
-@dataclass(frozen=True, eq=False)
-class Straight(Wish):
-    """The wish of people in a convex area without obstacles: the shortest way to the nearest exit, or to their own."""
+class Shortest(Wish):
+    """The wish of people who walk the shortest way to their own goal, or to the nearest exit."""
 
-    plan: Plan
-    radius: Array
-    """() or (n,) radii."""
     speed: Array
     """() or (n,) desired speeds."""
     goal: Integers
-    """() or (n,) number of the exit, or NEAREST."""
-
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        widest = float(self.radius.max())
-        return tuple(
-            Goal(name, shrunk(ends, widest), self.plan.outward[name], float(np.linalg.norm(ends[1] - ends[0])))
-            for name, ends in self.plan.exits.items()
-        )
-
-    @property
-    def eligible(self) -> int:
-        return len(self.plan.exits)
+    """() or (n,) number of the goal, or NEAREST."""
 
     def own(self, n: int) -> Integers:
         return np.broadcast_to(self.goal, (n,))
@@ -147,14 +131,35 @@ class Straight(Wish):
     def speeds(self, n: int) -> Array:
         return np.broadcast_to(self.speed, (n,))
 
-    def widest(self, n: int) -> Array:
-        return np.broadcast_to(self.radius, (n,))
-
     def chosen(self, q: Array) -> Integers:
         goal = self.own(len(q))
-        if (goal != NEAREST).all():
-            return goal
-        return np.where(goal == NEAREST, self._nearest(q), goal)
+        return goal if (goal != NEAREST).all() else np.where(goal == NEAREST, self._nearest(q), goal)
+
+    @abstractmethod
+    def _nearest(self, q: Array) -> Integers:
+        """(n,) exit, or stairs, with the shortest way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Straight(Shortest):
+    """The wish of people in a convex area without obstacles: the shortest way to the nearest exit, or to their own."""
+
+    plan: Plan
+    radius: Array
+    """() or (n,) radii."""
+    speed: Array
+    goal: Integers
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return goals_of(self.plan, float(self.radius.max()))
+
+    @property
+    def eligible(self) -> int:
+        return len(self.plan.exits)
+
+    def widest(self, n: int) -> Array:
+        return np.broadcast_to(self.radius, (n,))
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         out = np.flatnonzero(~self.plan.inside(q))
@@ -182,7 +187,7 @@ class Straight(Wish):
         return Exits.on(self.plan)
 
     def _nearest(self, q: Array) -> Integers:
-        """(n,) exit with the shortest way among those that are wide enough, or among all if none is."""
+        # The exit with the shortest way among those that are wide enough, or among all if none is.
         if self.eligible == 1:
             return np.zeros(len(q), dtype=np.int64)
         each = self._exits.each()
@@ -211,16 +216,14 @@ FASTEST_IN_RADII = 40.0
 
 
 @dataclass(frozen=True, eq=False)
-class Walk(Wish):
+class Walk(Shortest):
     """Everyone walks along the shortest way to the nearest exit, or to their own goal; see `walk`."""
 
     ways: tuple[Ways, ...]
     group: Integers
     """() or (n,) number of the ways that each person takes."""
     speed: Array
-    """() or (n,) desired speeds."""
     goal: Integers
-    """() or (n,) number of the goal, or NEAREST."""
     shut: Array
     """(k, 2, 2) segments that people do not pass although they could."""
 
@@ -236,24 +239,9 @@ class Walk(Wish):
     def eligible(self) -> int:
         return self.ways[0].eligible
 
-    def own(self, n: int) -> Integers:
-        return np.broadcast_to(self.goal, (n,))
-
-    def speeds(self, n: int) -> Array:
-        return np.broadcast_to(self.speed, (n,))
-
     def widest(self, n: int) -> Array:
         radii = np.array([ways.radius for ways in self.ways])
         return np.broadcast_to(radii[self.group], (n,))
-
-    def chosen(self, q: Array) -> Integers:
-        goal = self.own(len(q))
-        if (goal != NEAREST).all():
-            return goal
-        nearest = np.empty(len(q), dtype=np.int64)
-        for ways, some in self._groups(len(q)):
-            nearest[some] = ways.choice(q[some])
-        return np.where(goal == NEAREST, nearest, goal)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         way = np.empty((len(q), 2))
@@ -273,6 +261,12 @@ class Walk(Wish):
         for ways, some in self._groups(len(q)):
             far[some] = ways.length(q[some], goal[some])
         return far
+
+    def _nearest(self, q: Array) -> Integers:
+        nearest = np.empty(len(q), dtype=np.int64)
+        for ways, some in self._groups(len(q)):
+            nearest[some] = ways.choice(q[some])
+        return nearest
 
     def _groups(self, n: int) -> list[tuple[Ways, slice | Booleans]]:
         """The ways of each size of people, and who takes them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache
 from typing import Any, ClassVar
 
@@ -294,15 +294,13 @@ class FreeWish(Wish):
     """
 
     function: Callable[[float, Array], ArrayLike]
+    _: KW_ONLY
     nearer: Callable[[Array], ArrayLike] | None
 
-    def __init__(
-        self, function: Callable[[float, Array], ArrayLike], *, nearer: Callable[[Array], ArrayLike] | None
-    ) -> None:
-        for name, value in (("function", function), ("nearer", nearer)):
+    def __post_init__(self) -> None:
+        for name, value in (("function", self.function), ("nearer", self.nearer)):
             if not callable(value) and not (name == "nearer" and value is None):
                 raise InvalidValue(f"{name} of a FreeWish must be a function, not {value!r}")
-            object.__setattr__(self, name, value)
 
     @property
     def goals(self) -> tuple[Goal, ...]:

@@ -64,7 +64,7 @@ from jostle.io.growing import CHECKS, STEPS, counts, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
 from jostle.io.pictures import points_of
 from jostle.plans.openings import Gate
-from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan, stored
 from jostle.result.facts import Facts, Groups, SavedRods, Units
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import KINDS, Shape, checked
@@ -472,7 +472,7 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "walls_move": facts.walls_move,
         "groups": None if groups is None else list(groups.names),
         "units": asdict(facts.units),
-        "plan": facts.building.stored() if isinstance(facts.building, Plan) else facts.building,
+        "plan": stored(facts.building) if isinstance(facts.building, Plan) else facts.building,
     }
     if facts.weighted:
         said["weighted"] = True

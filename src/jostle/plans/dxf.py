@@ -21,7 +21,7 @@ from jostle.plans.limits import (
     check_crossings,
     regular_file,
 )
-from jostle.plans.outlines import package
+from jostle.plans.outlines import package, segments_of
 
 if TYPE_CHECKING:
     from jostle.plans.plan import Plan
@@ -52,18 +52,7 @@ BY_BLOCK = "0"
 def read_dxf(
     path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
 ) -> dict[str, Any]:
-    """The arguments of `Plan`, from the lines, polylines, arcs, circles and splines of two layers, blocks included.
-
-    Lines and exits together must enclose the area from which the exits lead out. Lines that end inside it are thin
-    walls. Filled areas and hatches are walls with the same outline; other entities on the layer `walls`, and polylines
-    with a width, are refused, because walls would be missing. An exit is one straight line on the layer `exits`, or on
-    a layer `exits`-name, which gives it a name. Entities of the layer 0 in a block are on the layer of the block.
-    Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
-    be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
-    millimetres. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
-    area become exact columns; other curves become polylines within the distance ROUND, and gaps up to JOINED are
-    closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of drawings.
-    """
+    """The arguments of `Plan`, from the walls and the exits of a drawing: see `Plan.from_dxf`."""
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
         raise InvalidValue(f"scale must be positive and finite, not {scale}")
@@ -171,15 +160,6 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     outlines = shapely.union_all([room.boundary for room in rooms.values()])  # those between two rooms included
     thin = single[shapely.contains(area, middles) & (shapely.distance(outlines, middles) > 1e-9 * size)]
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
-
-
-def segments_of(corners: Array) -> Array:
-    """(k - 1, 2, 2) the segments of a line with k corners.
-
-    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
-    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
-    """
-    return np.stack([corners[:-1], corners[1:]], axis=1)
 
 
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:

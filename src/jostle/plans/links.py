@@ -6,7 +6,7 @@ end are moved to the other floor, in front of another segment. The corridor of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,17 +25,6 @@ BACK = " (back)"
 """Suffix of the name of stairs for the way against their direction."""
 LIFT_TIME_TOLERANCE = 1e-9
 """Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
-
-
-class Shaft(NamedTuple):
-    """The corridor of a link, with its corners (4, 2) and walls (3, 2, 2)."""
-
-    corners: Array
-    walls: Array
-    outward: Array
-    """(2,) unit vector along the corridor, out of the first floor."""
-    inward: Array
-    """(2,) unit vector into the other floor at its end."""
 
 
 @check_arguments
@@ -76,11 +65,10 @@ class Link:
     >>> Link("up", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0).length
     6.0
     >>> stairs = Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0, pace="down", flights=[(0, 2), (4, 6)])
-    >>> stairs.pace_at(np.array([1.0, 3.0]), back=False).round(3).tolist()
-    [0.518, 1.0]
-    >>> lift = Link("lift", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=1.5, every=40.0, travel=8.0, doors=2.0)
-    >>> lift.ride, [lift.phase(t) for t in (39.0, 40.0, 52.0, 64.0)]
-    (12.0, [0, 1, 2, 0])
+    >>> stairs.flights.tolist()
+    [[0.0, 2.0], [4.0, 6.0]]
+    >>> Link("lift", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=1.5, every=40.0, travel=8.0, doors=2.0).ride
+    12.0
     """
 
     name: str
@@ -144,19 +132,6 @@ class Link:
                 f"is back only after {2.0 * self.ride:g} s: give every= more than that"
             )
 
-    def stored(self) -> dict[str, Any]:
-        """The arguments of the link as lists, numbers and texts, which a file can store.
-
-        Returns
-        -------
-        dict
-            The arguments.
-        """
-        names = ("name", "start", "end", "length", "pace", "flights", "both", "every", "travel", "doors")
-        return {
-            name: value.tolist() if isinstance(value := getattr(self, name), np.ndarray) else value for name in names
-        }
-
     @property
     def ride(self) -> float:
         """Time from the departure of a lift until people step off, travel + 2 doors (s).
@@ -165,111 +140,82 @@ class Link:
         """
         return self.travel + 2.0 * self.doors
 
-    def phase(self, t: float) -> int:
-        """What a lift does at a time.
 
-        Parameters
-        ----------
-        t : float
-            Time of the run (s).
+class Shaft(NamedTuple):
+    """The corridor of a link on a plan."""
 
-        Returns
-        -------
-        int
-            0 if people may enter, 1 while they ride, 2 while the lift comes back without letting anybody in.
-        """
-        if self.every is None:
-            return 0
-        left, arrived, back = (_times(t - after, self.every) for after in (0.0, self.ride, 2.0 * self.ride))
-        return 1 if left > arrived else 2 if arrived > back else 0
+    link: Link
+    outward: Array
+    """(2,) unit vector along the corridor, out of the first floor."""
+    inward: Array
+    """(2,) unit vector into the other floor at its end."""
 
-    def arrives(self, t: float, duration: float) -> bool:
-        """Tell whether a lift arrives at the other floor in a step.
+    @property
+    def corners(self) -> Array:
+        """(4, 2) corners of the corridor; the walls are the edges from each to the next."""
+        a, b = self.link.start
+        return np.array([a, a + self.link.length * self.outward, b + self.link.length * self.outward, b])
 
-        Parameters
-        ----------
-        t : float
-            Time at the end of the step (s).
-        duration : float
-            Length of the step (s).
+    def where(self, q: Array) -> tuple[Array, Array]:
+        """(n,) part of the width and (n,) depth along the corridor at positions (n, 2)."""
+        along, away = self.link.start[1] - self.link.start[0], q - self.link.start[0]
+        return dot(away, along) / float(along @ along), dot(away, self.outward)
 
-        Returns
-        -------
-        bool
-            True if people step off.
-        """
-        since = t - self.ride
-        return self.every is not None and _times(since, self.every) > _times(since - duration, self.every)
-
-    def pace_at(self, depth: Array, *, back: bool) -> Array:
-        """The pace at several depths along the stairs.
-
-        Parameters
-        ----------
-        depth : ndarray, shape (n,)
-            Distances from the start along the stairs (m).
-        back : bool
-            True for people who walk from the end to the start.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Walking speeds relative to level ground.
-        """
-        pace = self.pace
+    def paces(self, depth: Array, back: Booleans) -> Array:
+        """(n,) walking speeds at depths (n,) relative to level ground, of people who walk onwards or back."""
+        pace, flights = self.link.pace, self.link.flights
+        onwards, again = pace, pace
         if isinstance(pace, str):
-            pace = STAIR_PACES[pace if not back else "down" if pace == "up" else "up"]
-        on_steps = ((depth[:, None] >= self.flights[:, 0]) & (depth[:, None] <= self.flights[:, 1])).any(axis=1)
-        return np.where(on_steps, pace, 1.0)
+            onwards, again = STAIR_PACES[pace], STAIR_PACES["down" if pace == "up" else "up"]
+        on_steps = ((depth[:, None] >= flights[:, 0]) & (depth[:, None] <= flights[:, 1])).any(axis=1)
+        return np.where(on_steps, np.where(back, again, onwards), 1.0)
 
-    def shaft(self, outward: Array, inward: Array) -> Shaft:
-        """The corridor of the stairs.
 
-        Parameters
-        ----------
-        outward : ndarray, shape (2,)
-            Unit vector in which it leaves the first floor.
-        inward : ndarray, shape (2,)
-            Unit vector in which it enters the other floor.
-
-        Returns
-        -------
-        Shaft
-            The corridor with its corners and walls.
-        """
-        a, b = self.start
-        far_a, far_b = a + self.length * outward, b + self.length * outward
-        walls = np.array([[a, far_a], [far_a, far_b], [far_b, b]])
-        return Shaft(np.array([a, far_a, far_b, b]), walls, outward, inward)
-
-    def landing(self, shaft: Shaft, part: Array, depth: Array) -> Array:
-        """The places on the other floor where people step off the stairs.
-
-        Parameters
-        ----------
-        shaft : Shaft
-            The corridor of the stairs.
-        part : ndarray, shape (n,)
-            Positions along `end`, from 0 to 1.
-        depth : ndarray, shape (n,)
-            Distances from `end` into the other floor (m).
-
-        Returns
-        -------
-        ndarray, shape (n, 2)
-            The places (m).
-        """
-        along = self.end[1] - self.end[0]
-        return np.asarray(self.end[0] + part[:, None] * along + depth[:, None] * shaft.inward)
+def paces(shafts: Iterable[Shaft], q: Array, way: Array) -> Array:
+    """(n,) walking speeds of people at q (n, 2) in directions (n, 2), relative to level ground; 1 off the stairs."""
+    found = np.ones(len(q))
+    for shaft in shafts:
+        part, depth = shaft.where(q)
+        on = np.flatnonzero((depth > 0.0) & (depth < shaft.link.length) & (part > 0.0) & (part < 1.0))
+        if len(on):
+            found[on] = shaft.paces(depth[on], dot(way[on], shaft.outward) < 0.0)
+    return found
 
 
 class Passage(NamedTuple):
     """A way over stairs, in one direction."""
 
-    name: str
-    link: Link
     shaft: Shaft
     back: bool
+
+    @property
+    def link(self) -> Link:
+        """The stairs or the lift."""
+        return self.shaft.link
+
+    @property
+    def name(self) -> str:
+        """The name of the stairs, with a suffix for the way back."""
+        return self.link.name + BACK * self.back
+
+    def phase(self, t: float) -> int:
+        """What a lift does: 0 if people may enter, 1 while they ride, 2 while it comes back and lets nobody in.
+
+        >>> lift = Link("lift", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=1.5, every=40.0, travel=8.0, doors=2.0)
+        >>> there = Passage(Shaft(lift, np.array([1.0, 0.0]), np.array([1.0, 0.0])), back=False)
+        >>> [there.phase(t) for t in (39.0, 40.0, 52.0, 64.0)]
+        [0, 1, 2, 0]
+        """
+        every, ride = self.link.every, self.link.ride
+        if every is None:
+            return 0
+        left, arrived, back = (_times(t - after, every) for after in (0.0, ride, 2.0 * ride))
+        return 1 if left > arrived else 2 if arrived > back else 0
+
+    def arrives(self, t: float, duration: float) -> bool:
+        """Tell whether people step off a lift in the step of this duration that ends at the time t."""
+        since, every = t - self.link.ride, self.link.every
+        return every is not None and _times(since, every) > _times(since - duration, every)
 
     def goal(self, radius: float) -> tuple[Array, Array]:
         """The segment (2, 2) where people arrive before they are moved to the other side, and their direction."""
@@ -279,35 +225,24 @@ class Passage(NamedTuple):
 
     def places(self, part: Array, depth: Array) -> Array:
         """(n, 2) places where people step off, at a part (n,) of the width and a distance (n,) from the wall behind."""
-        if not self.back:
-            return self.link.landing(self.shaft, part, depth)
-        along = self.link.start[1] - self.link.start[0]
-        inside = (self.link.length - depth)[:, None] * self.shaft.outward
-        return np.asarray(self.link.start[0] + part[:, None] * along + inside)
+        if self.back:
+            ends, inside = self.link.start, (self.link.length - depth)[:, None] * self.shaft.outward
+        else:
+            ends, inside = self.link.end, depth[:, None] * self.shaft.inward
+        return np.asarray(ends[0] + part[:, None] * (ends[1] - ends[0]) + inside)
 
     def where(self, q: Array) -> tuple[Array, Array]:
         """(n,) part of the width and (n,) distance from the wall at which people arrive."""
-        start, end = self.link.end if self.back else self.link.start
-        along = end - start
-        part = dot(q - start, along) / float(along @ along)
-        if self.back:
-            return part, dot(q - start, self.shaft.inward)
-        return part, self.link.length - dot(q - start, self.shaft.outward)
+        if not self.back:
+            part, depth = self.shaft.where(q)
+            return part, self.link.length - depth
+        along, away = self.link.end[1] - self.link.end[0], q - self.link.end[0]
+        return dot(away, along) / float(along @ along), dot(away, self.shaft.inward)
 
     def inside(self, q: Array) -> Booleans:
         """(n,) whether each person is on the stairs, or in front of their end on the way back."""
         part, left = self.where(q)
         return np.asarray((part > 0.0) & (part < 1.0) & (left > 0.0) & (left < self.link.length))
-
-
-def passages(links: Mapping[str, Link], shafts: Mapping[str, Shaft]) -> list[Passage]:
-    """All passages over stairs: that of each link, and the way back where people use it in both directions."""
-    found = []
-    for name, link in links.items():
-        found.append(Passage(name, link, shafts[name], False))
-        if link.both:
-            found.append(Passage(name + BACK, link, shafts[name], True))
-    return found
 
 
 def _times(t: float, every: float) -> int:

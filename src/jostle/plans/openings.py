@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue
-from jostle.plans.outlines import around, own_nearest, package
+from jostle.plans.outlines import around, nearest_on, package
 from jostle.plans.plan import Plan
 
 FREE = 1e-6
@@ -66,7 +66,7 @@ def _gaps(plan: Plan, widest: float) -> Array:
     walls = j < len(plan.walls)
     for a, b in ((i[walls], j[walls]), (j[walls], i[walls])):  # between parallel walls, also at the ends of both
         for end in (plan.walls[a, 0], plan.walls[a, 1]):
-            lines.append(np.stack([end, own_nearest(plan.walls[b], end)], axis=1))
+            lines.append(np.stack([end, nearest_on(plan.walls[b], end)], axis=1))
     found = np.concatenate(lines)
     width, middle = np.linalg.norm(found[:, 1] - found[:, 0], axis=1), shapely.points(found.mean(axis=1))
     free = shapely.distance(obstacles[tree.nearest(middle)], middle) >= (0.5 - FREE) * width

@@ -53,6 +53,15 @@ def ring_edges(corners: Array) -> Array:
     return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
 
 
+def segments_of(corners: Array) -> Array:
+    """(k - 1, 2, 2) the segments of a line with k corners.
+
+    >>> segments_of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])).tolist()
+    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]
+    """
+    return np.stack([corners[:-1], corners[1:]], axis=1)
+
+
 def cut(edges: Array, openings: Array) -> Cut:
     """Cut the openings out of the edges; the ends of walls are bit-identical to those of the openings.
 
@@ -117,27 +126,19 @@ def distance_to(segments: Array, x: Array) -> Array:
     >>> distance_to(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
     [[3.0]]
     """
-    return np.asarray(np.linalg.norm(x - nearest_on(segments, x), axis=2))
+    return np.asarray(np.linalg.norm(x - nearest_on(segments[:, None], x), axis=2))
 
 
 def nearest_on(segments: Array, x: Array) -> Array:
-    """(k, n, 2) points of segments (k, 2, 2) that are nearest to points (n, 2)."""
-    start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
-    square = np.einsum("kd,kd->k", along, along)
-    part = np.einsum("knd,kd->kn", x - start[:, None], along) / np.where(square > 0.0, square, 1.0)[:, None]
-    return np.asarray(start[:, None] + np.clip(part, 0.0, 1.0)[:, :, None] * along[:, None])
+    """(..., 2) points of segments (..., 2, 2) that are nearest to points (..., 2), with NumPy's rules of broadcasting.
 
-
-def own_nearest(segments: Array, x: Array) -> Array:
-    """(n, 2) nearest points to points (n, 2), each on its own segment (n, 2, 2).
-
-    >>> own_nearest(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
+    >>> nearest_on(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
     [[2.0, 0.0]]
     """
-    start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
-    square = np.einsum("nd,nd->n", along, along)
-    part = np.clip(np.einsum("nd,nd->n", x - start, along) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
-    return np.asarray(start + part[:, None] * along)
+    start, along = segments[..., 0, :], segments[..., 1, :] - segments[..., 0, :]
+    square = np.einsum("...d,...d->...", along, along)
+    part = np.einsum("...d,...d->...", x - start, along) / np.where(square > 0.0, square, 1.0)
+    return np.asarray(start + np.clip(part, 0.0, 1.0)[..., None] * along)
 
 
 def shrunk(segment: Array, by: float) -> Array:
@@ -295,4 +296,4 @@ def without_doubles(walls: Array) -> Array:
     shapely = package("shapely")
     lines = shapely.line_merge(shapely.union_all(shapely.linestrings(walls)))
     straight = [shapely.get_coordinates(shapely.simplify(line, 0.0)) for line in shapely.get_parts(lines)]
-    return np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in straight])
+    return np.concatenate([segments_of(line) for line in straight])

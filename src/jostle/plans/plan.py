@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, dot, finite, shaped
+from jostle._tools.arrays import Array, Booleans, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
 from jostle.plans.dxf import read_dxf, write_dxf
-from jostle.plans.links import BACK, Link, Passage, Shaft, passages
+from jostle.plans.links import BACK, Link, Passage, Shaft
 from jostle.plans.outlines import (
     ON_EDGE,
     HalfPlanes,
@@ -35,6 +35,7 @@ from jostle.plans.outlines import (
     polygons,
     ring_edges,
     rings,
+    segments_of,
     without_doubles,
 )
 from jostle.plans.png import read_png, write_png
@@ -130,14 +131,13 @@ class Plan:
         self.outward = dict(zip(self.exits, found.outward, strict=False))
         ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
         leaving = found.outward[len(self.exits) :]
-        shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
+        self.shafts = {link.name: Shaft(link, a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)}
         self._rooms = rooms
-        check_links(self.links, rooms, shafts, ends.covered)
+        check_links(self.shafts, rooms, ends.covered)
         thin = self._thin = shaped(walls, "walls", -1, 2, 2)
         kept = found.walls if len(rooms) == 1 else without_doubles(found.walls)
-        self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
+        self.walls = np.concatenate([kept, thin, *(segments_of(shaft.corners) for shaft in self.shafts.values())])
         self.walls.setflags(write=False)
-        self.shafts = dict(zip(self.links, shafts, strict=True))
         self.half_planes = None if len(self.columns) or links else convex
         self.convex = self.half_planes is not None and len(thin) == 0
         self._ways: dict[Hashable, Ways] = {}
@@ -171,7 +171,7 @@ class Plan:
     @property
     def passages(self) -> list[Passage]:
         """All ways over stairs, in the order of their numbers among the goals, which follow those of the exits."""
-        return passages(self.links, self.shafts)
+        return [Passage(one, back) for one in self.shafts.values() for back in (False, True)[: 1 + one.link.both]]
 
     @property
     def inner_walls(self) -> Array:
@@ -225,7 +225,15 @@ class Plan:
     def from_dxf(
         cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
-        """A plan from a CAD drawing (DXF): walls on one layer, exits on another; see `dxf.read_dxf`.
+        """A plan from a CAD drawing (DXF): walls on one layer, exits on another.
+
+        Lines, polylines, arcs, circles and splines are read, blocks included. Lines and exits together must enclose the
+        area from which the exits lead out. Lines that end inside it are thin walls. Filled areas and hatches are walls
+        with the same outline; other entities on the layer `walls`, and polylines with a width, are refused, because
+        walls would be missing. An exit is one straight line. Entities of the layer 0 in a block are on the layer of the
+        block. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
+        area become exact columns; other curves become polylines within a centimetre, and gaps up to a tenth of a
+        millimetre are closed. Texts on the layer ROOMS are names of rooms.
 
         Parameters
         ----------
@@ -236,7 +244,8 @@ class Plan:
         exits : str, default "EXITS"
             Layer of the exits; a layer EXITS-name gives its exit a name.
         scale : float, optional
-            Size of a unit of the drawing (m). None means the unit in its header.
+            Size of a unit of the drawing (m), such as 0.001 for millimetres. None means the unit in its header
+            ($INSUNITS); a drawing without a unit, or one that would be smaller than 1 m or larger than 2 km, needs it.
 
         Returns
         -------
@@ -267,7 +276,11 @@ class Plan:
         exits: ArrayLike = (255, 0, 0),
         tolerance: float = 0.0,
     ) -> Plan:
-        """A plan from a picture: black walls, red exits, everything else is floor; see `png.read_png`.
+        """A plan from a picture: black walls, red exits, everything else is floor.
+
+        The plan is the floor that borders an exit; floor that reaches the edge of the picture is outside. The exits are
+        the straight lines between floor and exit pixels: "exit 0", "exit 1", ... from bottom to top, and from left to
+        right.
 
         Parameters
         ----------
@@ -300,84 +313,6 @@ class Plan:
             Size of a pixel (m).
         """
         write_png(self, path, scale=scale)
-
-    def stored(self) -> dict[str, Any]:
-        """The arguments of the plan as lists, numbers and texts, which a file can store.
-
-        Returns
-        -------
-        dict
-            The arguments; `from_stored` makes the same plan from them.
-
-        Examples
-        --------
-        >>> Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}).stored()["exits"]
-        {'east': [[4.0, 1.0], [4.0, 2.0]]}
-        """
-        rooms = [
-            [room.tolist()] if isinstance(room, np.ndarray) else [ring.tolist() for ring in all_corners(room)]
-            for room in self._rooms
-        ]
-        found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in self.exits.items()}}
-        given = {"doors": self.doors, "walls": self._thin, "columns": self.columns}
-        found |= {name: value.tolist() for name, value in given.items() if len(value)}
-        if self.links:
-            found["links"] = [link.stored() for link in self.links.values()]
-        if self.labels:
-            found["labels"] = {name: at.tolist() for name, at in self.labels.items()}
-        return found
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Plan:
-        """The plan whose arguments a file has stored.
-
-        Parameters
-        ----------
-        stored : dict
-            What `stored` returned.
-
-        Returns
-        -------
-        Plan
-            The plan.
-        """
-        try:
-            rooms = [[finite(ring, "rooms") for ring in room] for room in stored["rooms"]]
-            plain = len(rooms) == 1 and len(rooms[0]) == 1
-            links = [Link(**link) for link in stored.get("links", ())]
-            area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
-            more = {name: stored[name] for name in ("doors", "walls", "columns", "labels") if name in stored}
-            return cls(area, exits=stored["exits"], links=links, **more)
-        except InvalidValue:
-            raise
-        except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
-            raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
-
-    def paces(self, q: Array, way: Array) -> Array:
-        """The walking speeds of people on stairs, relative to level ground.
-
-        Parameters
-        ----------
-        q : ndarray, shape (n, 2)
-            Positions (m).
-        way : ndarray, shape (n, 2)
-            Directions in which people walk.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The paces of the stairs; 1 off the stairs.
-        """
-        found = np.ones(len(q))
-        for name, link in self.links.items():
-            outward, along = self.shafts[name].outward, link.start[1] - link.start[0]
-            away = q - link.start[0]
-            depth, part = dot(away, outward), dot(away, along) / float(along @ along)
-            on = np.flatnonzero((depth > 0.0) & (depth < link.length) & (part > 0.0) & (part < 1.0))
-            if len(on):
-                back = dot(way[on], outward) < 0.0
-                found[on] = np.where(back, *(link.pace_at(depth[on], back=one) for one in (True, False)))
-        return found
 
     def inside(self, q: Array) -> Booleans:
         """Tell which positions are in the plan, or on its stairs.
@@ -441,25 +376,6 @@ class Plan:
             return False
         q = state.q if presence is None else state.q[presence.here]
         return not any(self.inside(some).any() for some in np.array_split(q, 1 + len(q) // MANY))
-
-    def beyond(self, q: Array, limit: float) -> Booleans:
-        """Tell which positions are farther from the plan than a limit.
-
-        Parameters
-        ----------
-        q : array_like, shape (n, 2)
-            Positions (m).
-        limit : float
-            Distance from the plan (m).
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            True for positions beyond the limit.
-        """
-        if len(q) < MANY or self.half_planes is not None:
-            return np.asarray(self.outside(q) > limit)
-        return self._interior.beyond(q, limit, self)
 
     @cached_property
     def _interior(self) -> Interior:
@@ -561,12 +477,53 @@ class Interior(NamedTuple):
         i, j = (CELLS * np.where(there[:, None], part, 0.0)).astype(np.int64).T
         return np.asarray(there & self.cells[i, j])
 
-    def beyond(self, q: Array, limit: float, plan: Plan) -> Booleans:
-        """(n,) whether positions (n, 2) are further than `limit` from the plan."""
-        found = np.asarray(np.maximum(self.low - q, q - self.high).max(axis=1) > limit)
-        near = np.flatnonzero(~found & ~self.contains(q))
-        found[near] = plan.outside(q[near]) > limit
-        return found
+
+def far_from(plan: Plan, limit: float, q: Array) -> Booleans:
+    """(n,) whether positions (n, 2) are farther from a plan than a limit; most of many people are inside."""
+    if len(q) < MANY or plan.half_planes is not None:
+        return np.asarray(plan.outside(q) > limit)
+    interior = plan._interior
+    found = np.asarray(np.maximum(interior.low - q, q - interior.high).max(axis=1) > limit)
+    near = np.flatnonzero(~found & ~interior.contains(q))
+    found[near] = plan.outside(q[near]) > limit
+    return found
+
+
+def stored(plan: Plan) -> dict[str, Any]:
+    """The arguments of a plan as lists, numbers and texts, which a file can store; `restored` makes the plan of them.
+
+    >>> stored(Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}))["exits"]
+    {'east': [[4.0, 1.0], [4.0, 2.0]]}
+    """
+    rooms = [
+        [room.tolist()] if isinstance(room, np.ndarray) else [ring.tolist() for ring in all_corners(room)]
+        for room in plan._rooms
+    ]
+    found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in plan.exits.items()}}
+    given = {"doors": plan.doors, "walls": plan._thin, "columns": plan.columns}
+    found |= {name: value.tolist() for name, value in given.items() if len(value)}
+    if plan.links:
+        found["links"] = [
+            {key: np.asarray(value).tolist() for key, value in vars(link).items()} for link in plan.links.values()
+        ]
+    if plan.labels:
+        found["labels"] = {name: at.tolist() for name, at in plan.labels.items()}
+    return found
+
+
+def restored(values: Mapping[str, Any]) -> Plan:
+    """The plan whose arguments a file has stored."""
+    try:
+        rooms = [[finite(ring, "rooms") for ring in room] for room in values["rooms"]]
+        plain = len(rooms) == 1 and len(rooms[0]) == 1
+        links = [Link(**link) for link in values.get("links", ())]
+        area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
+        more = {name: values[name] for name in ("doors", "walls", "columns", "labels") if name in values}
+        return Plan(area, exits=values["exits"], links=links, **more)
+    except InvalidValue:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
 
 
 def columns_of(columns: ArrayLike) -> Array:
@@ -613,15 +570,15 @@ def check_openings(names: list[str], openings: Array, covered: Array, edges: Arr
                 )
 
 
-def check_links(links: Mapping[str, Link], outlines: list[Any], shafts: list[Shaft], covered: Array) -> None:
+def check_links(shafts: Mapping[str, Shaft], outlines: list[Any], covered: Array) -> None:
     """Raise, naming the stairs, if they run through the plan or do not end on an edge."""
     if not shafts:
         return
     shapely = package("shapely")
     rooms = [shapely.Polygon(room) for room in outlines]
     others: list[tuple[str, Any]] = []
-    for link, shaft, part in zip(links.values(), shafts, covered, strict=True):
-        drawn = shapely.Polygon(shaft.corners)
+    for shaft, part in zip(shafts.values(), covered, strict=True):
+        link, drawn = shaft.link, shapely.Polygon(shaft.corners)
         for name, other in others:
             if drawn.intersection(other).area > ON_EDGE * drawn.area:
                 raise InvalidValue(

@@ -33,12 +33,7 @@ WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
 def read_png(
     path: str | PathLike[str], *, scale: float, walls: ArrayLike = BLACK, exits: ArrayLike = RED, tolerance: float = 0.0
 ) -> dict[str, Any]:
-    """The arguments of `Plan`, from a picture with square pixels of side `scale` and its lower left corner at (0, 0).
-
-    The plan is the floor that borders an exit; floor that reaches the edge of the picture is outside. The exits are the
-    straight lines between floor and exit pixels: "exit 0", "exit 1", ... from bottom to top, and from left to right.
-    Chains of edges are straightened within the distance `tolerance`, in the unit of `scale`.
-    """
+    """The arguments of `Plan`, from a picture: see `Plan.from_png`."""
     if not scale > 0.0 or not tolerance >= 0.0:
         raise InvalidValue(f"scale must be positive and tolerance not negative, not {scale} and {tolerance}")
     shapely, name = package("shapely"), regular_file(path, "a picture")

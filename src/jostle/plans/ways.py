@@ -8,7 +8,7 @@ distance is continued on a grid by second-order fast marching (Sethian 1999), an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, together
 from jostle.plans.kernels import descent, headings, marched
-from jostle.plans.outlines import around, nearest_on, package, shrunk
+from jostle.plans.outlines import around, distance_to, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
     from jostle.plans.plan import Plan
@@ -136,7 +136,7 @@ class Ways:
     def on(plan: Plan, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
         """The ways of discs of a given radius, on a grid with a given spacing, that do not cross closed segments."""
         grid = Grid.around(plan, step)
-        goals = _goals(plan, radius)
+        goals = goals_of(plan, radius)
         eligible = len(goals)
         goals += tuple(Goal(name, place, np.zeros(2), np.inf) for name, place in stops.items())
         if step > WIDEST_SPACING * radius * (1.0 + FIT):
@@ -236,7 +236,8 @@ def usual_spacing(plan: Plan, radius: float, goals: int) -> float:
     return float(min(fine * max(np.sqrt(values / FINE_VALUES), 1.0), WIDEST_SPACING * radius))
 
 
-def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
+def goals_of(plan: Plan, radius: float) -> tuple[Goal, ...]:
+    """The exits and stairs of a plan as goals of discs of a radius."""
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
     ends += [(one.name, *one.goal(radius)) for one in plan.passages]
     return tuple(
@@ -300,7 +301,7 @@ def _march(
     # `source` has the numbers of the cells of the goal. Only one thread at a time may test what is in sight, because
     # the first test prepares `sight`.
     start = np.full(len(nodes), np.inf)
-    start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
+    start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable, nodes[source]), axis=1)
     with seeing:
         seen, target = _seen(grid, goal, free, nodes, sight)
     start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
@@ -329,7 +330,7 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
     i, j = (np.arange(max(a, 0), min(b + 1, n)) for a, b, n in zip(low, high, grid.shape, strict=True))
     near = np.add.outer(grid.shape[1] * i, j).ravel()
     near = near[free[near]]
-    target = nearest_on(goal.passable[None], nodes[near])[0]
+    target = nearest_on(goal.passable, nodes[near])
     within = np.linalg.norm(target - nodes[near], axis=1) <= reach
     near, target = near[within], target[within]
     shapely = package("shapely")
@@ -340,14 +341,25 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
 def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
     """The directions, extended to LAYERS of nodes around the known ones by the mean of their neighbours."""
+    for new, square, weight in layers_around(grid, known):
+        direction[new] = np.einsum("nk,nkd->nd", weight, direction[square]) / weight.sum(axis=1, keepdims=True)
+    return direction
+
+
+def layers_around(
+    grid: Grid, known: Booleans, inside: Booleans | None = None
+) -> Iterator[tuple[Integers, Integers, Array]]:
+    """Each of LAYERS around known nodes: its nodes (n,), the squares (n, 9) around them, and 1 where those are known.
+
+    With `inside` (nodes,), layers have only nodes inside.
+    """
     for _ in range(LAYERS):
         wide = wider(grid, known)
-        found = np.flatnonzero(wide & ~known)
-        around = squares_around(found, grid.shape[1])
-        weight = known[around].astype(float)
-        direction[found] = np.einsum("nk,nkd->nd", weight, direction[around]) / weight.sum(axis=1, keepdims=True)
+        new = np.flatnonzero(wide & ~known)
+        new = new if inside is None else new[inside[new]]
+        square = squares_around(new, grid.shape[1])
+        yield new, square, known[square].astype(float)
         known = wide
-    return direction
 
 
 def squares_around(nodes: Integers, columns: int) -> Integers:
@@ -380,8 +392,8 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
     """(n, 2) directions out of the plan, by the exit nearest to x."""
     if len(x) == 0:
         return np.zeros((0, 2))
-    far = [np.linalg.norm(x - nearest_on(goal.passable[None], x)[0], axis=1) for goal in exits]
-    return np.asarray(np.array([goal.outward for goal in exits])[np.argmin(far, axis=0)])
+    far = distance_to(np.array([goal.passable for goal in exits]), x)
+    return np.asarray(np.array([goal.outward for goal in exits])[far.argmin(axis=0)])
 
 
 def _remaining(plan: Plan, radius: float, grid: Grid, distance: Array) -> Array:

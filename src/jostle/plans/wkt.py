@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.errors import InvalidValue
-from jostle.plans.outlines import package
+from jostle.plans.outlines import package, segments_of
 
 if TYPE_CHECKING:
     from jostle.plans.plan import Plan
@@ -69,8 +69,8 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *
         if len(names) != len(lines):
             raise InvalidValue(f"exits has {len(names)} names, but the text has {len(lines)} exits (LINESTRINGs)")
         named = dict(zip(names, lines, strict=True))
-    walls = [np.stack([line[:-1], line[1:]], axis=1) for line in thin]
-    return {"area": rooms, "exits": named, "walls": np.concatenate([np.zeros((0, 2, 2)), *walls])}
+    walls = np.concatenate([np.zeros((0, 2, 2)), *map(segments_of, thin)])
+    return {"area": rooms, "exits": named, "walls": walls}
 
 
 def write_wkt(plan: Plan) -> str:

@@ -19,7 +19,7 @@ from jostle.bodies import Bodies, Clumped
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.plans.openings import Gate
-from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan, restored
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
@@ -235,7 +235,7 @@ class Facts:
         if not isinstance(self.building, Mapping):
             return self.building
         try:
-            return Plan.from_stored(self.building)
+            return restored(self.building)
         except MissingPackage:
             return None
 

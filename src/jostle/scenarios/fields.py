@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, Union, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, cast
 
 from pydantic import (
     AfterValidator,
@@ -31,7 +31,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from jostle._tools.plugins import nearest
+from jostle._tools.plugins import Registry, nearest
 from jostle.crowds.walk import FASTEST
 from jostle.errors import InvalidValue
 from jostle.scenarios.toml import Path
@@ -229,43 +229,38 @@ NO_TABLE, UNKNOWN_KIND = "no_table", "unknown_kind"
 """The types of the errors that `OneOf` raises."""
 
 
-def _itself(kind: str, table: Any) -> type[Table]:
-    return table  # type: ignore[no-any-return]
-
-
-class Choices(Protocol):
-    """Named items: a `Registry`, or several of them."""
-
-    def names(self) -> list[str]: ...
-    def get(self, name: str, /) -> Any: ...
-    def items(self) -> Iterator[tuple[str, Any]]: ...
-    def __contains__(self, name: object, /) -> bool: ...
-
-
 class OneOf:
-    """Marks a field whose value is a table of one of the kinds in an open list.
+    """Marks a field whose value is a table of one of the kinds in open lists.
 
-    `table` makes the table of an item of the list, and `default` is the kind of a table that does not name one.
+    `table` makes the table of an item of the lists; None means that the items are tables themselves. `default` is the
+    kind of a table that does not name one.
     """
 
     def __init__(
-        self, registry: Choices, table: Callable[[str, Any], type[Table]] = _itself, default: str | None = None
+        self,
+        *lists: Registry[Any],
+        table: Callable[[str, Any], type[Table]] | None = None,
+        default: str | None = None,
     ):
-        self.registry, self._table, self.default = registry, table, default
+        self.lists, self._table, self.default = lists, table, default
 
     def names(self) -> list[str]:
-        return self.registry.names()
+        return [name for each in self.lists for name in each.names()]
 
     def table(self, kind: object) -> type[Table] | None:
         """The table of a kind, or None if there is no such kind."""
-        kind = self.default if kind is None else kind
-        return self._table(kind, self.registry.get(kind)) if isinstance(kind, str) and kind in self.registry else None
+        name = self.default if kind is None else kind
+        for each in self.lists:
+            if isinstance(name, str) and name in each:
+                item: type[Table] = each.get(name)
+                return item if self._table is None else self._table(name, item)
+        return None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._validated)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        tables: Any = tuple(self._table(kind, item) for kind, item in self.registry.items())
+        tables: Any = tuple(map(self.table, self.names()))
         chosen: Any = Annotated[Union[tables], Field(discriminator="kind")]  # noqa: UP007 - tables is a tuple of them
         return handler(TypeAdapter(chosen).core_schema)
 

@@ -20,6 +20,7 @@ from jostle.endings import Empty
 from jostle.laws import ConvexFriction, Coulomb, ImpactLaw, Restitution
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.starts import DEFAULT_SPACING, lattice_places, random_sequential, square_lattice, triangular_lattice
+from jostle.plans.outlines import segments_of
 from jostle.problems import Motion
 from jostle.run.exchange import Outlet, Source
 from jostle.scenarios.fields import (
@@ -187,8 +188,7 @@ class Path2D(Turns):
     points: Line = Field(description="Two points [x, y] or more (m); repeat the first at the end to close the path.")
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
-        points = np.array(self.points)
-        return Segments(self.movement(d).points(np.stack([points[:-1], points[1:]], axis=1)), radii=radii)
+        return Segments(self.movement(d).points(segments_of(np.array(self.points))), radii=radii)
 
 
 class Polygon(Turns):

@@ -316,7 +316,7 @@ class Crowd(ProblemTable):
     )
     gates: Annotated[tuple[GateTable, ...], many()] = Field((), description="Doors and exits that open and close.")
     groups: Annotated[tuple[GroupTable, ...], many(1)] = Field(description="Groups of people.")
-    behaviour: Annotated[BehaviourBase, OneOf(BEHAVIOURS, behaviour_table)] = Field(
+    behaviour: Annotated[BehaviourBase, OneOf(BEHAVIOURS, table=behaviour_table)] = Field(
         {"kind": DEFAULT_BEHAVIOUR},
         validate_default=True,
         description=f'How people react to each other; {{ kind = "{DEFAULT_BEHAVIOUR}" }} by default.',

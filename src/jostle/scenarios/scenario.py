@@ -94,24 +94,6 @@ DENSITY_TOLERANCE = "Largest amount by which a density may exceed one; 1e-8 by d
 """Meaning of the option tol in the schemes for densities."""
 
 
-class AllSchemes:
-    """The schemes for bodies and those for densities, as one list."""
-
-    lists: tuple[Registry[Any], ...] = (SCHEMES, DENSITY_SCHEMES)
-
-    def names(self) -> list[str]:
-        return [name for each in self.lists for name in each.names()]
-
-    def get(self, name: str) -> Any:
-        return next((each for each in self.lists if name in each), SCHEMES).get(name)
-
-    def items(self) -> Iterator[tuple[str, Any]]:
-        return ((name, self.get(name)) for name in self.names())
-
-    def __contains__(self, name: object) -> bool:
-        return any(name in each for each in self.lists)
-
-
 class Method(Made):
     """A scheme or a solver with its options."""
 
@@ -290,10 +272,10 @@ class Scenario(Table):
     title: Text = Field("", description="One line that says what the scenario shows.")
     seed: Seed = Field(0, description="Seed of all random numbers; the same seed gives the same run.")
     problem: Annotated[ProblemTable, OneOf(KINDS)] = Field(description="What moves.")
-    scheme: Annotated[Method, OneOf(AllSchemes(), method_table)] | None = Field(
+    scheme: Annotated[Method, OneOf(SCHEMES, DENSITY_SCHEMES, table=method_table)] | None = Field(
         None, description="The time-stepping scheme; by default one that fits the problem."
     )
-    solver: Annotated[Method, OneOf(SOLVERS, method_table, default=DEFAULT_SOLVER)] = Field(
+    solver: Annotated[Method, OneOf(SOLVERS, table=method_table, default=DEFAULT_SOLVER)] = Field(
         {}, validate_default=True, description="The solver of the projection in each step."
     )
     run: RunTable = Field(description="Duration, time step, and what is saved.")
@@ -404,9 +386,11 @@ class Scenario(Table):
 
     def _scheme(self) -> Any:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not set it."""
-        makes = AllSchemes().get(self.problem.scheme()) if self.scheme is None else self.scheme.makes
+        is_density = isinstance(self.problem, DensityTable)
+        schemes: Registry[Any] = DENSITY_SCHEMES if is_density else SCHEMES
+        makes = schemes.get(self.problem.scheme()) if self.scheme is None else self.scheme.makes
         options = {} if self.scheme is None else self.scheme.options()
-        if not isinstance(self.problem, DensityTable):
+        if not is_density:
             said = self.solver.options()
             if self.problem.tol is not None and self.solver.makes is not ActiveSet:
                 said.setdefault("tol", self.problem.tol)

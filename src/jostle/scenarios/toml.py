@@ -1,7 +1,7 @@
 """TOML with line numbers: reading a text, the lines of its keys, and writing values that give the same when read again.
 
-tomllib does not report the lines of keys. The scanner expects a text that tomllib has accepted. It follows headers,
-keys, strings, lists and inline tables, and skips lists that are nested too deeply.
+tomllib does not report the lines of keys. The scanner expects a text that `tables` has accepted. It follows headers,
+keys, strings, lists and inline tables.
 """
 
 from __future__ import annotations
@@ -129,12 +129,9 @@ def key(name: str) -> str:
     return name if BARE.fullmatch(name) else value(name)
 
 
-MAX_SCANNED_DEPTH = 12
-"""Greatest depth at which the entries of lists and inline tables get line numbers."""
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
 SCALAR = re.compile(r"[^,\]}\n#]*")
-BRACKET = re.compile(r"[\[\]{}]")
 
 
 def lines(text: str) -> dict[Path, int]:
@@ -160,7 +157,7 @@ class _Scanner:
             if self.text[self.at] == "[":
                 table = self.header()
             else:
-                self.pair(table, 0)
+                self.pair(table)
             self.skip(BLANK)
             if self.at == before:
                 break
@@ -184,7 +181,7 @@ class _Scanner:
         self.found[path] = line
         return path
 
-    def pair(self, table: Path, depth: int) -> None:
+    def pair(self, table: Path) -> None:
         """Read key = value."""
         line, path = self.number(), table
         for key in self.key():
@@ -192,7 +189,7 @@ class _Scanner:
             self.found.setdefault(path, line)
         self.at += 1
         self.skip(BLANK)
-        self.value(path, depth)
+        self.value(path)
 
     def key(self) -> list[str]:
         """Read a dotted key such as a."b".c."""
@@ -208,18 +205,16 @@ class _Scanner:
                 return keys
             self.at += 1
 
-    def value(self, path: Path, depth: int) -> None:
+    def value(self, path: Path) -> None:
         first = self.text[self.at : self.at + 1]
         if first in ('"', "'"):
             self.skip(STRING)
-        elif first not in ("[", "{"):
-            self.skip(SCALAR)
-        elif depth >= MAX_SCANNED_DEPTH:
-            self.beyond()
+        elif first in ("[", "{"):
+            self.entries(path, "]" if first == "[" else "}")
         else:
-            self.entries(path, depth + 1, "]" if first == "[" else "}")
+            self.skip(SCALAR)
 
-    def entries(self, path: Path, depth: int, end: str) -> None:
+    def entries(self, path: Path, end: str) -> None:
         """Read the entries of a list or of an inline table."""
         self.at += 1
         self.skip(BLANK)
@@ -228,10 +223,10 @@ class _Scanner:
             before = self.at
             if end == "]":
                 self.found[*path, number] = self.number()
-                self.value((*path, number), depth)
+                self.value((*path, number))
                 number += 1
             else:
-                self.pair(path, depth)
+                self.pair(path)
             self.skip(BLANK)
             if self.text.startswith(",", self.at):
                 self.at += 1
@@ -239,20 +234,6 @@ class _Scanner:
             if self.at == before:
                 return
         self.at += 1
-
-    def beyond(self) -> None:
-        """Skip a list or a table that is nested too deeply."""
-        open_ones = 0
-        while self.at < len(self.text):
-            self.skip(BLANK)
-            if self.text.startswith(('"', "'"), self.at):
-                self.skip(STRING)
-            elif bracket := self.skip(BRACKET):
-                open_ones += 1 if bracket in "[{" else -1
-                if not open_ones:
-                    return
-            else:
-                self.at += 1
 
     def skip(self, what: re.Pattern[str]) -> str:
         """The text that matches here, or ""; the scanner moves to its end."""

@@ -58,14 +58,6 @@ class Requirement(NamedTuple):
     """Why the test fails, if it does."""
 
 
-class Test(NamedTuple):
-    """One test of a guideline."""
-
-    guideline: str
-    number: str
-    requirement: Requirement
-
-
 CORRIDOR = Requirement(
     "One person walks along a corridor of 2 m by 40 m at 1.33 m/s.",
     "30.1 s; RiMEA accepts 26 to 34 s",
@@ -216,31 +208,25 @@ NIST = {
     "2.7": LIFT, "2.8": COUNTERFLOW, "2.9": FAMILY, "2.10": OVERTAKING, "3.1": ALLOCATION, "3.2": SOCIAL,
     "3.3": AFFILIATION, "4.1": EXIT_CLOSES, "5.1": STAIRS_JAM, "5.2": DOOR_FLOW,
 }  # fmt: skip
-TESTS = (
-    *(Test("RiMEA", str(k), one) for k, one in enumerate(RIMEA, 1)),
-    *(Test("IMO", str(k), one) for k, one in enumerate(IMO, 1)),
-    *(Test("ISO", str(k), one) for k, one in enumerate(ISO, 1)),
-    *(Test("NIST", number, one) for number, one in NIST.items()),
-)
-"""All tests, in the order of the guidelines."""
+NUMBERED = {"RiMEA": RIMEA, "IMO": IMO, "ISO": ISO}
+TESTS = {name: {str(k): one for k, one in enumerate(tests, 1)} for name, tests in NUMBERED.items()} | {"NIST": NIST}
+"""The tests of each guideline by their numbers, in order."""
 
 
 def verify(guideline: str = "") -> list[Line]:
     """Run the tests of a guideline, "RiMEA", "IMO", "ISO" or "NIST", or of all of them; it takes about two minutes."""
-    guidelines = list(dict.fromkeys(test.guideline for test in TESTS))
-    if guideline and guideline not in guidelines:
-        raise InvalidValue(f"unknown guideline {guideline!r}; the guidelines are {', '.join(guidelines)}")
+    if guideline and guideline not in TESTS:
+        raise InvalidValue(f"unknown guideline {guideline!r}; the guidelines are {', '.join(TESTS)}")
     known: dict[Callable[[], Outcome], Outcome] = {}
     lines = []
-    for name, number, (asks, expected, answer, why) in TESTS:
-        if guideline and name != guideline:
-            continue
-        if isinstance(answer, str):
-            lines.append(Line(name, number, asks, expected, answer, NOT_APPLICABLE))
-            continue
-        if answer not in known:
-            known[answer] = answer()
-        found = known[answer]
-        words = found.found if found.passed or not why else f"{found.found}. Why: {why}"
-        lines.append(Line(name, number, asks, expected, words, PASS if found.passed else FAIL, found.sol))
+    for name in (guideline,) if guideline else TESTS:
+        for number, (asks, expected, answer, why) in TESTS[name].items():
+            if isinstance(answer, str):
+                lines.append(Line(name, number, asks, expected, answer, NOT_APPLICABLE))
+                continue
+            if answer not in known:
+                known[answer] = answer()
+            found = known[answer]
+            words = found.found if found.passed or not why else f"{found.found}. Why: {why}"
+            lines.append(Line(name, number, asks, expected, words, PASS if found.passed else FAIL, found.sol))
     return lines
