@@ -5,7 +5,7 @@ Cells are numbered [i, j], i along x and j along y.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -282,9 +282,8 @@ class Velocity:
             return field
         present = np.ones(self.grid.shape)
         m = present if mass is None else numbers(mass)
-        total, alone = _beside(m, axis), _beside(present, axis)
-        plain_mean = _beside(field, axis) / alone
-        return np.divide(_beside(m * field, axis), total, out=plain_mean, where=total > 0.0)
+        total, count, values, weighted = (np.add(*beside(each, axis)) for each in (m, present, field, m * field))
+        return np.divide(weighted, total, out=values / count, where=total > 0.0)
 
     def at(self, x: ArrayLike, y: ArrayLike, mass: ArrayLike | None = None) -> Array:
         """Interpolate the velocity at points.
@@ -333,12 +332,6 @@ class Velocity:
         return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
 
 
-def _beside(field: Array, axis: int) -> Array:
-    """The sum over the one or two cells beside each face across an axis."""
-    padded: Array = between_zeros(field, axis)
-    return padded[before(axis)] + padded[after(axis)]
-
-
 def between_zeros(field: Any, axis: int, width: int = 1) -> Any:
     """A field with `width` zeros before and after it along an axis: np.pad takes several times as long."""
     n, m = field.shape
@@ -346,6 +339,14 @@ def between_zeros(field: Any, axis: int, width: int = 1) -> Any:
     found = np.zeros(shape, dtype=field.dtype, order="F" if field.flags.fnc else "C")
     found[inside, slice(None) if axis == 0 else slice(width, m + width)] = field
     return found
+
+
+def beside(field: Any, axis: int, ends: Sequence[Any] = (0, 0)) -> tuple[Any, Any]:
+    """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
+    around = between_zeros(field, axis)
+    along = np.moveaxis(around, axis, 0)  # a view
+    along[0], along[-1] = ends
+    return around[before(axis)], around[after(axis)]
 
 
 def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:

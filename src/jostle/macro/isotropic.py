@@ -20,7 +20,18 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
-from jostle.macro.grid import FACE_MIDDLES, MIN_DISTANCE, Grid, Outline, Velocity, after, before, crossing, sampled
+from jostle.macro.grid import (
+    FACE_MIDDLES,
+    MIN_DISTANCE,
+    Grid,
+    Outline,
+    Velocity,
+    after,
+    before,
+    beside,
+    crossing,
+    sampled,
+)
 from jostle.macro.law import Collision, Law, Zone, fitting, moreau, outline_of, settle
 from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 
@@ -70,19 +81,20 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
     >>> across.mass.ravel().round(12).tolist(), across.place[0, 0].round(12).tolist()  # a quarter is wall
     ([0.375, 0.75, 0.375], [0.0, 0.625])
     """
-    inside, found = np.pad(zone, 1), []
-    for axis, (low, high) in enumerate(SIDES):
+    found = []
+    for axis in (0, 1):
+        (low, high), across = beside(zone, axis), SIDES[axis]
         place = np.stack(grid.places(*FACE_MIDDLES[axis]), axis=-1)
-        mass = 0.5 * (inside[low].astype(float) + inside[high])
-        free = (inside[low] != inside[high]) & ~wall[low] & ~wall[high]
+        blocked = wall[across[0]] | wall[across[1]]
+        mass = 0.5 * (low.astype(float) + high)
         if outline is not None:
-            _cut(grid, axis, free, inside[low], outline, mass, place)
+            _cut(grid, axis, (low != high) & ~blocked, low, outline, mass, place)
         width = np.ones_like(mass)
         if barrier is not None:
             width, off = opening(grid, axis, barrier)
             place[..., 1 - axis] += off
-        beside, shut = inside[low] | inside[high], wall[low] | wall[high] | (width <= MIN_DISTANCE)
-        found.append(Faces(mass * width, width, beside & ~shut, beside & shut, place))
+        touching, shut = low | high, blocked | (width <= MIN_DISTANCE)
+        found.append(Faces(mass * width, width, touching & ~shut, touching & shut, place))
     return found
 
 
@@ -210,16 +222,10 @@ class Isotropic(Law):
     @cached_property
     def matrix(self) -> FivePoint:
         """G M^-1 G^T: weight 1 between two cells, h over the distance to the free boundary, 0 at a wall."""
-        inside = np.pad(self.saturated, 1)
-        between, extra = [], np.zeros(self.grid.shape)
-        for axis, side in enumerate(self.faces):
-            low, high = SIDES[axis]
-            weight = np.divide(side.width**2, side.mass, out=np.zeros_like(side.mass), where=side.moves)
-            both = inside[low] & inside[high]
-            alone = np.where(both, 0.0, weight)
-            extra += np.where(self.saturated, alone[before(axis)] + alone[after(axis)], 0.0)
-            between.append(np.ascontiguousarray(np.where(both, weight, 0.0)[after(axis)]))
-        return FivePoint(between[0], between[1], extra)
+        weights = (
+            np.divide(side.width**2, side.mass, out=np.zeros_like(side.mass), where=side.moves) for side in self.faces
+        )
+        return FivePoint.of_faces(weights, self.saturated)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
         U = self.sample(velocity)
@@ -240,12 +246,11 @@ class Isotropic(Law):
     def _shared(self, velocity: Velocity) -> float:
         """The energy that approaching cells lose by sharing one velocity on their face: m (a - b)^2 / 8 per face."""
         # P_N U contains this part, orthogonal to the rest, before U is averaged on faces.
-        total, inside = 0.0, np.pad(self.saturated, 1)
-        for axis, (side, (low, high)) in enumerate(zip(self.faces, SIDES, strict=True)):
-            field = (velocity.x, velocity.y)[axis]
+        total = 0.0
+        for axis, (side, field) in enumerate(zip(self.faces, (velocity.x, velocity.y), strict=True)):
             if callable(field) or field.shape != self.grid.shape:
                 continue
-            around = np.pad(field, 1)
-            closer = np.where(inside[low] & inside[high] & side.moves, around[low] - around[high], 0.0)
+            both, way = np.logical_and(*beside(self.saturated, axis)), np.subtract(*beside(field, axis))
+            closer = np.where(both & side.moves, way, 0.0)
             total += 0.125 * self.grid.h**2 * float((side.mass * np.maximum(closer, 0.0) ** 2).sum())
         return total

@@ -17,7 +17,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.macro.checks import truths
-from jostle.macro.grid import Grid, after, before, between_zeros
+from jostle.macro.grid import Grid, after, before, beside
 from jostle.macro.obstacle import FivePoint
 
 # Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
@@ -186,7 +186,7 @@ class Domain:
         found = []
         for axis in (0, 1):
             beyond = [not closed for closed in self.grid.closed[axis]]
-            free, zone = beside(~self.walls, axis, beyond), beside(self.zone, axis, (False, False))
+            free, zone = beside(~self.walls, axis, beyond), beside(self.zone, axis)
             found.append(free[0] & free[1] & (zone[0] | zone[1]) & ~self.barriers[axis])
         return found[0], found[1]
 
@@ -195,8 +195,8 @@ class Domain:
         """The weights of the faces: 1 between two cells, 2 where the zone ends half a cell away, 0 if not open."""
         found = []
         for axis, through in enumerate(self.open):
-            low, high = beside(self.zone, axis, (False, False))
-            found.append(np.where(through, np.where(low & high, 1.0, HALF_CELL), 0.0))
+            both = np.logical_and(*beside(self.zone, axis))
+            found.append(np.where(through, np.where(both, 1.0, HALF_CELL), 0.0))
         return found[0], found[1]
 
     @cached_property
@@ -236,26 +236,19 @@ class Domain:
         `by` divides the difference on each face by a number; the distance to the edge of the domain is then that
         between two cells.
         """
-        between, extra, zone = [], np.zeros(self.grid.shape), self.zone if zone is None else zone
-        for axis, weight in enumerate(self.sides):
-            value = weight
-            if by is not None:
-                value = np.divide(
-                    weight > 0.0, by[axis], out=np.zeros_like(weight), where=(weight > 0.0) & (by[axis] > 0.0)
-                )
-            low, high = beside(zone, axis, (False, False))
-            inner, alone = np.where(low & high, value, 0.0), np.where(low != high, value, 0.0)
-            between.append(np.ascontiguousarray(inner[after(axis)]))
-            extra += np.where(zone, alone[before(axis)] + alone[after(axis)], 0.0)
-        return FivePoint(between[0], between[1], extra)
+        weights: Faces = self.sides
+        if by is not None:
+            x, y = (
+                np.divide(open_, mass, out=np.zeros_like(mass), where=open_ & (mass > 0.0))
+                for open_, mass in zip(self.open, by, strict=True)
+            )
+            weights = x, y
+        return FivePoint.of_faces(weights, self.zone if zone is None else zone)
 
     def means(self, field: Array) -> Faces:
         """On each face: the mean of the two cells beside it; outside the domain the field is zero."""
-        found = []
-        for axis in (0, 1):
-            around = between_zeros(field, axis)
-            found.append(0.5 * (around[before(axis)] + around[after(axis)]))
-        return found[0], found[1]
+        x, y = (0.5 * np.add(*beside(field, axis)) for axis in (0, 1))
+        return x, y
 
 
 def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
@@ -285,14 +278,6 @@ def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[
                 f"{mask.shape}"
             )
     return x, y
-
-
-def beside(cells: Booleans, axis: int, ends: tuple[bool, bool] | list[bool]) -> tuple[Booleans, Booleans]:
-    """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
-    around = between_zeros(cells, axis)
-    along = np.moveaxis(around, axis, 0)  # a view
-    along[0], along[-1] = ends
-    return around[before(axis)], around[after(axis)]
 
 
 # Checks of densities given by users: finite, not negative, zero in walls, and not more mass than fits.

@@ -141,10 +141,10 @@ DENSITY_ROUND_OFF = 1e-13
 """Densities below zero by less than this are rounded to zero."""
 
 
-def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
+def repaired(room: Domain, density: Array, zone: Booleans) -> tuple[Array, Array]:
     """(nx, ny) each: the admissible density with a saturated zone, and the potential m of the fluxes to it."""
-    everywhere = _neighbours(np.ones(density.shape, dtype=bool))
-    m = _filling(density, zone)
+    everywhere = room.laplacian()
+    m = _filling(room, density, zone)
     found = density - everywhere.applied(m)
     if found.max() > 1.0 + MAX_EXCESS:
         m = m + obstacle(everywhere, found - 1.0, np.where(zone | (found > 1.0), 1.0, 0.0))[0]
@@ -155,21 +155,11 @@ def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
     return np.maximum(found, 0.0), m
 
 
-def _filling(density: Array, zone: Booleans) -> Array:
+def _filling(room: Domain, density: Array, zone: Booleans) -> Array:
     """a = 0 outside a zone with density + Laplace a = 1 inside; a = 0 if the zone is the whole grid."""
     if zone.all() or not zone.any():
         return np.zeros(density.shape)
-    A, whole = _neighbours(zone), _neighbours(np.ones(zone.shape, dtype=bool))
-    border = np.where(zone, whole.diagonal - A.diagonal, 0.0)
-    return linear_solution(FivePoint(A.east, A.north, border), np.where(zone, density - 1.0, 0.0), TOLERANCE)
-
-
-def _neighbours(zone: Booleans) -> FivePoint:
-    """Weight 1 between cells of a zone."""
-    east, north = np.zeros(zone.shape), np.zeros(zone.shape)
-    east[:-1] = zone[1:] & zone[:-1]
-    north[:, :-1] = zone[:, 1:] & zone[:, :-1]
-    return FivePoint(east, north, np.zeros(zone.shape))
+    return linear_solution(room.laplacian(zone=zone), np.where(zone, density - 1.0, 0.0), TOLERANCE)
 
 
 MIN_STRETCH, MAX_STRETCH = 0.2, 10.0
@@ -283,10 +273,11 @@ def wasserstein_projection(
     rho = checked_density(grid, density)
     if rho.max() <= 1.0:
         return WassersteinProjection(rho, np.zeros(grid.shape), np.zeros((*grid.shape, 2)), 0.0, 0.0, 0)
-    check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
+    room = Domain(Grid(grid.lower, grid.upper, grid.h, closed=True))
+    check_mass(room, rho)
     found, iterations = _ascent(rho, max_iterations)
     x, y = map_of_faces(found.q)
-    after, moved = repaired(found.density, found.p > EQUALITY_TOLERANCE * found.p.max())
+    after, moved = repaired(room, found.density, found.p > EQUALITY_TOLERANCE * found.p.max())
     _check_sides(grid, after, rho)
     # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that came from x = y + grad p
     squares = sum(float((np.diff(moved, axis=axis) ** 2).sum()) for axis in (0, 1))
