@@ -32,7 +32,7 @@ from jostle.macro.grid import (
     crossing,
     sampled,
 )
-from jostle.macro.law import Collision, Law, Zone, fitting, moreau, outline_of, settle
+from jostle.macro.law import Law, Zone, fitting, outline_of
 from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 
 # The faces of a staggered grid: which of them move, their masses, open widths and positions.
@@ -77,7 +77,8 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
     """The faces across x and across y; `outline` and `barrier` are the curved boundaries of the zone and the walls.
 
     >>> grid = Grid([0, 0], [2, 1], h=1.0)
-    >>> [across, _] = faces(grid, np.ones((2, 1), dtype=bool), grid.walls(), None, lambda x, y: y - 0.25)
+    >>> open_sides = np.zeros((4, 3), dtype=bool)
+    >>> [across, _] = faces(grid, np.ones((2, 1), dtype=bool), open_sides, None, lambda x, y: y - 0.25)
     >>> across.mass.ravel().round(12).tolist(), across.place[0, 0].round(12).tolist()  # a quarter is wall
     ([0.375, 0.75, 0.375], [0.0, 0.625])
     """
@@ -161,16 +162,12 @@ class Isotropic(Law):
     (0.5, True)
     """
 
-    grid: Grid
-    saturated: Booleans
     outline: Outline | None
-    wall: Booleans
     barrier: Outline | None
-    tol: float
 
     def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
         outline, barrier = outline_of(saturated), outline_of(walls)
-        settle(self, grid, saturated, walls, solid=solid_cells, outline=outline, barrier=barrier, tol=tol)
+        self._settle(grid, saturated, walls, solid=solid_cells, outline=outline, barrier=barrier, tol=tol)
 
     @cached_property
     def faces(self) -> tuple[Faces, Faces]:
@@ -227,21 +224,23 @@ class Isotropic(Law):
         )
         return FivePoint.of_faces(weights, self.saturated)
 
-    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        U = self.sample(velocity)
-        hit, lost = moreau(
-            U, self, restitution, PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)
-        )
+    @property
+    def _solver(self) -> PrimalDualActiveSet:
+        return PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)
+
+    def _after(self, velocity: Velocity, u: Array) -> Velocity:
         fields, first = [], 0
         for axis, side in enumerate(self.faces):
             field = np.where(side.held, 0.0, velocity.faces(axis, self.saturated))
-            field[side.moves] = hit.velocity[first : first + side.count]
+            field[side.moves] = u[first : first + side.count]
             fields.append(field)
             first += side.count
+        return Velocity(self.grid, *fields)
+
+    def _pressure(self, impulse: Array) -> Array:
         pressure = np.zeros(self.grid.shape)
-        pressure[self.saturated] = hit.impulse
-        lost += (1.0 - restitution**2) * self._shared(velocity)
-        return Collision(Velocity(self.grid, *fields), pressure, hit, lost)
+        pressure[self.saturated] = impulse
+        return pressure
 
     def _shared(self, velocity: Velocity) -> float:
         """The energy that approaching cells lose by sharing one velocity on their face: m (a - b)^2 / 8 per face."""

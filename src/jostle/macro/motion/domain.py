@@ -17,7 +17,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.macro.checks import truths
-from jostle.macro.grid import Grid, after, before, beside
+from jostle.macro.grid import Grid, after, before, beside, mask_of
 from jostle.macro.obstacle import FivePoint
 
 # Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
@@ -162,7 +162,7 @@ class Domain:
         passages: Sequence[Passage] = (),
     ):
         solid, out = (
-            np.zeros(grid.shape, dtype=bool) if mask is None else grid.checked(mask, name).copy()
+            np.zeros(grid.shape, dtype=bool) if mask is None else mask_of(grid, mask, name)
             for mask, name in ((walls, "walls"), (exits, "exits"))
         )
         if (solid & out).any():
@@ -267,15 +267,15 @@ def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
 def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[Booleans, Booleans]:
     """One boolean per face, across x and across y; by default there are no barriers."""
     if barriers is None:
-        return np.zeros(grid.faces(0), dtype=bool), np.zeros(grid.faces(1), dtype=bool)
+        return np.zeros(grid.face_shapes[0], dtype=bool), np.zeros(grid.face_shapes[1], dtype=bool)
     if len(barriers) != 2:
         raise InvalidValue(f"barriers must be two masks, of the faces across x and across y, not {len(barriers)}")
-    x, y = (truths(mask, "barriers").copy() for mask in barriers)
+    x, y = (truths(mask, "barriers") for mask in barriers)
     for axis, mask in enumerate((x, y)):
-        if mask.shape != grid.faces(axis):
+        if mask.shape != grid.face_shapes[axis]:
             raise InvalidValue(
-                f"barriers across {'xy'[axis]} must be one boolean per face, {grid.faces(axis)}, not an array of shape "
-                f"{mask.shape}"
+                f"barriers across {'xy'[axis]} must be one boolean per face, {grid.face_shapes[axis]}, not an array of "
+                f"shape {mask.shape}"
             )
     return x, y
 
