@@ -16,7 +16,7 @@ projections on the critical cone {d : G_A d = 0, G_i d >= 0 for weak rows i} (Ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -327,10 +327,10 @@ class ProjectionDerivative:
     multipliers: Array
     active: Integers
     weak: Integers
-    _w: Array = field(init=False, repr=False)
-    _K: Rows = field(init=False, repr=False)
-    _M: Metric = field(init=False, repr=False)
-    _saddle: Saddle = field(init=False, repr=False)
+    _w: Array
+    _K: Rows
+    _M: Metric
+    _saddle: Saddle
 
     @property
     def dependent(self) -> bool:
@@ -532,10 +532,7 @@ def of_projection(
     P = project(w, K, mass=mass, solver=solver)
     flat, M = floats(w).ravel(), metric(mass, P.point.shape)
     active, weak, u, p = active_rows(flat, K, M, P)
-    found = ProjectionDerivative(u.reshape(P.point.shape), p, active, weak)
-    for name, value in (("_w", flat), ("_K", K), ("_M", M), ("_saddle", Saddle(K.G.rows(active), M))):
-        object.__setattr__(found, name, value)
-    return found
+    return ProjectionDerivative(u.reshape(P.point.shape), p, active, weak, flat, K, M, Saddle(K.G.rows(active), M))
 
 
 def check_certain(solver: Solver) -> None:
