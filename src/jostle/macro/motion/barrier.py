@@ -78,7 +78,7 @@ class Barrier(Splitting):
                 f"with a lower density, such as 0.99 times this one, or use jo.macro.Splitting"
             )
 
-    def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
+    def _spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
         return _potential(problem.domain, arrived, self.eps * (h / problem.grid.h) ** 2, self.gamma, self.tol)
 
 

@@ -80,29 +80,6 @@ class Passage:
         low, high = (np.maximum.outer(left[:-1], right[:-1]), np.minimum.outer(left[1:], right[1:]))
         return np.asarray(np.maximum(high - low, 0.0) * len(self.start))
 
-    def speeds(self, u: Faces) -> Array:
-        """Compute how fast people leave the cells of the start.
-
-        The speed is u . outward, where each component of u is the larger of the two faces of the cell, because the face
-        at the passage is closed.
-
-        Parameters
-        ----------
-        u : tuple of array
-            Velocities on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
-
-        Returns
-        -------
-        array, shape (m,)
-            The speeds, not negative.
-        """
-        i, j = self.start.T
-        x, y = (
-            np.where(np.abs(before) > np.abs(after), before, after)
-            for before, after in ((u[0][i, j], u[0][i + 1, j]), (u[1][i, j], u[1][i, j + 1]))
-        )
-        return np.asarray(np.maximum(x * self.outward[0] + y * self.outward[1], 0.0))
-
 
 def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) -> Array:
     """(nx, ny): the density after people with velocities u on the faces have used all passages.
@@ -114,13 +91,26 @@ def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) 
     density = density.copy()
     for passage in passages:
         start, end = tuple(passage.start.T), tuple(passage.end.T)
-        part = np.minimum(passage.speeds(u) * cells, 1.0)
+        part = np.minimum(leaving_speeds(passage, u) * cells, 1.0)
         asked = (part * density[start])[:, None] * passage.shares
         room, wanted = np.maximum(1.0 - density[end], 0.0), asked.sum(axis=0)
         asked *= np.divide(room, wanted, out=np.ones_like(room), where=wanted > room)
         density[start] -= asked.sum(axis=1)
         density[end] += asked.sum(axis=0)
     return density
+
+
+def leaving_speeds(passage: Passage, u: Faces) -> Array:
+    """(m,): how fast people leave the cells of the start, u . outward, not negative.
+
+    Each component of u is the larger of the two faces of the cell, because the face at the passage is closed.
+    """
+    i, j = passage.start.T
+    x, y = (
+        np.where(np.abs(before) > np.abs(after), before, after)
+        for before, after in ((u[0][i, j], u[0][i + 1, j]), (u[1][i, j], u[1][i, j + 1]))
+    )
+    return np.asarray(np.maximum(x * passage.outward[0] + y * passage.outward[1], 0.0))
 
 
 def _indices(cells: ArrayLike, name: str) -> Integers:

@@ -345,25 +345,14 @@ class StickyBlocks:
             If there are more than 5 000 000 impacts up to the latest time.
         """
         if not self.sticks:
-            return self.followed(t)
+            return self._followed(t)
         times = _times(t)
         free = [self.x + s * (self.v + 0.5 * s * self.acceleration) - self.before for s in times.ravel()]
         X = np.array([self._project(row) for row in free]).reshape(-1, len(self.x)) + self.before
         return X.reshape(*times.shape, len(self.x))
 
-    def followed(self, t: ArrayLike) -> Array:
-        """Compute the left edges impact by impact; the result is the same as that of `at`.
-
-        Parameters
-        ----------
-        t : float or array_like
-            Times, not negative.
-
-        Returns
-        -------
-        array, shape (..., n)
-            Left edges at each time.
-        """
+    def _followed(self, t: ArrayLike) -> Array:
+        """The left edges impact by impact; they are those of `at`, whether or not a contact opens."""
         times = _times(t)
         Y, _ = self._states(times)
         return (Y + self.before).reshape(*times.shape, len(self.x))
