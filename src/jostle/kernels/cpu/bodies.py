@@ -24,7 +24,6 @@ def _blocks(n: int, chunks: int) -> list[tuple[int, int]]:
 
 @kernels.speeds.on("numpy")
 def speeds(u: Floats2, v: Floats2, chunks: int) -> tuple[Floats, float, float, float]:
-    """See `reference.speeds`."""
     n = len(u)
     larger, sums = np.empty(n), np.zeros((-(-n // BLOCK), 3))
     together(_fill_speeds, [(u, v, *part, larger, sums) for part in _blocks(n, chunks)])
@@ -54,7 +53,6 @@ def _fill_speeds(u: Floats2, v: Floats2, first: int, last: int, larger: OutFloat
 
 @kernels.outran.on("numpy")
 def outran(u: Floats2, h: float, reach: Floats, chunks: int) -> bool:
-    """See `reference.outran`."""
     return any(together(_outran, [(u, h, reach, *part) for part in cut(len(u), chunks)]))
 
 
@@ -73,7 +71,6 @@ def _outran(u: Floats2, h: float, reach: Floats, first: int, last: int) -> bool:
 
 @kernels.stayed.on("numpy")
 def stayed(q: Floats2, before: Floats2, radii: Floats, reach: Floats, room: Floats, chunks: int) -> bool:
-    """See `reference.stayed`."""
     n, d = q.shape
     sums = np.zeros((-(-n // BLOCK), d))
     together(_add_ways, [(q, before, *part, sums) for part in _blocks(n, chunks)])
@@ -125,18 +122,9 @@ NO_ROWS, NO_DISTANCES = np.empty(0, np.int64), np.empty(0)
 
 @jit()
 def _near_sides(
-    x: Floats2,
-    radii: Floats,
-    reach: Floats,
-    axis: Ints,
-    sign: Floats,
-    ends: Floats,
-    first: int,
-    last: int,
-    start: int,
-    rows: OutInts,
-    distances: OutFloats,
-) -> int:
+    x: Floats2, radii: Floats, reach: Floats, axis: Ints, sign: Floats, ends: Floats, first: int, last: int,
+    start: int, rows: OutInts, distances: OutFloats,
+) -> int:  # fmt: skip
     """Writes the near sides of some bodies from a start on, if there is room, and returns how many there are."""
     k, at, written = len(axis), start, len(rows) > 0
     for a in range(first, last):

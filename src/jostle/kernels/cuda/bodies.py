@@ -12,7 +12,6 @@ from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, on_host, su
 
 @kernels.speeds.on("cupy")
 def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]:
-    """See `reference.speeds`."""
     (n, d), larger = u.shape, cupy.empty(len(u))
     sums = summed_by_blocks("fill_speeds", d, n, *floats(u, v), larger, sums=3)
     moving, total, squares = on_host(sums).sum(axis=0).tolist()
@@ -21,7 +20,6 @@ def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]
 
 @kernels.outran.on("cupy")
 def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
-    """See `reference.outran`."""
     (n, d), found = u.shape, cupy.zeros(1, np.int32)
     u, reach = floats(u, reach)
     each("look_for_fast", d, n, u, np.float64(h), reach, found)
@@ -30,7 +28,6 @@ def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
 
 @kernels.stayed.on("cupy")
 def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
-    """See `reference.stayed`."""
     (n, d), found = q.shape, cupy.zeros(1, np.int32)
     q, before = floats(q, before)
     sums = summed_by_blocks("sum_ways", d, n, q, before, sums=d)
@@ -43,7 +40,6 @@ def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chu
 def near_sides(
     x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
 ) -> tuple[Integers, Array]:
-    """See `reference.near_sides`."""
     (n, d), k = x.shape, len(axis)
     (x, radii, reach, sign, ends), (axis,) = floats(x, radii, reach, sign, ends), whole(axis)
     bodies = x, radii, np.int64(len(radii) > 1), reach, np.int64(len(reach) > 1)
