@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arguments import Positive, check_arguments, set_fields
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.macro.checks import OfPlaces, holds, point, polygon, truths, within
@@ -62,8 +62,7 @@ class Disc:
     radius: Positive
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", point(self.centre, "centre"))
-        object.__setattr__(self, "radius", float(self.radius))
+        set_fields(self, centre=point(self.centre, "centre"), radius=float(self.radius))
 
     def __call__(self, x: Array, y: Array) -> Array:
         x0, y0 = np.asarray(self.centre)
@@ -89,7 +88,7 @@ class Polygon:
     points: ArrayLike
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", polygon(self.points))
+        set_fields(self, points=polygon(self.points))
 
     def __call__(self, x: Array, y: Array) -> Array:
         corners = np.asarray(self.points)
@@ -403,11 +402,8 @@ class Grid:
         sides = ((bool(closed),) * 2,) * 2 if isinstance(closed, bool | np.bool_) else closed
         if np.shape(sides) != (2, 2):
             raise InvalidValue(f"closed is True, False or ((left, right), (bottom, top)), not {closed!r}")
-        object.__setattr__(self, "lower", low)
-        object.__setattr__(self, "upper", high)
-        object.__setattr__(self, "h", side)
-        object.__setattr__(self, "shape", (int(count[0]), int(count[1])))
-        object.__setattr__(self, "closed", tuple(tuple(bool(end) for end in axis) for axis in sides))
+        walls = tuple(tuple(bool(end) for end in axis) for axis in sides)
+        set_fields(self, lower=low, upper=high, h=side, shape=(int(count[0]), int(count[1])), closed=walls)
 
     @cached_property
     def centres(self) -> tuple[Array, Array]:

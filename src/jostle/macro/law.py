@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arguments import set_fields
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
@@ -86,8 +87,7 @@ class Law:
             wall = walls_around(grid, walls)
         if (zone & wall[1:-1, 1:-1]).any():
             raise InvalidValue("some cells are both saturated and walls")
-        for name, value in {"grid": grid, "saturated": zone, "wall": wall, **values}.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, grid=grid, saturated=zone, wall=wall, **values)
 
     @property
     def cone(self) -> Cone:

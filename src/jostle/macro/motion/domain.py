@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import check_arguments, set_fields
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.macro.checks import truths
@@ -68,9 +68,8 @@ class Passage:
         length = float(np.linalg.norm(direction))
         if not length > 0.0:
             raise InvalidValue("outward must not be zero")
-        for name, cells in (("start", start), ("end", end)):
-            object.__setattr__(self, name, _indices(cells, name))
-        object.__setattr__(self, "outward", direction / length)
+        ends = {name: _indices(cells, name) for name, cells in (("start", start), ("end", end))}
+        set_fields(self, **ends, outward=direction / length)
 
     @cached_property
     def shares(self) -> Array:
@@ -161,9 +160,7 @@ class Domain:
         thin = _checked(grid, barriers)
         ways = tuple(passages)
         _check_passages(ways, ~solid & ~out)
-        values = {"grid": grid, "walls": solid, "exits": out, "barriers": thin, "passages": ways}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, grid=grid, walls=solid, exits=out, barriers=thin, passages=ways)
 
     @cached_property
     def zone(self) -> Booleans:

@@ -28,7 +28,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import check_arguments, set_fields
 from jostle._tools.arrays import Array, Booleans, Integers, alike, numbers, read_only, shaped
 from jostle.errors import DependsOnRoundOff, InvalidValue, UnresolvedEvent, warn
 from jostle.laws import Restitution
@@ -289,11 +289,9 @@ class StickyBlocks:
         )
         if len(left) == 0 or not (size > 0.0).all():
             raise InvalidValue("x must have at least one left edge, and all lengths must be positive")
-        for name, value in {"x": left, "lengths": size, "v": speed, "acceleration": a}.items():
-            object.__setattr__(self, name, read_only(value))
-        object.__setattr__(self, "restitution", Restitution(restitution).number)
-        object.__setattr__(self, "walls", _walls(walls))
-        object.__setattr__(self, "_known", [])
+        left, size, speed, a = (read_only(values) for values in (left, size, speed, a))
+        set_fields(self, x=left, lengths=size, v=speed, acceleration=a)
+        set_fields(self, restitution=Restitution(restitution).number, walls=_walls(walls), _known=[])
         self._check_overlaps()
 
     def _check_overlaps(self) -> None:

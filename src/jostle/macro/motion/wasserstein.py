@@ -28,7 +28,7 @@ from jostle.errors import InvalidValue, NotConverged
 from jostle.macro.grid import Grid
 from jostle.macro.kernels import envelopes
 from jostle.macro.motion.domain import MAX_EXCESS, Domain, check_mass, checked_density
-from jostle.macro.obstacle import FivePoint, linear_solution, nested, obstacle
+from jostle.macro.obstacle import FivePoint, in_fours, linear_solution, nested, obstacle
 
 # The c-transform of a potential on a grid, for the cost |x - y|^2 / 2, and its transport map.
 #
@@ -317,9 +317,7 @@ def _start(rho: Array, most: int) -> Array:
     """p on a grid of twice the mesh width, interpolated linearly."""
     if max(rho.shape) <= MAX_COARSEST:
         return np.zeros(rho.shape)
-    nx, ny = (n + n % 2 for n in rho.shape)
-    padded = np.pad(rho, [(0, n % 2) for n in rho.shape])
-    coarse = _ascent(padded.reshape(nx // 2, 2, ny // 2, 2).mean(axis=(1, 3)), most)[0].p
+    coarse = _ascent(in_fours(rho).mean(axis=(1, 3)), most)[0].p
     fine = 4.0 * _refined(_refined(coarse).T).T
     fine[coarse.repeat(2, axis=0).repeat(2, axis=1) == 0.0] = 0.0
     return np.ascontiguousarray(fine[: rho.shape[0], : rho.shape[1]])
