@@ -19,7 +19,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
-from jostle.errors import InfeasibleStart, InvalidValue, UnresolvedEvent
+from jostle.errors import InvalidValue, UnresolvedEvent
 from jostle.events.accumulations import limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
@@ -28,7 +28,6 @@ from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
-from jostle.sets.contacts import check_start
 from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
@@ -422,9 +421,7 @@ class ParabolicRun(EventRun):
         contacts = self.problem.within.linearise(0.0, self.problem.q0)
         gap, noise = self.contacts.gaps(self.x), self._noise(np.abs(self.x), np.zeros(self.x.size))
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
-            check_start(self.problem.within.linearise(0.0, self.problem.q0, 0.0))
-            row = int(np.argmin(gap))
-            raise InfeasibleStart(f"q0 is not admissible: the gap of {self.contacts.describe(row)} is {gap[row]:.2e}")
+            self.refuse_start(int(np.argmin(gap)), float(gap.min()))
         return gap, noise, np.flatnonzero(gap <= noise)
 
     def _fly(self, phase: Phase) -> bool:
@@ -471,7 +468,7 @@ class ParabolicRun(EventRun):
             moved = np.abs(hit.velocity - before)
             self.u, self.flight = hit.velocity, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
-        raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
+        raise self.endless_impacts()
 
     def _accumulate(self, at_rest: Integers) -> bool:
         """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do."""
