@@ -176,24 +176,15 @@ class Saddle:
         )
 
 
-class ActiveRows(NamedTuple):
-    """Which rows of a projection are active, which are weak, and the exact answer, as far as it could be found."""
-
-    active: Integers
-    weak: Integers
-    point: Array
-    multipliers: Array
-
-
-def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> ActiveRows:
-    """The active and the weak rows of a projection, and its answer.
+def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> tuple[Integers, Integers, Array, Array]:
+    """(active, weak, u, p): the active and the weak rows of a projection, and its answer, exact where possible.
 
     An answer P that is not exact is confirmed by an active-set iteration, or else improved to a small tolerance.
     """
     none, u, p = np.zeros(0, dtype=np.int64), P.point.ravel(), P.multipliers
     slack = K.c + (K.G @ u)
     if not p.any() and bool((slack > NOISE_FACTOR * _noise(K, w, u)).all()):
-        return ActiveRows(none, none, u, p)
+        return none, none, u, p
     unit = K.G.norms(M)
     unit = np.where(unit > 0.0, unit, 1.0)
     equal, error = np.zeros(len(p), dtype=bool) if K.equal is None else K.equal, 0.0
@@ -210,7 +201,7 @@ def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> ActiveRows:
     unclear = ~equal & (np.maximum(push, open_by) <= margin)
     strong, doubtful = np.flatnonzero(equal | (~unclear & (push > open_by))), np.flatnonzero(unclear)
     weak = _never_pushing(K, M, unit, strong, doubtful) if len(doubtful) else none
-    return ActiveRows(np.union1d(strong, np.setdiff1d(doubtful, weak)), weak, u, p)
+    return np.union1d(strong, np.setdiff1d(doubtful, weak)), weak, u, p
 
 
 def _noise(K: Rows, w: Array, u: Array) -> Array:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from jostle._tools.arrays import Array
 from jostle.macro.motion.domain import Faces, passed
-from jostle.macro.motion.pressure import Spread, hard
+from jostle.macro.motion.pressure import hard
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.scheme import Scheme, emptied
 from jostle.macro.motion.transport import carried, flux, impulses, velocities
@@ -60,6 +60,6 @@ class Splitting(Scheme):
         density, gone = emptied(problem, full, crossed)
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)
 
-    def _spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
-        """The potential that spreads mass in excess of the density one, for a density that has `arrived` freely."""
+    def _spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> tuple[Array, int]:
+        """The potential that spreads what exceeds the density one after free motion, and the number of iterations."""
         return hard(problem.domain, arrived, state.pressure, self.tol)

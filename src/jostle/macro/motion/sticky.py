@@ -133,19 +133,8 @@ class MergeTree(Sequence[Merger]):
     def _columns(self) -> tuple[Array, Integers, Integers, Array, Array]:
         return self.time, self.left, self.right, self.velocity, self.mass
 
-    def until(self, t: float) -> MergeTree:
-        """Select the mergers up to a time, that time included.
-
-        Parameters
-        ----------
-        t : float
-            The latest time.
-
-        Returns
-        -------
-        MergeTree
-            The mergers with `time` <= t.
-        """
+    def _until(self, t: float) -> MergeTree:
+        """The mergers up to a time, that time included."""
         k = int(np.searchsorted(self.time, t, side="right"))
         return replace(self, **{column.name: getattr(self, column.name)[:k] for column in fields(self)})
 
@@ -435,7 +424,7 @@ class StickyBlocks:
         """
         if not until >= 0.0:
             raise InvalidValue(f"until must be a time >= 0, not {until}")
-        return self._history(float(until)).tree.until(until)
+        return self._history(float(until)).tree._until(until)
 
     def motion(self) -> Motion:
         """Return the microscopic model, (45): balls on a line with diameters and masses equal to the lengths.
