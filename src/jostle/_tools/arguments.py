@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arrays import real
 from jostle.errors import InvalidValue
 
 T = TypeVar("T")
@@ -56,16 +57,7 @@ class Rule(NamedTuple):
 
 def numbers(value: object) -> bool:
     """Whether NumPy takes a value for real numbers: a number, nested lists of equal lengths, an array."""
-    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
-        return False  # NumPy would take what is below the mask
-    try:
-        array = value if isinstance(value, np.ndarray) else np.asarray(value)
-        if array.dtype.kind != "O":
-            return array.dtype.kind in "biuf"
-        array.astype(float)
-    except (TypeError, ValueError):
-        return False
-    return not any(entry is None for entry in array.flat)
+    return real(value) is not None
 
 
 def number(value: object) -> bool:
