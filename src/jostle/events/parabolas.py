@@ -326,37 +326,22 @@ def polynomial_contacts(problem: Motion) -> PolynomialContacts:
     Q = problem.within
     contacts = Q.linearise(0.0, problem.q0)
     bodies = number_of_bodies(problem, contacts)
-    G: list[Array] = []
-    c: list[Array] = []
-    size: list[Array] = []
-    balls: list[Integers] = []
+    rows: list[tuple[Array, Array, Array, Booleans]] = []
     for part in parts(Q):
         if isinstance(part, Balls):
             here = part.linearise(0.0, problem.q0)
             radii = np.broadcast_to(at(part.radii, 0.0), (bodies,))
             R = radii[here.pairs].sum(axis=1)
-            balls.append(sum(len(each) for each in c) + np.arange(len(R)))
-            G.append(np.zeros((len(R), problem.q0.size)))
-            c.append(-R)
-            size.append(R)
+            rows.append((np.zeros((len(R), problem.q0.size)), -R, R, np.ones(len(R), dtype=bool)))
         else:
             here = part.linearise(0.0, np.zeros(problem.q0.shape))
-            G.append(here.G.toarray())
-            c.append(here.gap)
-            size.append(np.abs(here.gap) + here.length * bool(part.bodies.radii_at(0.0).any()))
-    rows = PolynomialContacts(
-        np.concatenate(G),
-        np.concatenate(c),
-        np.concatenate(size),
-        np.concatenate([np.zeros(0, dtype=np.int64), *balls]),
-        contacts.pairs,
-        contacts.describe,
-        bodies,
-        problem.mass,
-    )
-    if len(rows.c) != len(contacts.gap):
-        raise InvalidValue(f"{Q!r} has {len(contacts.gap)} contacts at q0, expected {len(rows.c)}")
-    return rows
+            size = np.abs(here.gap) + here.length * bool(part.bodies.radii_at(0.0).any())
+            rows.append((here.G.toarray(), here.gap, size, np.zeros(len(here.gap), dtype=bool)))
+    G, c, sizes, balls = (np.concatenate(column) for column in zip(*rows, strict=True))
+    if len(c) != len(contacts.gap):
+        raise InvalidValue(f"{Q!r} has {len(contacts.gap)} contacts at q0, expected {len(c)}")
+    pairs = contacts.pairs, contacts.describe
+    return PolynomialContacts(G, c, sizes, np.flatnonzero(balls), *pairs, bodies, problem.mass)
 
 
 class ParabolicRun(EventRun):
