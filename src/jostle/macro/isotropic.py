@@ -3,7 +3,7 @@
     u + grad p = U,   div u >= 0,   p >= 0,   p div u = 0        (Bourdin & Maury 2020, (14))
 
 On a staggered grid, p is in saturated cells and u on faces. The mass of a face is half the number of its saturated
-cells, so that p = 0 holds on the free boundary (for curved ones see `outline`). At a wall u . n = 0. Then A, minus the
+cells, so that p = 0 holds on the free boundary (for curved ones see `grid`). At a wall u . n = 0. Then A, minus the
 Laplacian, is an M-matrix, and
 
     p >= 0,   A p - b >= 0,   p (A p - b) = 0,   b = -div U.
@@ -40,7 +40,7 @@ from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 #     mass   of a face over h^2: half the number of its saturated cells, so that p = 0 holds on the free boundary
 #     width  over h: 1, or 0 at a wall
 #
-# On a curved free boundary the mass is theta instead of a half: see `outline`. A curved wall leaves a fraction of a
+# On a curved free boundary the mass is theta instead of a half: see `grid`. A curved wall leaves a fraction of a
 # face open. This fraction is its width and a factor of its mass (Ng, Min & Gibou 2009). The velocity is then taken in
 # the middle of the open part, and nothing flows through the wall. Walls are detected at the corners of the cells: a
 # wall thinner than h that contains no corner is missed.
@@ -51,7 +51,7 @@ SIDES = ((np.s_[:-1, 1:-1], np.s_[1:, 1:-1]), (np.s_[1:-1, :-1], np.s_[1:-1, 1:]
 
 
 @dataclass(frozen=True, eq=False)
-class Faces:
+class FacesAcross:
     """The faces across one axis; along it there is one more face than there are cells."""
 
     mass: Array
@@ -73,7 +73,9 @@ class Faces:
         return np.where(self.moves, np.cumsum(self.moves).reshape(self.moves.shape) - 1, -1)
 
 
-def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, barrier: Outline | None) -> list[Faces]:
+def faces(
+    grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, barrier: Outline | None
+) -> tuple[FacesAcross, FacesAcross]:
     """The faces across x and across y; `outline` and `barrier` are the curved boundaries of the zone and the walls.
 
     >>> grid = Grid([0, 0], [2, 1], h=1.0)
@@ -95,8 +97,9 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
             width, off = opening(grid, axis, barrier)
             place[..., 1 - axis] += off
         touching, shut = low | high, blocked | (width <= MIN_DISTANCE)
-        found.append(Faces(mass * width, width, touching & ~shut, touching & shut, place))
-    return found
+        found.append(FacesAcross(mass * width, width, touching & ~shut, touching & shut, place))
+    across_x, across_y = found
+    return across_x, across_y
 
 
 def _cut(grid: Grid, axis: int, free: Booleans, inside: Booleans, outline: Outline, mass: Array, place: Array) -> None:
@@ -170,10 +173,9 @@ class Isotropic(Law):
         self._settle(grid, saturated, walls, solid=solid_cells, outline=outline, barrier=barrier, tol=tol)
 
     @cached_property
-    def faces(self) -> tuple[Faces, Faces]:
+    def faces(self) -> tuple[FacesAcross, FacesAcross]:
         """The faces across x, and the faces across y."""
-        across, along = faces(self.grid, self.saturated, self.wall, self.outline, self.barrier)
-        return across, along
+        return faces(self.grid, self.saturated, self.wall, self.outline, self.barrier)
 
     @cached_property
     def places(self) -> Array:

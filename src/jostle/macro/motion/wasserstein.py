@@ -11,7 +11,7 @@ step would not converge where 0 < rho' < 1. Its metric is the second derivative 
 that about ten steps are enough at every size. Each grid starts from the solution on a grid of twice the mesh width.
 
 Internally lengths are in cells. The iteration ends with the density T# rho. It is one where p > 0, except in cells at
-the edge of the saturated zone, where p has a kink if there is no mass beyond; `repair` corrects these cells.
+the edge of the saturated zone, where p has a kink if there is no mass beyond; `repaired` corrects these cells.
 """
 
 from __future__ import annotations
