@@ -94,7 +94,7 @@ def peer(n: int) -> dict[str, Any]:
     excess = np.where(domain.zone, arrived - 1.0, 0.0).ravel()
     hard(domain, arrived, None, 1e-8)
     begin = time.perf_counter()
-    found = hard(domain, arrived, None, 1e-8).potential
+    found = hard(domain, arrived, None, 1e-8)[0]
     ours = time.perf_counter() - begin
     begin = time.perf_counter()
     other, count = by_direct_solver(A, excess)

@@ -75,7 +75,7 @@ def sticky(n: int) -> dict[str, Any]:
     tree_s, tree_cpu, tree = timed(lambda: blocks(n).mergers())
     at_s, at_cpu, x = timed(lambda: row.at(t))
     row.mergers()
-    followed_s, followed_cpu, followed = timed(lambda: row.followed(t))
+    followed_s, followed_cpu, followed = timed(lambda: row._followed(t))
     free = row.x + t * row.v - row.before
     _, scipy_cpu, _ = timed(lambda: isotonic_regression(free, weights=row.lengths))
     return {

@@ -8,7 +8,6 @@ Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 20
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Truths, accepts, check_arguments, described
+from jostle._tools.arguments import Truths, accepts, check_arguments, described, required_arguments
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
 from jostle._tools.pickling import check_parts
 from jostle._tools.rotations import AXES, product
@@ -183,7 +182,7 @@ def field_of(
 
 def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
     """The user's function, called with as many of (t, q, u) as it takes, its value checked and copied."""
-    takes = min(arguments, _required(function, arguments))
+    takes = min(arguments, required_arguments(function, arguments))
     if takes < 2 or not accepts(function, takes):
         letters = "(t, q)" if arguments == 2 else "(t, q) or (t, q, u)"
         raise InvalidValue(f"{name} must be a function of {letters}, not {described(function)}")
@@ -217,18 +216,6 @@ def checked_potential(potential: Callable[[Array], float]) -> Callable[[Array], 
         return float(found.item())
 
     return value
-
-
-def _required(function: Callable[..., Any], unknown: int) -> int:
-    """Number of required positional arguments; `unknown` if the function takes any number or does not say."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return unknown
-    if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters):
-        return unknown
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return len([p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty])
 
 
 # What a run remembers beyond its state, so that a resumed run is bit-identical to an uninterrupted one.

@@ -240,6 +240,12 @@ def test_given_derivatives_of_a_force_take_the_place_of_differences():
     )
 
 
+def test_the_derivative_of_a_force_of_any_arguments_takes_the_velocity_as_the_force_does():
+    drag = jo.gradients.with_vjp(lambda *state: -state[2], lambda t, q, u, y: (0.0 * q, -y))
+    run = jo.sensitivity(jo.Motion(q0=[0.0], v0=[1.0], force=drag), jo.Maury(), t=0.1, h=0.1)
+    assert [*run.u, *run.reverse(u=[1.0]).v0] == pytest.approx([0.9, 0.9])
+
+
 def test_a_force_that_couples_bodies_is_differenced_one_coordinate_after_the_other():
     def pull(t, q):
         return q.mean(axis=0) - q

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import jostle as jo
 from jostle import macro
+from jostle.macro.grid import walls_around
 from rows import examples, whole
 
 SHAPE = (7, 6)
@@ -344,7 +345,7 @@ def test_a_closed_box_of_a_lattice_has_closed_corners(angle):
 
 def test_a_corner_is_a_wall_if_one_of_its_sides_is():
     (left, right), (bottom, top) = sides = ((True, False), (False, True))
-    wall = macro.Grid([0, 0], [2, 1], h=1.0, closed=sides).walls()
+    wall = walls_around(macro.Grid([0, 0], [2, 1], h=1.0, closed=sides))
     assert wall[[0, 0, -1, -1], [0, -1, 0, -1]].tolist() == [left or bottom, left or top, right or bottom, right or top]
 
 

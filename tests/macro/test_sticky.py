@@ -52,7 +52,7 @@ def random_blocks(seed, n=6, e=0.0, forces=True, walls=NO_WALLS):
 @given(blocks=rows(), t=st.floats(0, 3))
 def test_the_projection_and_the_queue_of_events_agree(blocks, t):
     x = blocks.at(t)
-    assert blocks.followed(t) == pytest.approx(x, abs=1e-11)
+    assert blocks._followed(t) == pytest.approx(x, abs=1e-11)
     assert (np.diff(x) >= blocks.lengths[:-1] - 1e-11).all()
     momentum = blocks.lengths @ (x - blocks.x)
     assert momentum == pytest.approx(t * (blocks.lengths @ blocks.v), abs=1e-9)
@@ -63,7 +63,7 @@ def test_the_projection_and_the_queue_of_events_agree(blocks, t):
 def test_the_projection_holds_with_walls_and_forces_that_press(blocks, t):
     assert blocks.sticks
     x = blocks.at(t)
-    assert blocks.followed(t) == pytest.approx(x, abs=1e-10)
+    assert blocks._followed(t) == pytest.approx(x, abs=1e-10)
     assert (np.diff(x) >= blocks.lengths[:-1] - 1e-10).all()
     assert x[0] >= blocks.walls[0] - 1e-10
     assert x[-1] + blocks.lengths[-1] <= blocks.walls[1] + 1e-10
@@ -75,7 +75,7 @@ def test_a_force_on_all_is_a_frame_that_falls():
     t = np.linspace(0, 3, 7)
     fall = -9.81 / 2 * t[:, None] ** 2
     assert falling.at(t) == pytest.approx(blocks.at(t) + fall, abs=1e-12)
-    assert falling.followed(t) == pytest.approx(blocks.at(t) + fall, abs=1e-12)
+    assert falling._followed(t) == pytest.approx(blocks.at(t) + fall, abs=1e-12)
     assert [m[:3] for m in falling.mergers()] == [m[:3] for m in blocks.mergers()]
 
 
@@ -386,12 +386,12 @@ def test_a_frame_that_moves_changes_nothing_else(seed, e, speed):
 def test_many_times_at_once_are_each_time_alone():
     t = np.array([[2.0, 0.0, 0.7], [0.1, 1.3, 0.7]])
     for blocks in (random_blocks(1, e=0.5, walls=(0.0, np.inf)), random_blocks(1, forces=False)):
-        for many in (blocks.at, blocks.followed, blocks.velocities, blocks.energy):
+        for many in (blocks.at, blocks._followed, blocks.velocities, blocks.energy):
             alone = np.array([[many(s) for s in row] for row in t])
             assert many(t) == pytest.approx(alone, abs=1e-13)
         assert blocks.at(t).shape == (2, 3, 6)
         assert blocks.at([]).shape == (0, 6)
-        assert blocks.followed([]).shape == (0, 6)
+        assert blocks._followed([]).shape == (0, 6)
     assert blocks.at(0.0) == pytest.approx(blocks.x, abs=1e-15)
 
 
@@ -422,7 +422,7 @@ def test_splitting_of_maury_and_preux_is_exact_on_a_line(tau, walls):
 def test_a_long_queue_agrees_to_round_off():
     n, rng = 100_000, np.random.default_rng(0)
     blocks = macro.StickyBlocks(np.arange(n) * 1.2 / n, 1 / n, rng.normal(size=n))
-    assert np.abs(blocks.followed(0.01) - blocks.at(0.01)).max() <= 1e-13
+    assert np.abs(blocks._followed(0.01) - blocks.at(0.01)).max() <= 1e-13
 
 
 def test_the_merge_tree_is_a_tree():
@@ -449,7 +449,7 @@ def test_forces_and_walls_among_many_blocks():
     column = macro.StickyBlocks(x, lengths, 0.0, acceleration=-1.0, walls=(0.0, np.inf))
     assert column.sticks
     t = np.array([10.0, 40.0, 100.0])
-    assert column.followed(t) == pytest.approx(column.at(t), abs=1e-9)
+    assert column._followed(t) == pytest.approx(column.at(t), abs=1e-9)
     assert column.at(100.0) == pytest.approx(column.before, abs=1e-9)
     assert len(column.mergers()) == n
     gas = macro.StickyBlocks(x, lengths, rng.normal(size=n), restitution=0.9, walls=(0.0, x[-1] + lengths[-1]))
@@ -491,7 +491,7 @@ def test_the_restitution_of_blocks_lies_between_0_and_1(e):
 @pytest.mark.parametrize("t", [-1.0, np.nan, np.inf, [0.0, -1.0]])
 def test_sticky_blocks_have_a_time(t):
     blocks = macro.StickyBlocks([0, 2], 1, [1, -1])
-    for at in (blocks.at, blocks.followed, blocks.velocities):
+    for at in (blocks.at, blocks._followed, blocks.velocities):
         with pytest.raises(jo.InvalidValue, match="finite time"):
             at(t)
     with pytest.raises(jo.InvalidValue, match="until"):

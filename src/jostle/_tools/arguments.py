@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arrays import real
 from jostle.errors import InvalidValue
 
 T = TypeVar("T")
@@ -56,16 +57,7 @@ class Rule(NamedTuple):
 
 def numbers(value: object) -> bool:
     """Whether NumPy takes a value for real numbers: a number, nested lists of equal lengths, an array."""
-    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
-        return False  # NumPy would take what is below the mask
-    try:
-        array = value if isinstance(value, np.ndarray) else np.asarray(value)
-        if array.dtype.kind != "O":
-            return array.dtype.kind in "biuf"
-        array.astype(float)
-    except (TypeError, ValueError):
-        return False
-    return not any(entry is None for entry in array.flat)
+    return real(value) is not None
 
 
 def number(value: object) -> bool:
@@ -137,12 +129,12 @@ CLASSES = {
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
-    "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.convex.Polyhedron",
+    "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone",
     "Executor": "an executor of concurrent.futures", "Study": "a jo.ensembles.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
     "StiffForce": "a jo.StiffForce", "Shaken": "a jo.models.Shaken", "Turning": "a jo.models.Turning",
-    "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
+    "Velocity": "a velocity of a grid", "np.random.Generator": "a random generator",
 }  # fmt: skip
 """Classes that signatures name, in words."""
 PACKAGES = {"Axes": "matplotlib", "Console": "rich", "Executor": "concurrent", "Generator": "numpy"}
@@ -163,6 +155,12 @@ def check_fields(instance: Any) -> None:
         rule = _rule(field.type)
         if rule is not None and field.init:
             _check(field.name, getattr(instance, field.name), rule)
+
+
+def set_fields(instance: object, **values: object) -> None:
+    """Set the fields of a frozen dataclass that is being made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
 
 
 def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
@@ -235,6 +233,18 @@ def accepts(function: Callable[..., Any], count: int) -> bool:
     except ValueError:  # some functions written in C do not say what they take
         return True
     return True
+
+
+def required_arguments(function: Callable[..., Any], unknown: int) -> int:
+    """Number of required positional arguments; `unknown` if the function takes any number or does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return unknown
+    if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters):
+        return unknown
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return len([p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty])
 
 
 def described(value: object) -> str:

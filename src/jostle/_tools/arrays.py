@@ -26,17 +26,26 @@ InTime = ArrayLike | Callable[[float], ArrayLike]
 """A value, or a function of time that returns one."""
 
 
-def numbers(value: Any, name: str) -> Array:
-    """A new array of floats with the entries of value: real numbers, which may be infinite or NaN."""
-    # A copy: a function that fills and returns the same array at each call keeps that array to itself.
+def real(value: Any) -> NDArray[Any] | None:
+    """The array that NumPy takes a value for, if its entries are real numbers and none of them is masked."""
     if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
-        raise InvalidValue(f"{name} has masked entries: fill them in, or leave those bodies out")
+        return None  # NumPy would take what is below the mask
     try:
         found = np.asarray(value)
-        if found.dtype.kind in "biuf" or (found.dtype.kind == "O" and not any(one is None for one in found.flat)):
-            return np.array(found, dtype=float)
+        if found.dtype.kind == "O" and not any(one is None for one in found.flat):
+            found = found.astype(float)
     except (TypeError, ValueError):
-        pass
+        return None
+    return found if found.dtype.kind in "biuf" else None
+
+
+def numbers(value: Any, name: str) -> Array:
+    """A new array of floats with the entries of value: real numbers, which may be infinite or NaN."""
+    found = real(value)
+    if found is not None:
+        return np.array(found, dtype=float)  # a function may fill and return the same array at each call
+    if np.ma.is_masked(value):
+        raise InvalidValue(f"{name} has masked entries: fill them in, or leave those bodies out")
     raise InvalidValue(f"{name} must be numbers, not {value!r}")
 
 

@@ -22,10 +22,8 @@ SAMPLES = 8
 MAX_STEPS = 100_000
 """Largest number of integration steps from one event to the next."""
 
-ArrayOrNumber = Array | float
-Derivative = Callable[[float, Array], Array]
-Watched = Callable[[float, Array], Array]
-Corrected = Callable[[float, Array], Array]
+OfState = Callable[[float, Array], Array]
+"""A function of t and y."""
 
 
 class Piece(NamedTuple):
@@ -47,15 +45,15 @@ class Followed(NamedTuple):
 
 
 def follow(
-    derivative: Derivative,
+    derivative: OfState,
     t: float,
     y: Array,
     end: float,
-    watched: Watched,
+    watched: OfState,
     floor: Array,
-    sizes: ArrayOrNumber,
+    sizes: Array | float,
     longest: float = np.inf,
-    corrected: Corrected | None = None,
+    corrected: OfState | None = None,
 ) -> Followed:
     """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor."""
     # The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to
@@ -89,12 +87,12 @@ def follow(
     raise NotConverged(f"t = {stepper.t:.15g}: more than {MAX_STEPS} integration steps without an event")
 
 
-def _entry(watched: Watched, which: int, y: Callable[[float], Array], t: float) -> float:
+def _entry(watched: OfState, which: int, y: Callable[[float], Array], t: float) -> float:
     return float(watched(t, y(t))[which])
 
 
 def _first_crossing(
-    y: Callable[[float], Array], watched: Watched, floor: Array, start: float, end: float, fresh: bool
+    y: Callable[[float], Array], watched: OfState, floor: Array, start: float, end: float, fresh: bool
 ) -> tuple[float, int] | None:
     """The first time in a step at which a watched value becomes negative, and which one."""
     if len(floor) == 0:

@@ -25,7 +25,7 @@ from jostle.crowds.walk import walk
 from jostle.crowds.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, after, before
-from jostle.macro.motion.domain import Domain, Faces, Passage
+from jostle.macro.motion.domain import Domain, Faces, Passage, leaving_speeds
 from jostle.macro.motion.problems import Crowd
 from jostle.plans.links import Shaft
 from jostle.plans.openings import Opening, named_openings
@@ -96,7 +96,7 @@ def _led_out(domain: Domain, u: Faces, least: float) -> Booleans:
         where.append(number[out])
         here.append(np.roll(number, -way, axis)[out])
     for passage in domain.passages:
-        leaves = passage.start[passage.speeds(u) > least]
+        leaves = passage.start[leaving_speeds(passage, u) > least]
         where.append(number[tuple(leaves.T)])
         here.append(np.full(len(leaves), outside))
     i, j = np.concatenate(here), np.concatenate(where)

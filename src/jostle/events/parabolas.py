@@ -19,7 +19,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
-from jostle.errors import InfeasibleStart, InvalidValue, UnresolvedEvent
+from jostle.errors import InvalidValue, UnresolvedEvent
 from jostle.events.accumulations import limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
@@ -28,7 +28,6 @@ from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
-from jostle.sets.contacts import check_start
 from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
@@ -327,37 +326,22 @@ def polynomial_contacts(problem: Motion) -> PolynomialContacts:
     Q = problem.within
     contacts = Q.linearise(0.0, problem.q0)
     bodies = number_of_bodies(problem, contacts)
-    G: list[Array] = []
-    c: list[Array] = []
-    size: list[Array] = []
-    balls: list[Integers] = []
+    rows: list[tuple[Array, Array, Array, Booleans]] = []
     for part in parts(Q):
         if isinstance(part, Balls):
             here = part.linearise(0.0, problem.q0)
             radii = np.broadcast_to(at(part.radii, 0.0), (bodies,))
             R = radii[here.pairs].sum(axis=1)
-            balls.append(sum(len(each) for each in c) + np.arange(len(R)))
-            G.append(np.zeros((len(R), problem.q0.size)))
-            c.append(-R)
-            size.append(R)
+            rows.append((np.zeros((len(R), problem.q0.size)), -R, R, np.ones(len(R), dtype=bool)))
         else:
             here = part.linearise(0.0, np.zeros(problem.q0.shape))
-            G.append(here.G.toarray())
-            c.append(here.gap)
-            size.append(np.abs(here.gap) + here.length * bool(part.bodies.radii_at(0.0).any()))
-    rows = PolynomialContacts(
-        np.concatenate(G),
-        np.concatenate(c),
-        np.concatenate(size),
-        np.concatenate([np.zeros(0, dtype=np.int64), *balls]),
-        contacts.pairs,
-        contacts.describe,
-        bodies,
-        problem.mass,
-    )
-    if len(rows.c) != len(contacts.gap):
-        raise InvalidValue(f"{Q!r} has {len(contacts.gap)} contacts at q0, expected {len(rows.c)}")
-    return rows
+            size = np.abs(here.gap) + here.length * bool(part.bodies.radii_at(0.0).any())
+            rows.append((here.G.toarray(), here.gap, size, np.zeros(len(here.gap), dtype=bool)))
+    G, c, sizes, balls = (np.concatenate(column) for column in zip(*rows, strict=True))
+    if len(c) != len(contacts.gap):
+        raise InvalidValue(f"{Q!r} has {len(contacts.gap)} contacts at q0, expected {len(c)}")
+    pairs = contacts.pairs, contacts.describe
+    return PolynomialContacts(G, c, sizes, np.flatnonzero(balls), *pairs, bodies, problem.mass)
 
 
 class ParabolicRun(EventRun):
@@ -422,9 +406,7 @@ class ParabolicRun(EventRun):
         contacts = self.problem.within.linearise(0.0, self.problem.q0)
         gap, noise = self.contacts.gaps(self.x), self._noise(np.abs(self.x), np.zeros(self.x.size))
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
-            check_start(self.problem.within.linearise(0.0, self.problem.q0, 0.0))
-            row = int(np.argmin(gap))
-            raise InfeasibleStart(f"q0 is not admissible: the gap of {self.contacts.describe(row)} is {gap[row]:.2e}")
+            self.refuse_start(int(np.argmin(gap)), float(gap.min()))
         return gap, noise, np.flatnonzero(gap <= noise)
 
     def _fly(self, phase: Phase) -> bool:
@@ -471,7 +453,7 @@ class ParabolicRun(EventRun):
             moved = np.abs(hit.velocity - before)
             self.u, self.flight = hit.velocity, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
-        raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
+        raise self.endless_impacts()
 
     def _accumulate(self, at_rest: Integers) -> bool:
         """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do."""

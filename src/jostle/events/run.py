@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
-from jostle.errors import SchemeRefuses, UnresolvedEvent
+from jostle.errors import InfeasibleStart, SchemeRefuses, UnresolvedEvent
 from jostle.events.accumulations import Limit, RecentImpact
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
 from jostle.laws import Restitution
@@ -15,7 +15,7 @@ from jostle.problems import Motion
 from jostle.schemes.abilities import remedy
 from jostle.sets.balls import Balls
 from jostle.sets.base import parts
-from jostle.sets.contacts import Contacts
+from jostle.sets.contacts import Contacts, check_start
 
 MAX_BODIES = 200
 """Largest number of bodies that are integrated from event to event: all pairs of them are rows of a dense matrix."""
@@ -87,6 +87,15 @@ class EventRun:
     def solution(self, status: str) -> EventSolution:
         """The motion so far."""
         raise NotImplementedError
+
+    def refuse_start(self, row: int, gap: float) -> NoReturn:
+        """Say which contact q0 violates."""
+        check_start(self.problem.within.linearise(self.start, self.problem.q0, 0.0))
+        raise InfeasibleStart(f"q0 is not admissible: the gap of {self.contacts.describe(row)} is {gap:.2e}")
+
+    def endless_impacts(self) -> UnresolvedEvent:
+        """The error of impacts that follow each other without end at this time."""
+        return UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
 
     def record_flight(self, before: Array, u: Array, kept: Integers) -> None:
         """Note how a flight begins: the velocities before and after the impacts, and the rows that stay closed."""

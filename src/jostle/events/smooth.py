@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.smooth_paths import Piece, follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.errors import InfeasibleStart, UnresolvedEvent
+from jostle.errors import UnresolvedEvent
 from jostle.events.accumulations import Limit, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
 from jostle.events.solution import EventSolution
@@ -29,7 +29,7 @@ from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
-from jostle.sets.contacts import Contacts, check_start
+from jostle.sets.contacts import Contacts
 from jostle.sets.rods import Rods
 from jostle.sets.user import UserSet, differences_of
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside
@@ -294,10 +294,8 @@ class SmoothRun(EventRun):
         """The rows that are closed at the start."""
         contacts = self.contacts.linearise(self.start, self.x)
         if (contacts.margin < -contacts.tolerance()).any():
-            check_start(self.problem.within.linearise(self.start, self.problem.q0, 0.0))
             row = int(np.argmin(contacts.margin))
-            named, gap = contacts.describe(row), contacts.gap[row]
-            raise InfeasibleStart(f"q0 is not admissible: the gap of {named} is {gap:.2e}")
+            self.refuse_start(row, float(contacts.gap[row]))
         self.lengths = self.contacts.sizes(contacts, self.x)
         return np.flatnonzero(contacts.gap <= np.maximum(contacts.tolerance(), CLOSED * self.lengths))
 
@@ -337,7 +335,7 @@ class SmoothRun(EventRun):
             remember(self.history, tuple(hit.tolist()), self.flight, speed, here.gap, noise)
             self.u, self.flight = after, 0.0
             self.fastest = max(self.fastest, float(np.abs(after).max(initial=0.0)))
-        raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
+        raise self.endless_impacts()
 
     @property
     def _e(self) -> float:

@@ -273,15 +273,18 @@ class EventSolution:
         times = finite(t, "t").ravel()
         if ((times < self.start) | (times > self.end)).any():
             raise InvalidValue(f"t must lie in [{self.start:g}, {self.end:g}], the times of the solution")
-        k = np.searchsorted(self.starts, times, side="right") - 1
-        s, (x, u, a) = (times - self.starts[k])[:, None], np.moveaxis(self.parabolas[k], 1, 0)
-        positions, velocities = x + s * u + 0.5 * s * s * a, u + s * a
-        if self.pieces:
-            moved = [self.pieces[each].y(time) for each, time in zip(k, times, strict=True)]
-            displacements, velocities = np.moveaxis(np.array(moved).reshape(len(k), 2, -1), 1, 0)
-            positions = x + displacements
+        positions, velocities = self._states(np.searchsorted(self.starts, times, side="right") - 1, times)
         shape = np.shape(t) + self.problem.q0.shape
         return positions.reshape(shape), velocities.reshape(shape)
+
+    def _states(self, k: Integers, times: Array) -> tuple[Array, Array]:
+        """(n, N) each: positions and velocities at times (n,), by the pieces of the motion with the numbers k (n,)."""
+        s, (x, u, a) = (times - self.starts[k])[:, None], np.moveaxis(self.parabolas[k], 1, 0)
+        if not self.pieces:
+            return x + s * u + 0.5 * s * s * a, u + s * a
+        moved = [self.pieces[each].y(time) for each, time in zip(k, times, strict=True)]
+        displacements, velocities = np.moveaxis(np.array(moved).reshape(len(k), 2, -1), 1, 0)
+        return x + displacements, velocities
 
     def __repr__(self) -> str:
         more = f", {len(self.accumulations)} accumulations" if self.accumulations else ""

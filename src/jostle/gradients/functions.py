@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import check_arguments, required_arguments
 from jostle._tools.arrays import Array, finite, numbers
 from jostle.errors import InvalidValue
 
@@ -83,7 +83,9 @@ class Slopes:
         self.given = given if isinstance(given, WithDerivative) else None
         self.speed = 0.0
         """The velocity over which the function varies; 0: that of the velocities."""
-        self._velocity_given = takes_velocity and self.given is not None and len(_positional(self.given.function)) > 2
+        self._velocity_given = (
+            takes_velocity and self.given is not None and required_arguments(self.given.function, 3) > 2
+        )
 
     def varies_over(self, farthest: float, fastest: float, duration: float) -> None:
         """Choose the steps of differences by the largest coordinate and velocity of a run.
@@ -180,13 +182,6 @@ def _directions(shape: tuple[int, ...], local: bool) -> Iterator[Any]:
         yield from ((slice(None), axis) for axis in range(shape[1]))
     else:
         yield from np.ndindex(shape)
-
-
-def _positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The required positional parameters of a function."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    return [one for one in parameters if one.kind in kinds and one.default is inspect.Parameter.empty]
 
 
 def _largest(v: Array) -> float:

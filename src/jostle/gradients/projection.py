@@ -16,7 +16,7 @@ projections on the critical cone {d : G_A d = 0, G_i d >= 0 for weak rows i} (Ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,24 +176,15 @@ class Saddle:
         )
 
 
-class ActiveRows(NamedTuple):
-    """Which rows of a projection are active, which are weak, and the exact answer, as far as it could be found."""
-
-    active: Integers
-    weak: Integers
-    point: Array
-    multipliers: Array
-
-
-def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> ActiveRows:
-    """The active and the weak rows of a projection, and its answer.
+def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> tuple[Integers, Integers, Array, Array]:
+    """(active, weak, u, p): the active and the weak rows of a projection, and its answer, exact where possible.
 
     An answer P that is not exact is confirmed by an active-set iteration, or else improved to a small tolerance.
     """
     none, u, p = np.zeros(0, dtype=np.int64), P.point.ravel(), P.multipliers
     slack = K.c + (K.G @ u)
     if not p.any() and bool((slack > NOISE_FACTOR * _noise(K, w, u)).all()):
-        return ActiveRows(none, none, u, p)
+        return none, none, u, p
     unit = K.G.norms(M)
     unit = np.where(unit > 0.0, unit, 1.0)
     equal, error = np.zeros(len(p), dtype=bool) if K.equal is None else K.equal, 0.0
@@ -210,7 +201,7 @@ def active_rows(w: Array, K: Rows, M: Metric, P: Projection) -> ActiveRows:
     unclear = ~equal & (np.maximum(push, open_by) <= margin)
     strong, doubtful = np.flatnonzero(equal | (~unclear & (push > open_by))), np.flatnonzero(unclear)
     weak = _never_pushing(K, M, unit, strong, doubtful) if len(doubtful) else none
-    return ActiveRows(np.union1d(strong, np.setdiff1d(doubtful, weak)), weak, u, p)
+    return np.union1d(strong, np.setdiff1d(doubtful, weak)), weak, u, p
 
 
 def _noise(K: Rows, w: Array, u: Array) -> Array:
@@ -327,10 +318,10 @@ class ProjectionDerivative:
     multipliers: Array
     active: Integers
     weak: Integers
-    _w: Array = field(init=False, repr=False)
-    _K: Rows = field(init=False, repr=False)
-    _M: Metric = field(init=False, repr=False)
-    _saddle: Saddle = field(init=False, repr=False)
+    _w: Array
+    _K: Rows
+    _M: Metric
+    _saddle: Saddle
 
     @property
     def dependent(self) -> bool:
@@ -532,10 +523,7 @@ def of_projection(
     P = project(w, K, mass=mass, solver=solver)
     flat, M = floats(w).ravel(), metric(mass, P.point.shape)
     active, weak, u, p = active_rows(flat, K, M, P)
-    found = ProjectionDerivative(u.reshape(P.point.shape), p, active, weak)
-    for name, value in (("_w", flat), ("_K", K), ("_M", M), ("_saddle", Saddle(K.G.rows(active), M))):
-        object.__setattr__(found, name, value)
-    return found
+    return ProjectionDerivative(u.reshape(P.point.shape), p, active, weak, flat, K, M, Saddle(K.G.rows(active), M))
 
 
 def check_certain(solver: Solver) -> None:

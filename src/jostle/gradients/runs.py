@@ -8,7 +8,7 @@ motion, whatever h.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -215,7 +215,7 @@ class Sensitivity:
     rounded: tuple[RoundedEvent, ...]
     dependent: tuple[int, ...]
     differenced: tuple[str, ...]
-    _tape: Tape = field(init=False)
+    _tape: Tape
 
     def __repr__(self) -> str:
         return f"Sensitivity(steps: {len(self._tape.steps)}, weak: {len(self.weak)}, rounded: {len(self.rounded)})"
@@ -411,9 +411,7 @@ def sensitivity(
     tape = Tape(run, Grid.of(t, h), checkpoints)
     weak, dependent = tape.examined()
     _warn_of(weak, tape.rounded, dependent)
-    found = Sensitivity(tape.end.q, tape.end.u, weak, tape.rounded, dependent, run.differenced)
-    object.__setattr__(found, "_tape", tape)
-    return found
+    return Sensitivity(tape.end.q, tape.end.u, weak, tape.rounded, dependent, run.differenced, tape)
 
 
 def _warn_of(weak: tuple[WeakStep, ...], rounded: tuple[RoundedEvent, ...], dependent: tuple[int, ...]) -> None:

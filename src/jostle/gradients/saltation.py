@@ -667,12 +667,8 @@ class Differentiation:
 
         def state(t: float) -> tuple[Array, Array]:
             k = min(max(int(np.searchsorted(sol.starts, t, side="right")) - 1, first), last)
-            x, u, a = sol.parabolas[k]
-            s = t - sol.starts[k]
-            if not sol.pieces:
-                return x + s * u + 0.5 * s * s * a, u + s * a
-            moved = sol.pieces[k].y(t).reshape(2, -1)
-            return x + moved[0], moved[1]
+            (q,), (u,) = sol._states(np.array([k]), np.array([t]))
+            return q, u
 
         return state
 

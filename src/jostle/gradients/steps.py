@@ -267,12 +267,13 @@ class Touching:
         """c + G u of the same rows in another admissible set, and G^T p."""
         step = self.step
         q = step.place.reshape(step.before.q.shape)
-        there = within.near(step.t_contacts, q, _wider(step.contacts.reach, q))
-        found = by_pair(there.pairs, there.gap, self.pairs, np.nan) * self.rate
+        reach = _wider(step.contacts.reach, q)
+        there = within.near(step.t_contacts, q, reach)
+        gap = by_pair(there.pairs, there.gap, self.pairs, np.nan)
+        found = gap * self.rate
         if self.overlap.any():
-            earlier = within.near(step.before.t, q, _wider(step.contacts.reach, q))
-            gap = by_pair(earlier.pairs, earlier.gap, self.pairs, np.nan)
-            found = found + self.overlap * (gap - by_pair(there.pairs, there.gap, self.pairs, np.nan))
+            earlier = within.near(step.before.t, q, reach)
+            found = found + self.overlap * (by_pair(earlier.pairs, earlier.gap, self.pairs, np.nan) - gap)
         if step.linearised_before:
             found = found + by_pair(there.pairs, there.G @ step.u, self.pairs, np.nan)
         if np.isnan(found).any():

@@ -98,7 +98,7 @@ class BinaryImpacts:
 
 @check_arguments
 def impacts_by_times(
-    before: Motion | ArrayLike,
+    before: Motion | Meeting | ArrayLike,
     cone: Cone | None = None,
     *,
     gaps: ArrayLike,
@@ -162,7 +162,7 @@ def by_times(one: Meeting, gaps: Array, max_impacts: int) -> Sequence:
 
 @check_arguments
 def binary_impacts(
-    before: Motion | ArrayLike,
+    before: Motion | Meeting | ArrayLike,
     cone: Cone | None = None,
     *,
     law: Restitution | None = None,
@@ -197,11 +197,7 @@ def binary_impacts(
     >>> [(one.rows, one.velocity.round(6).tolist()) for one in found.outcomes]
     [((1, 0, 1), [0.95072, 0.36896]), ((0, 1, 0, 1), [0.73568, 0.70624])]
     """
-    return in_all_orders(meeting(before, cone, law, mass), max_impacts, max_states)
-
-
-def in_all_orders(one: Meeting, max_impacts: int, max_states: int) -> BinaryImpacts:
-    """`binary_impacts` for contacts that were checked."""
+    one = meeting(before, cone, law, mass)
     unit = SAME_RATES * (np.abs(one.rates).max(initial=0.0) or 1.0)
     met, ends = _Met(unit, len(one.rates)), _Met(SAME_END * unit, len(one.rates))
     met.add(one.rates)

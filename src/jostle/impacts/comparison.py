@@ -17,9 +17,9 @@ from jostle._tools.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
-from jostle.impacts.binary import MAX_IMPACTS, MAX_STATES, BinaryImpacts, Sequence, by_times, in_all_orders
+from jostle.impacts.binary import MAX_IMPACTS, MAX_STATES, BinaryImpacts, Sequence, binary_impacts, by_times
 from jostle.impacts.contacts import Meeting, meeting
-from jostle.impacts.springs import HERTZ, by_springs
+from jostle.impacts.springs import HERTZ, liu_zhao_brogliato
 from jostle.laws import Restitution
 from jostle.problems import Motion
 
@@ -149,7 +149,7 @@ def _short(name: str) -> str:
 
 @check_arguments
 def compare(
-    before: Motion | ArrayLike,
+    before: Motion | Meeting | ArrayLike,
     cone: Cone | None = None,
     *,
     law: Restitution | None = None,
@@ -165,9 +165,9 @@ def compare(
 
     Parameters
     ----------
-    before : Motion or array_like
+    before : Motion, array_like or Meeting
         A problem whose bodies touch at its start, or the velocity before the impact. The law of the problem is
-        `Restitution` with numbers.
+        `Restitution` with numbers. The `meeting` of another comparison stands for its bodies.
     cone : Cone, optional
         The closed contacts, if `before` is a velocity.
     law : Restitution, optional
@@ -198,11 +198,11 @@ def compare(
     """
     one = meeting(before, cone, law, mass)
     hit = one.by_moreau()
-    binary = in_all_orders(one, MAX_IMPACTS, max_states)
+    binary = binary_impacts(one, max_states=max_states)
     found = [_outcome(one, MOREAU, hit.velocity, hit.impulse)]
     found += [_outcome(one, _named(each.rows), each.velocity, each.impulse) for each in binary.outcomes]
     for name, exponent in ((LINEAR, 1.0), (HERTZIAN, HERTZ)):
-        springs = by_springs(one, stiffness, exponent)
+        springs = liu_zhao_brogliato(one, stiffness=stiffness, exponent=exponent)
         found.append(_outcome(one, name, springs.velocity, springs.impulse))
     return Comparison(one, tuple(found), binary)
 
@@ -293,7 +293,7 @@ class Outcomes:
 
 @check_arguments
 def outcomes(
-    before: Motion | ArrayLike,
+    before: Motion | Meeting | ArrayLike,
     cone: Cone | None = None,
     *,
     law: Restitution | None = None,

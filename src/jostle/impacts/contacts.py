@@ -81,12 +81,14 @@ class Meeting:
 
 
 def meeting(
-    before: Motion | ArrayLike, cone: Cone | None, law: Restitution | None, mass: ArrayLike | Metric | None
+    before: Motion | Meeting | ArrayLike, cone: Cone | None, law: Restitution | None, mass: ArrayLike | Metric | None
 ) -> Meeting:
     """The contacts that are closed at the start of a problem, or those that were given."""
+    if isinstance(before, Motion | Meeting) and not (cone is None and law is None and mass is None):
+        raise InvalidValue("a jo.Motion has contacts, a law and masses: leave out cone=, law= and mass=")
+    if isinstance(before, Meeting):
+        return before
     if isinstance(before, Motion):
-        if not (cone is None and law is None and mass is None):
-            raise InvalidValue("a jo.Motion has contacts, a law and masses: leave out cone=, law= and mass=")
         if before.within.moving is not False:
             raise InvalidValue(f"impact laws are compared for sets that do not move; this one may: {before.within!r}")
         contacts = before.within.linearise(0.0, before.q0)

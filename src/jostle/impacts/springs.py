@@ -81,7 +81,7 @@ class SpringImpact:
 
 @check_arguments
 def liu_zhao_brogliato(
-    before: Motion | ArrayLike,
+    before: Motion | Meeting | ArrayLike,
     cone: Cone | None = None,
     *,
     law: Restitution | None = None,
@@ -121,18 +121,14 @@ def liu_zhao_brogliato(
     >>> jo.impacts.liu_zhao_brogliato(row, stiffness=[1.0, 1e4]).velocity.round(2).tolist()      # the last two as one
     [-0.33, 0.67, 0.67]
     """
-    return by_springs(meeting(before, cone, law, mass), stiffness, float(exponent))
-
-
-def by_springs(one: Meeting, stiffness: ArrayLike, exponent: float) -> SpringImpact:
-    """`liu_zhao_brogliato` for contacts that were checked."""
+    one = meeting(before, cone, law, mass)
     k = alike(stiffness, "stiffness", one.rates, "the list of contacts")
     if (k <= 0.0).any():
         raise InvalidValue(f"stiffness must be positive; that of contact {int(np.argmin(k))} is {k.min():g}")
     if (one.rates >= -one.noise).all():
         nothing = np.zeros(len(k))
         return SpringImpact(one.u.copy(), nothing, nothing.copy())
-    return _Springs(one, k, exponent).impact()
+    return _Springs(one, k, float(exponent)).impact()
 
 
 class _Springs:

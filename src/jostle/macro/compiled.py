@@ -189,17 +189,9 @@ def _resolve(
 
 @jit(helper=True)
 def _grow(
-    state: OutFloats2,
-    first: OutInts,
-    last: OutInts,
-    tree: OutFloats,
-    levels: Ints,
-    contact: int,
-    begin: int,
-    end: int,
-    so_far: OutFloats,
-    scale: float,
-) -> tuple[int, int]:
+    state: OutFloats2, first: OutInts, last: OutInts, tree: OutFloats, levels: Ints, contact: int, begin: int,
+    end: int, so_far: OutFloats, scale: float,
+) -> tuple[int, int]:  # fmt: skip
     """The clusters of the burst, with those at a contact that closes, and those that touch them."""
     if begin > end:
         begin, end = first[contact - 1], last[contact]
@@ -222,18 +214,9 @@ def _grow(
 
 @jit(helper=True)
 def _collide(
-    state: OutFloats2,
-    first: OutInts,
-    last: OutInts,
-    held: OutBools,
-    changed: OutBools,
-    part: OutInts,
-    begin: int,
-    end: int,
-    so_far: OutFloats,
-    scale: float,
-    e: float,
-) -> None:
+    state: OutFloats2, first: OutInts, last: OutInts, held: OutBools, changed: OutBools, part: OutInts, begin: int,
+    end: int, so_far: OutFloats, scale: float, e: float,
+) -> None:  # fmt: skip
     """Moreau's law for all contacts of the clusters begin to end that are closed and do not separate."""
     k = last[begin] + 1
     while k <= end:
@@ -313,21 +296,10 @@ def _join(state: OutFloats2, held: OutBools, first: OutInts, last: OutInts, left
 
 @jit(helper=True)
 def _merge(
-    state: OutFloats2,
-    first: OutInts,
-    last: OutInts,
-    name: OutInts,
-    held: OutBools,
-    changed: OutBools,
-    so_far: OutFloats,
-    counts: OutInts,
-    stack: OutInts,
-    pairs: OutInts2,
-    merged: OutFloats2,
-    begin: int,
-    end: int,
+    state: OutFloats2, first: OutInts, last: OutInts, name: OutInts, held: OutBools, changed: OutBools,
+    so_far: OutFloats, counts: OutInts, stack: OutInts, pairs: OutInts2, merged: OutFloats2, begin: int, end: int,
     level: float,
-) -> None:
+) -> None:  # fmt: skip
     """Join those of the clusters begin to end that are at rest with each other, and that nothing pulls apart."""
     top, k = -1, begin
     while k <= end:
@@ -351,17 +323,9 @@ def _merge(
 
 @jit(helper=True)
 def _record(
-    state: OutFloats2,
-    last: OutInts,
-    name: OutInts,
-    changed: OutBools,
-    counts: OutInts,
-    clusters: OutInts,
-    parabolas: OutFloats2,
-    begin: int,
-    end: int,
-    now: float,
-) -> None:
+    state: OutFloats2, last: OutInts, name: OutInts, changed: OutBools, counts: OutInts, clusters: OutInts,
+    parabolas: OutFloats2, begin: int, end: int, now: float,
+) -> None:  # fmt: skip
     """Begin a parabola for each cluster whose velocity has changed."""
     k = begin
     while k <= end:
@@ -408,28 +372,11 @@ def _move(state: OutFloats2, first: OutInts, last: OutInts, begin: int, end: int
 
 @jit()
 def _follow(
-    state: OutFloats2,
-    first: OutInts,
-    last: OutInts,
-    name: OutInts,
-    held: OutBools,
-    changed: OutBools,
-    part: OutInts,
-    tree: OutFloats,
-    levels: Ints,
-    so_far: OutFloats,
-    counts: OutInts,
-    stack: OutInts,
-    clusters: OutInts,
-    parabolas: OutFloats2,
-    pairs: OutInts2,
-    merged: OutFloats2,
-    e: float,
-    until: float,
-    scale: float,
-    level: float,
+    state: OutFloats2, first: OutInts, last: OutInts, name: OutInts, held: OutBools, changed: OutBools, part: OutInts,
+    tree: OutFloats, levels: Ints, so_far: OutFloats, counts: OutInts, stack: OutInts, clusters: OutInts,
+    parabolas: OutFloats2, pairs: OutInts2, merged: OutFloats2, e: float, until: float, scale: float, level: float,
     most: int,
-) -> bool:
+) -> bool:  # fmt: skip
     """Continue until the time, the largest number of impacts, or until the buffer may be full; True if it may."""
     bodies, root = len(state), len(tree) - 1
     fleeting = FLEETING if 0.0 < e < 1.0 else 0.0
@@ -486,19 +433,9 @@ PATIENCE = 10
 
 @kernels.obstacle.on("numpy")
 def obstacle(
-    east: Floats2,
-    north: Floats2,
-    extra: Floats2,
-    b: Floats2,
-    start: Floats2,
-    jammed: Bools2,
-    held: Bools2,
-    precision: float,
-    tol: float,
-    zero: float,
-    most: int,
-    cycles: int,
-) -> tuple[Floats2, int, int]:
+    east: Floats2, north: Floats2, extra: Floats2, b: Floats2, start: Floats2, jammed: Bools2, held: Bools2,
+    precision: float, tol: float, zero: float, most: int, cycles: int,
+) -> tuple[Floats2, int, int]:  # fmt: skip
     """See `kernels.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
 
     Linear systems are solved to |r| <= precision |b| as long as cells change sides, and to tol |b| in the end. A
@@ -655,19 +592,9 @@ def _dot(x: Floats, y: Floats, size: int) -> float:
 
 @jit(helper=True, fastmath={"contract"})
 def _conjugate_gradients(
-    table: Ints2,
-    D: Floats,
-    E: Floats,
-    N: Floats,
-    inverse: Floats,
-    p: OutFloats,
-    r: OutFloats,
-    z: OutFloats,
-    d: OutFloats,
-    Ad: OutFloats,
-    enough: float,
-    most: int,
-) -> int:
+    table: Ints2, D: Floats, E: Floats, N: Floats, inverse: Floats, p: OutFloats, r: OutFloats, z: OutFloats,
+    d: OutFloats, Ad: OutFloats, enough: float, most: int,
+) -> int:  # fmt: skip
     """A p = b in the cells with an inverse; r = b - A p there, zero elsewhere, comes in and goes out."""
     size = len(p)
     rz_before = 0.0
@@ -694,25 +621,10 @@ def _conjugate_gradients(
 
 @jit()
 def _active_sets(
-    table: Ints2,
-    D: OutFloats,
-    E: OutFloats,
-    N: OutFloats,
-    inverse: OutFloats,
-    z: OutFloats,
-    r: OutFloats,
-    p: OutFloats,
-    d: OutFloats,
-    Ad: OutFloats,
-    rhs: Floats,
-    inside: OutBools,
-    stays: Bools,
-    precision: float,
-    tol: float,
-    zero: float,
-    most: int,
-    cycles: int,
-) -> tuple[int, int]:
+    table: Ints2, D: OutFloats, E: OutFloats, N: OutFloats, inverse: OutFloats, z: OutFloats, r: OutFloats,
+    p: OutFloats, d: OutFloats, Ad: OutFloats, rhs: Floats, inside: OutBools, stays: Bools, precision: float,
+    tol: float, zero: float, most: int, cycles: int,
+) -> tuple[int, int]:  # fmt: skip
     """p becomes the pressures, `inside` the jammed cells; returns (steps, cycles)."""
     size, scale, spent, step = len(p), 0.0, 0, 0
     for k in range(size):
@@ -761,17 +673,9 @@ def isotonic(y: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, hig
 
 @jit()
 def _pool(
-    y: Floats,
-    mass: Floats,
-    order: Ints,
-    starts: Ints,
-    low: Bools,
-    high: Bools,
-    value: OutFloats,
-    weight: OutFloats,
-    first: OutInts,
-    out: OutFloats,
-) -> None:
+    y: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools, value: OutFloats, weight: OutFloats,
+    first: OutInts, out: OutFloats,
+) -> None:  # fmt: skip
     """Blocks of a run lie on a stack: their values, weights, and where they begin."""
     alike = len(mass) == 0
     for run in range(len(low)):

@@ -5,7 +5,7 @@ Cells are numbered [i, j], i along x and j along y.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arguments import Positive, check_arguments, set_fields
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.macro.checks import OfPlaces, holds, point, polygon, truths, within
@@ -62,8 +62,7 @@ class Disc:
     radius: Positive
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", point(self.centre, "centre"))
-        object.__setattr__(self, "radius", float(self.radius))
+        set_fields(self, centre=point(self.centre, "centre"), radius=float(self.radius))
 
     def __call__(self, x: Array, y: Array) -> Array:
         x0, y0 = np.asarray(self.centre)
@@ -89,7 +88,7 @@ class Polygon:
     points: ArrayLike
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", polygon(self.points))
+        set_fields(self, points=polygon(self.points))
 
     def __call__(self, x: Array, y: Array) -> Array:
         corners = np.asarray(self.points)
@@ -235,21 +234,10 @@ class Velocity:
     @property
     def cells(self) -> Array:
         """(nx, ny, 2): the velocity in the cells; a component given on faces is averaged over the two faces."""
-        return np.stack([self.component(axis) for axis in (0, 1)], axis=-1)
+        return np.stack([self._in_cells(axis) for axis in (0, 1)], axis=-1)
 
-    def component(self, axis: int) -> Array:
-        """Return one component of the velocity in the cells.
-
-        Parameters
-        ----------
-        axis : int
-            0 for the component along x, 1 for the component along y.
-
-        Returns
-        -------
-        array, shape (nx, ny)
-            The component in the cells; of a component given on faces, the mean of the two faces of each cell.
-        """
+    def _in_cells(self, axis: int) -> Array:
+        """(nx, ny): one component; of a component given on faces, the mean of the two faces of each cell."""
         field = (self.x, self.y)[axis]
         if callable(field):
             return sampled(field, *self.grid.centres)
@@ -278,13 +266,12 @@ class Velocity:
         field = (self.x, self.y)[axis]
         if callable(field):
             return sampled(field, *self.grid.places(*FACE_MIDDLES[axis]))
-        if field.shape == self.grid.faces(axis):
+        if field.shape == self.grid.face_shapes[axis]:
             return field
         present = np.ones(self.grid.shape)
         m = present if mass is None else numbers(mass)
-        total, alone = _beside(m, axis), _beside(present, axis)
-        plain_mean = _beside(field, axis) / alone
-        return np.divide(_beside(m * field, axis), total, out=plain_mean, where=total > 0.0)
+        total, count, values, weighted = (np.add(*beside(each, axis)) for each in (m, present, field, m * field))
+        return np.asarray(np.divide(weighted, total, out=values / count, where=total > 0.0))
 
     def at(self, x: ArrayLike, y: ArrayLike, mass: ArrayLike | None = None) -> Array:
         """Interpolate the velocity at points.
@@ -316,7 +303,7 @@ class Velocity:
         ([1.0, 2.0], [3.0, 0.0])
         """
         X, Y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
-        i, j = (np.clip(k, 0, n - 1) for k, n in zip(self.grid.touched(X, Y), self.grid.shape, strict=True))
+        i, j = (np.clip(k, 0, n - 1) for k, n in zip(touched(self.grid, X, Y), self.grid.shape, strict=True))
         weights = np.ones(i.shape) if mass is None else numbers(mass)[i, j]
         weights = np.where(weights.sum(axis=0) > 0.0, weights, 1.0)
         return np.stack([self._at(axis, X, Y, i, j, weights) for axis in (0, 1)], axis=-1)
@@ -333,12 +320,6 @@ class Velocity:
         return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
 
 
-def _beside(field: Array, axis: int) -> Array:
-    """The sum over the one or two cells beside each face across an axis."""
-    padded: Array = between_zeros(field, axis)
-    return padded[before(axis)] + padded[after(axis)]
-
-
 def between_zeros(field: Any, axis: int, width: int = 1) -> Any:
     """A field with `width` zeros before and after it along an axis: np.pad takes several times as long."""
     n, m = field.shape
@@ -346,6 +327,14 @@ def between_zeros(field: Any, axis: int, width: int = 1) -> Any:
     found = np.zeros(shape, dtype=field.dtype, order="F" if field.flags.fnc else "C")
     found[inside, slice(None) if axis == 0 else slice(width, m + width)] = field
     return found
+
+
+def beside(field: Any, axis: int, ends: Sequence[Any] = (0, 0)) -> tuple[Any, Any]:
+    """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
+    around = between_zeros(field, axis)
+    along = np.moveaxis(around, axis, 0)  # a view
+    along[0], along[-1] = ends
+    return around[before(axis)], around[after(axis)]
 
 
 def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:
@@ -413,11 +402,8 @@ class Grid:
         sides = ((bool(closed),) * 2,) * 2 if isinstance(closed, bool | np.bool_) else closed
         if np.shape(sides) != (2, 2):
             raise InvalidValue(f"closed is True, False or ((left, right), (bottom, top)), not {closed!r}")
-        object.__setattr__(self, "lower", low)
-        object.__setattr__(self, "upper", high)
-        object.__setattr__(self, "h", side)
-        object.__setattr__(self, "shape", (int(count[0]), int(count[1])))
-        object.__setattr__(self, "closed", tuple(tuple(bool(end) for end in axis) for axis in sides))
+        walls = tuple(tuple(bool(end) for end in axis) for axis in sides)
+        set_fields(self, lower=low, upper=high, h=side, shape=(int(count[0]), int(count[1])), closed=walls)
 
     @cached_property
     def centres(self) -> tuple[Array, Array]:
@@ -445,98 +431,11 @@ class Grid:
         y = self.lower[1] + self.h * (np.arange(ny + (j == 0.0)) + j)
         return tuple(np.meshgrid(x, y, indexing="ij"))
 
-    def faces(self, axis: int) -> tuple[int, int]:
-        """Return the shape of an array with one number per face across an axis.
-
-        Parameters
-        ----------
-        axis : int
-            0 for the faces across x, 1 for the faces across y.
-
-        Returns
-        -------
-        tuple of int
-            (nx + 1, ny) for the faces across x, (nx, ny + 1) for the faces across y.
-        """
+    @property
+    def face_shapes(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Shapes of arrays with one number per face: (nx + 1, ny) across x, (nx, ny + 1) across y."""
         nx, ny = self.shape
-        return (nx + 1, ny) if axis == 0 else (nx, ny + 1)
-
-    def walls(self, cells: ArrayLike | None = None) -> Booleans:
-        """Mark walls on the grid extended by one cell on each side.
-
-        The outermost entries stand for the sides of the domain; a corner is a wall if one of its two sides is.
-
-        Parameters
-        ----------
-        cells : array_like of bool, shape (nx, ny), optional
-            Cells that are walls. None: no cell is.
-
-        Returns
-        -------
-        array of bool, shape (nx + 2, ny + 2)
-            True where there is a wall.
-        """
-        (left, right), (bottom, top) = self.closed
-        wall = np.zeros((self.shape[0] + 2, self.shape[1] + 2), dtype=bool)
-        wall[0], wall[-1] = left, right
-        wall[:, 0] |= bottom
-        wall[:, -1] |= top
-        if cells is not None:
-            wall[1:-1, 1:-1] = self.checked(cells, "walls")
-        return wall
-
-    def checked(self, cells: ArrayLike, name: str) -> Booleans:
-        """Check that a mask has one boolean per cell.
-
-        Parameters
-        ----------
-        cells : array_like, shape (nx, ny)
-            The mask: booleans, or numbers that are 0 or 1.
-        name : str
-            Name of the mask in error messages.
-
-        Returns
-        -------
-        array of bool, shape (nx, ny)
-            The mask as an ordinary array.
-        """
-        found = truths(cells, name)
-        if found.shape != self.shape:
-            raise InvalidValue(
-                f"{name} must be one boolean per cell, {self.shape}, not an array of shape {found.shape}"
-            )
-        return found
-
-    def touched(self, x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers]:
-        """Find the cells that contain points.
-
-        A point on an edge belongs to two cells, a point on a corner to four. The first index runs over the four
-        combinations (left, below), (left, above), (right, below), (right, above); inside a cell all four are the same.
-
-        Parameters
-        ----------
-        x : array_like
-            x of the points.
-        y : array_like
-            y of the points, of the shape of `x`.
-
-        Returns
-        -------
-        i, j : array of int, shape (4, ...)
-            Cell numbers along x and along y; -1 or nx (ny) outside the grid.
-
-        Examples
-        --------
-        >>> Grid([0, 0], [2, 1], h=1.0).touched(1.0, 0.5)[0].tolist()
-        [0, 0, 1, 1]
-        """
-        around = []
-        for place, low, n in zip((x, y), self.lower, self.shape, strict=True):
-            cells = (np.asarray(place, dtype=float) - low) / self.h
-            shifted = (cells - CELL_TOLERANCE, cells + CELL_TOLERANCE)
-            around.append([np.clip(np.floor(each), -1, n).astype(np.int64) for each in shifted])
-        (left, right), (lower, upper) = around
-        return np.stack([left, left, right, right]), np.stack([lower, upper, lower, upper])
+        return (nx + 1, ny), (nx, ny + 1)
 
     def zone(self, inside: Callable[[Array, Array], ArrayLike]) -> Mask:
         """Select the cells whose centre satisfies a condition.
@@ -671,9 +570,54 @@ class Grid:
         field = numbers(finite(numbers(value), "a velocity"))
         if field.ndim == 0:
             return np.full(self.shape, float(field))
-        if field.shape not in (self.shape, self.faces(axis)):
+        if field.shape not in (self.shape, self.face_shapes[axis]):
             raise InvalidValue(
                 f"a velocity along {'xy'[axis]} must have one number per cell {self.shape} or per face "
-                f"{self.faces(axis)}, not shape {field.shape}"
+                f"{self.face_shapes[axis]}, not shape {field.shape}"
             )
         return field
+
+
+# Masks, walls and points on a grid.
+
+
+def mask_of(grid: Grid, cells: ArrayLike, name: str) -> Booleans:
+    """(nx, ny): a mask as an ordinary array, if it has one boolean per cell; `name` is that in the error message."""
+    found = truths(cells, name)
+    if found.shape != grid.shape:
+        raise InvalidValue(f"{name} must be one boolean per cell, {grid.shape}, not an array of shape {found.shape}")
+    return found
+
+
+def walls_around(grid: Grid, cells: ArrayLike | None = None) -> Booleans:
+    """(nx + 2, ny + 2): where there are walls, on a grid extended by one cell on each side.
+
+    The outermost entries are the sides of the domain; a corner is a wall if one of its two sides is. `cells` are the
+    walls inside.
+    """
+    (left, right), (bottom, top) = grid.closed
+    wall = np.zeros((grid.shape[0] + 2, grid.shape[1] + 2), dtype=bool)
+    wall[0], wall[-1] = left, right
+    wall[:, 0] |= bottom
+    wall[:, -1] |= top
+    if cells is not None:
+        wall[1:-1, 1:-1] = mask_of(grid, cells, "walls")
+    return wall
+
+
+def touched(grid: Grid, x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers]:
+    """(4, ...) each: the cells [i, j] that contain points; -1 or nx (ny) outside the grid.
+
+    A point on an edge belongs to two cells, a point on a corner to four. The first index runs over the four
+    combinations (left, below), (left, above), (right, below), (right, above); inside a cell all four are the same.
+
+    >>> touched(Grid([0, 0], [2, 1], h=1.0), 1.0, 0.5)[0].tolist()
+    [0, 0, 1, 1]
+    """
+    around = []
+    for place, low, n in zip((x, y), grid.lower, grid.shape, strict=True):
+        cells = (np.asarray(place, dtype=float) - low) / grid.h
+        shifted = (cells - CELL_TOLERANCE, cells + CELL_TOLERANCE)
+        around.append([np.clip(np.floor(each), -1, n).astype(np.int64) for each in shifted])
+    (left, right), (lower, upper) = around
+    return np.stack([left, left, right, right]), np.stack([lower, upper, lower, upper])

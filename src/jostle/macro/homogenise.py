@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arguments import Positive, check_arguments, set_fields
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.convex.linear_map import Pairs
 from jostle.convex.polyhedron import Cone
@@ -74,11 +74,7 @@ class Packing:
             raise InvalidValue("all points must lie inside the box")
         if len(np.unique(centres, axis=0)) < len(centres):
             raise InvalidValue("two discs have the same centre; all points must be distinct")
-        object.__setattr__(self, "points", centres)
-        object.__setattr__(self, "radius", float(radius))
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-        object.__setattr__(self, "touching", float(touching))
+        set_fields(self, points=centres, radius=float(radius), lower=lower, upper=upper, touching=float(touching))
 
     def __len__(self) -> int:
         return len(self.points)

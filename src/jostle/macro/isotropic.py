@@ -3,7 +3,7 @@
     u + grad p = U,   div u >= 0,   p >= 0,   p div u = 0        (Bourdin & Maury 2020, (14))
 
 On a staggered grid, p is in saturated cells and u on faces. The mass of a face is half the number of its saturated
-cells, so that p = 0 holds on the free boundary (for curved ones see `outline`). At a wall u . n = 0. Then A, minus the
+cells, so that p = 0 holds on the free boundary (for curved ones see `grid`). At a wall u . n = 0. Then A, minus the
 Laplacian, is an M-matrix, and
 
     p >= 0,   A p - b >= 0,   p (A p - b) = 0,   b = -div U.
@@ -20,8 +20,19 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
-from jostle.macro.grid import FACE_MIDDLES, MIN_DISTANCE, Grid, Outline, Velocity, after, before, crossing, sampled
-from jostle.macro.law import Collision, Law, Zone, fitting, moreau, outline_of, settle
+from jostle.macro.grid import (
+    FACE_MIDDLES,
+    MIN_DISTANCE,
+    Grid,
+    Outline,
+    Velocity,
+    after,
+    before,
+    beside,
+    crossing,
+    sampled,
+)
+from jostle.macro.law import Law, Zone, fitting, outline_of
 from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 
 # The faces of a staggered grid: which of them move, their masses, open widths and positions.
@@ -29,7 +40,7 @@ from jostle.macro.obstacle import FivePoint, PrimalDualActiveSet
 #     mass   of a face over h^2: half the number of its saturated cells, so that p = 0 holds on the free boundary
 #     width  over h: 1, or 0 at a wall
 #
-# On a curved free boundary the mass is theta instead of a half: see `outline`. A curved wall leaves a fraction of a
+# On a curved free boundary the mass is theta instead of a half: see `grid`. A curved wall leaves a fraction of a
 # face open. This fraction is its width and a factor of its mass (Ng, Min & Gibou 2009). The velocity is then taken in
 # the middle of the open part, and nothing flows through the wall. Walls are detected at the corners of the cells: a
 # wall thinner than h that contains no corner is missed.
@@ -40,7 +51,7 @@ SIDES = ((np.s_[:-1, 1:-1], np.s_[1:, 1:-1]), (np.s_[1:-1, :-1], np.s_[1:-1, 1:]
 
 
 @dataclass(frozen=True, eq=False)
-class Faces:
+class FacesAcross:
     """The faces across one axis; along it there is one more face than there are cells."""
 
     mass: Array
@@ -62,28 +73,33 @@ class Faces:
         return np.where(self.moves, np.cumsum(self.moves).reshape(self.moves.shape) - 1, -1)
 
 
-def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, barrier: Outline | None) -> list[Faces]:
+def faces(
+    grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, barrier: Outline | None
+) -> tuple[FacesAcross, FacesAcross]:
     """The faces across x and across y; `outline` and `barrier` are the curved boundaries of the zone and the walls.
 
     >>> grid = Grid([0, 0], [2, 1], h=1.0)
-    >>> [across, _] = faces(grid, np.ones((2, 1), dtype=bool), grid.walls(), None, lambda x, y: y - 0.25)
+    >>> open_sides = np.zeros((4, 3), dtype=bool)
+    >>> [across, _] = faces(grid, np.ones((2, 1), dtype=bool), open_sides, None, lambda x, y: y - 0.25)
     >>> across.mass.ravel().round(12).tolist(), across.place[0, 0].round(12).tolist()  # a quarter is wall
     ([0.375, 0.75, 0.375], [0.0, 0.625])
     """
-    inside, found = np.pad(zone, 1), []
-    for axis, (low, high) in enumerate(SIDES):
+    found = []
+    for axis in (0, 1):
+        (low, high), across = beside(zone, axis), SIDES[axis]
         place = np.stack(grid.places(*FACE_MIDDLES[axis]), axis=-1)
-        mass = 0.5 * (inside[low].astype(float) + inside[high])
-        free = (inside[low] != inside[high]) & ~wall[low] & ~wall[high]
+        blocked = wall[across[0]] | wall[across[1]]
+        mass = 0.5 * (low.astype(float) + high)
         if outline is not None:
-            _cut(grid, axis, free, inside[low], outline, mass, place)
+            _cut(grid, axis, (low != high) & ~blocked, low, outline, mass, place)
         width = np.ones_like(mass)
         if barrier is not None:
             width, off = opening(grid, axis, barrier)
             place[..., 1 - axis] += off
-        beside, shut = inside[low] | inside[high], wall[low] | wall[high] | (width <= MIN_DISTANCE)
-        found.append(Faces(mass * width, width, beside & ~shut, beside & shut, place))
-    return found
+        touching, shut = low | high, blocked | (width <= MIN_DISTANCE)
+        found.append(FacesAcross(mass * width, width, touching & ~shut, touching & shut, place))
+    across_x, across_y = found
+    return across_x, across_y
 
 
 def _cut(grid: Grid, axis: int, free: Booleans, inside: Booleans, outline: Outline, mass: Array, place: Array) -> None:
@@ -149,22 +165,17 @@ class Isotropic(Law):
     (0.5, True)
     """
 
-    grid: Grid
-    saturated: Booleans
     outline: Outline | None
-    wall: Booleans
     barrier: Outline | None
-    tol: float
 
     def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
         outline, barrier = outline_of(saturated), outline_of(walls)
-        settle(self, grid, saturated, walls, solid=solid_cells, outline=outline, barrier=barrier, tol=tol)
+        self._settle(grid, saturated, walls, solid=solid_cells, outline=outline, barrier=barrier, tol=tol)
 
     @cached_property
-    def faces(self) -> tuple[Faces, Faces]:
+    def faces(self) -> tuple[FacesAcross, FacesAcross]:
         """The faces across x, and the faces across y."""
-        across, along = faces(self.grid, self.saturated, self.wall, self.outline, self.barrier)
-        return across, along
+        return faces(self.grid, self.saturated, self.wall, self.outline, self.barrier)
 
     @cached_property
     def places(self) -> Array:
@@ -210,42 +221,37 @@ class Isotropic(Law):
     @cached_property
     def matrix(self) -> FivePoint:
         """G M^-1 G^T: weight 1 between two cells, h over the distance to the free boundary, 0 at a wall."""
-        inside = np.pad(self.saturated, 1)
-        between, extra = [], np.zeros(self.grid.shape)
-        for axis, side in enumerate(self.faces):
-            low, high = SIDES[axis]
-            weight = np.divide(side.width**2, side.mass, out=np.zeros_like(side.mass), where=side.moves)
-            both = inside[low] & inside[high]
-            alone = np.where(both, 0.0, weight)
-            extra += np.where(self.saturated, alone[before(axis)] + alone[after(axis)], 0.0)
-            between.append(np.ascontiguousarray(np.where(both, weight, 0.0)[after(axis)]))
-        return FivePoint(between[0], between[1], extra)
-
-    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        U = self.sample(velocity)
-        hit, lost = moreau(
-            U, self, restitution, PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)
+        weights = (
+            np.divide(side.width**2, side.mass, out=np.zeros_like(side.mass), where=side.moves) for side in self.faces
         )
+        return FivePoint.of_faces(weights, self.saturated)
+
+    @property
+    def _solver(self) -> PrimalDualActiveSet:
+        return PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)
+
+    def _after(self, velocity: Velocity, u: Array) -> Velocity:
         fields, first = [], 0
         for axis, side in enumerate(self.faces):
             field = np.where(side.held, 0.0, velocity.faces(axis, self.saturated))
-            field[side.moves] = hit.velocity[first : first + side.count]
+            field[side.moves] = u[first : first + side.count]
             fields.append(field)
             first += side.count
+        return Velocity(self.grid, *fields)
+
+    def _pressure(self, impulse: Array) -> Array:
         pressure = np.zeros(self.grid.shape)
-        pressure[self.saturated] = hit.impulse
-        lost += (1.0 - restitution**2) * self._shared(velocity)
-        return Collision(Velocity(self.grid, *fields), pressure, hit, lost)
+        pressure[self.saturated] = impulse
+        return pressure
 
     def _shared(self, velocity: Velocity) -> float:
         """The energy that approaching cells lose by sharing one velocity on their face: m (a - b)^2 / 8 per face."""
         # P_N U contains this part, orthogonal to the rest, before U is averaged on faces.
-        total, inside = 0.0, np.pad(self.saturated, 1)
-        for axis, (side, (low, high)) in enumerate(zip(self.faces, SIDES, strict=True)):
-            field = (velocity.x, velocity.y)[axis]
+        total = 0.0
+        for axis, (side, field) in enumerate(zip(self.faces, (velocity.x, velocity.y), strict=True)):
             if callable(field) or field.shape != self.grid.shape:
                 continue
-            around = np.pad(field, 1)
-            closer = np.where(inside[low] & inside[high] & side.moves, around[low] - around[high], 0.0)
+            both, way = np.logical_and(*beside(self.saturated, axis)), np.subtract(*beside(field, axis))
+            closer = np.where(both & side.moves, way, 0.0)
             total += 0.125 * self.grid.h**2 * float((side.mass * np.maximum(closer, 0.0) ** 2).sum())
         return total

@@ -314,19 +314,9 @@ def five_point(east: Array, north: Array, extra: Array) -> Array:
 
 @kernel("jostle.macro.compiled")
 def obstacle(
-    east: Array,
-    north: Array,
-    extra: Array,
-    b: Array,
-    start: Array,
-    jammed: Booleans,
-    held: Booleans,
-    precision: float,
-    tol: float,
-    zero: float,
-    most: int,
-    cycles: int,
-) -> tuple[Array, int, int]:
+    east: Array, north: Array, extra: Array, b: Array, start: Array, jammed: Booleans, held: Booleans,
+    precision: float, tol: float, zero: float, most: int, cycles: int,
+) -> tuple[Array, int, int]:  # fmt: skip
     """(p, steps, cycles) with p >= 0, A p - b >= 0, p (A p - b) = 0 on the cells of a grid, A = `five_point`.
 
     Primal-dual active sets: the jammed cells to start from are given; those that are held stay jammed. p is zero where

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arguments import set_fields
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
@@ -20,18 +21,73 @@ from jostle.errors import InvalidValue
 from jostle.kernels.parallel import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import within
-from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity, mask_of, walls_around
 from jostle.solvers.base import Solver
 
 Zone = ArrayLike | Outline
 """The saturated zone: one boolean per cell, or a function of (x, y) that is negative inside."""
 
 
-class Law(Protocol):
+def by_centres(grid: Grid, outline: Outline) -> Booleans:
+    """The cells whose centre lies within an outline."""
+    return within(outline, *grid.centres)
+
+
+def cells(grid: Grid, zone: Zone, name: str) -> Booleans:
+    """The cells of a zone: its mask, or those whose centre lies within its outline."""
+    return by_centres(grid, zone) if callable(zone) else mask_of(grid, zone, name)
+
+
+def outline_of(zone: Zone | None) -> Outline | None:
+    """The outline by which a zone was given; None if it was given by a mask."""
+    return zone if callable(zone) else None
+
+
+def fitting(velocity: Velocity, grid: Grid) -> Velocity:
+    """Check that a velocity field belongs to this grid, and return it."""
+    if not isinstance(velocity, Velocity):
+        raise InvalidValue(f"velocity must be made by the grid, grid.velocity(ux, uy), not {velocity!r}")
+    other, off = velocity.grid, CELL_TOLERANCE * grid.h
+    if other.shape != grid.shape or np.abs([*(other.lower - grid.lower), *(other.upper - grid.upper)]).max() > off:
+        raise InvalidValue(
+            f"the velocity belongs to another grid, of {other.shape} cells from {other.lower.tolist()} to "
+            f"{other.upper.tolist()}; the grid here has {grid.shape} cells from {grid.lower.tolist()} to "
+            f"{grid.upper.tolist()}"
+        )
+    return velocity
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Law:
     """A macroscopic impact law; see `Isotropic`, `Square`, `Triangular`."""
 
     grid: Grid
     saturated: Booleans
+    wall: Booleans
+    tol: float
+
+    def _settle(
+        self,
+        grid: Grid,
+        saturated: Zone,
+        walls: Zone | None,
+        *,
+        solid: Callable[[Grid, Outline], Booleans] = by_centres,
+        **values: Any,
+    ) -> None:
+        """Set the zone, the walls and the other fields; cells behind an outlined wall leave the zone.
+
+        `solid` finds the cells of walls that are given by an outline.
+        """
+        zone = cells(grid, saturated, "saturated")
+        if callable(walls):
+            wall = walls_around(grid, solid(grid, walls))
+            zone = zone & ~wall[1:-1, 1:-1]
+        else:
+            wall = walls_around(grid, walls)
+        if (zone & wall[1:-1, 1:-1]).any():
+            raise InvalidValue("some cells are both saturated and walls")
+        set_fields(self, grid=grid, saturated=zone, wall=wall, **values)
 
     @property
     def cone(self) -> Cone:
@@ -41,6 +97,11 @@ class Law(Protocol):
     @property
     def mass(self) -> Array:
         """Masses of the velocities, for a density of one in the saturated zone."""
+        raise NotImplementedError
+
+    @property
+    def _solver(self) -> Solver:
+        """The solver of projections on the cone."""
         raise NotImplementedError
 
     def sample(self, velocity: Velocity) -> Array:
@@ -79,61 +140,24 @@ class Law(Protocol):
         NotConverged
             If the projection misses its tolerance.
         """
+        U, mass = self.sample(velocity), self.mass
+        with one_blas_thread():  # sums over one field are too short for several threads
+            hit = impact(U, self.cone, law=Restitution(restitution), mass=mass, solver=self._solver)
+        before, after = (0.5 * float(np.einsum("i,i...->...", mass, v * v).sum()) for v in (U, hit.velocity))
+        lost = before - after + (1.0 - restitution**2) * self._shared(velocity)
+        return Collision(self._after(velocity, hit.velocity), self._pressure(hit.impulse), hit, lost)
+
+    def _after(self, velocity: Velocity, u: Array) -> Velocity:
+        """The velocity field after an impact, by the velocities u to which the law applies."""
         raise NotImplementedError
 
+    def _pressure(self, impulse: Array) -> Any:
+        """The pressures, by the impulses in the numbering of the cone."""
+        raise NotImplementedError
 
-def by_centres(grid: Grid, outline: Outline) -> Booleans:
-    """The cells whose centre lies within an outline."""
-    return within(outline, *grid.centres)
-
-
-def cells(grid: Grid, zone: Zone, name: str) -> Booleans:
-    """The cells of a zone: its mask, or those whose centre lies within its outline."""
-    return by_centres(grid, zone) if callable(zone) else grid.checked(zone, name)
-
-
-def fitting(velocity: Velocity, grid: Grid) -> Velocity:
-    """Check that a velocity field belongs to this grid, and return it."""
-    if not isinstance(velocity, Velocity):
-        raise InvalidValue(f"velocity must be made by the grid, grid.velocity(ux, uy), not {velocity!r}")
-    other, off = velocity.grid, CELL_TOLERANCE * grid.h
-    if other.shape != grid.shape or np.abs([*(other.lower - grid.lower), *(other.upper - grid.upper)]).max() > off:
-        raise InvalidValue(
-            f"the velocity belongs to another grid, of {other.shape} cells from {other.lower.tolist()} to "
-            f"{other.upper.tolist()}; the grid here has {grid.shape} cells from {grid.lower.tolist()} to "
-            f"{grid.upper.tolist()}"
-        )
-    return velocity
-
-
-def outline_of(zone: Zone | None) -> Outline | None:
-    """The outline by which a zone was given; None if it was given by a mask."""
-    return zone if callable(zone) else None
-
-
-def settle(
-    law: Any,
-    grid: Grid,
-    saturated: Zone,
-    walls: Zone | None,
-    *,
-    solid: Callable[[Grid, Outline], Booleans] = by_centres,
-    **values: Any,
-) -> None:
-    """Set the zone, the walls and the other fields of a law; cells behind an outlined wall leave the zone.
-
-    `solid` finds the cells of walls that are given by an outline.
-    """
-    zone = cells(grid, saturated, "saturated")
-    if callable(walls):
-        wall = grid.walls(solid(grid, walls))
-        zone = zone & ~wall[1:-1, 1:-1]
-    else:
-        wall = grid.walls(walls)
-    if (zone & wall[1:-1, 1:-1]).any():
-        raise InvalidValue("some cells are both saturated and walls")
-    for name, value in {"grid": grid, "saturated": zone, "wall": wall, **values}.items():
-        object.__setattr__(law, name, value)
+    def _shared(self, velocity: Velocity) -> float:
+        """The energy that `sample` takes from approaching cells."""
+        return 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,12 +202,3 @@ class Collision:
     def iterations(self) -> int:
         """Number of iterations of the solver."""
         return self.hit.projection.iterations
-
-
-def moreau(U: Array, law: Law, restitution: float, solver: Solver) -> tuple[Impact, float]:
-    """Moreau's law with the cone and the masses of a macroscopic law, and the kinetic energy it dissipates."""
-    mass = law.mass
-    with one_blas_thread():  # sums over one field are too short for several threads
-        hit = impact(U, law.cone, law=Restitution(restitution), mass=mass, solver=solver)
-    before, after = (0.5 * float(np.einsum("i,i...->...", mass, v * v).sum()) for v in (U, hit.velocity))
-    return hit, before - after

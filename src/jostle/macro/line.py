@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arguments import set_fields
 from jostle._tools.arrays import Array, Booleans, finite
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
@@ -98,9 +99,7 @@ class Interval:
             raise InvalidValue(f"saturated must be one boolean per cell, ({len(x) - 1},), not shape {zone.shape}")
         if np.shape(closed) != (2,) or not all(isinstance(end, bool | np.bool_) for end in closed):
             raise InvalidValue(f"closed must be (left, right), not {closed!r}")
-        object.__setattr__(self, "edges", x)
-        object.__setattr__(self, "saturated", zone)
-        object.__setattr__(self, "closed", (bool(closed[0]), bool(closed[1])))
+        set_fields(self, edges=x, saturated=zone, closed=(bool(closed[0]), bool(closed[1])))
 
     @cached_property
     def runs(self) -> Runs:

@@ -12,6 +12,7 @@ starts with all cells, for which A is singular. If the sum is positive, no p exi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.macro import kernels
+from jostle.macro.grid import after, before, beside
 from jostle.solvers.base import Solver
 
 # The five-point operator on a grid of cells, with its diagonal and its coarsening.
@@ -35,6 +37,21 @@ class FivePoint:
     """(nx, ny): the weights between [i, j] and [i, j + 1]."""
     extra: Array
     """(nx, ny): the weights between each cell and the free boundary, where p = 0."""
+
+    @classmethod
+    def of_faces(cls, weights: Iterable[Array], zone: Booleans) -> FivePoint:
+        """The operator for p = 0 outside a zone, by weights of the faces across x (nx + 1, ny) and y (nx, ny + 1).
+
+        >>> FivePoint.of_faces([np.ones((3, 1)), np.zeros((2, 2))], np.array([[True], [True]])).extra.tolist()
+        [[1.0], [1.0]]
+        """
+        between, extra = [], np.zeros(zone.shape)
+        for axis, weight in enumerate(weights):
+            low, high = beside(zone, axis)
+            inner, alone = np.where(low & high, weight, 0.0), np.where(low != high, weight, 0.0)
+            between.append(np.ascontiguousarray(inner[after(axis)]))
+            extra += np.where(zone, alone[before(axis)] + alone[after(axis)], 0.0)
+        return cls(between[0], between[1], extra)
 
     @property
     def diagonal(self) -> Array:

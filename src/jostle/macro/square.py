@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from jostle._tools.arguments import Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans
+from jostle._tools.arrays import Array
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.lattice import SQUARE, Isotonic, Lattice, along_edges, numbered
-from jostle.macro.law import Collision, Law, Zone, fitting, moreau, settle
+from jostle.macro.law import Law, Zone, fitting
 
 
 @check_arguments
@@ -49,13 +49,8 @@ class Square(Law):
     0.0
     """
 
-    grid: Grid
-    saturated: Booleans
-    wall: Booleans
-    tol: float
-
     def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
-        settle(self, grid, saturated, walls, tol=tol)
+        self._settle(grid, saturated, walls, tol=tol)
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -74,24 +69,22 @@ class Square(Law):
         return np.full(len(self.lattice), self.grid.h**2)
 
     def sample(self, velocity: Velocity) -> Array:
-        U, velocity = np.empty((len(self.lattice), 2)), fitting(velocity, self.grid)
-        for axis in (0, 1):
-            U[:, axis] = velocity.component(axis)[self.saturated]
-        return U
+        return fitting(velocity, self.grid).cells[self.saturated]
 
-    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        hit, lost = moreau(self.sample(velocity), self, restitution, Isotonic(lattice=self.lattice, tol=self.tol))
-        fields = [velocity.component(axis).copy() for axis in (0, 1)]
-        for axis, field in enumerate(fields):
-            field[self.saturated] = hit.velocity[:, axis]
-        return Collision(Velocity(self.grid, *fields), self._pressure(hit.impulse), hit, lost)
+    @property
+    def _solver(self) -> Isotonic:
+        return Isotonic(lattice=self.lattice, tol=self.tol)
+
+    def _after(self, velocity: Velocity, u: Array) -> Velocity:
+        cells = velocity.cells
+        cells[self.saturated] = u
+        return Velocity(self.grid, cells[..., 0], cells[..., 1])
 
     def _pressure(self, impulse: Array) -> tuple[Array, Array]:
-        """The impulses divided by h, on faces."""
         fields, cells, ny = [], np.flatnonzero(self.saturated), self.grid.shape[1]
         for axis, (runs, by_edge) in enumerate(along_edges(self.lattice, impulse / self.grid.h)):
             face, step = (cells, ny) if axis == 0 else (cells + cells // ny, 1)  # the face before each cell
-            field, ends = np.zeros(self.grid.faces(axis)), runs.starts[1:] - 1
+            field, ends = np.zeros(self.grid.face_shapes[axis]), runs.starts[1:] - 1
             field.ravel()[face[runs.order]] = by_edge[runs.edges - 1]
             field.ravel()[face[runs.order[ends]] + step] = by_edge[runs.edges[ends]]
             fields.append(field)

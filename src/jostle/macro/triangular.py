@@ -18,9 +18,9 @@ from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import within
-from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Outline, Velocity, touched, walls_around
 from jostle.macro.lattice import Isotonic, Lattice, along_edges, triangular_lattice
-from jostle.macro.law import Collision, Law, Zone, cells, fitting, moreau, outline_of, settle
+from jostle.macro.law import Law, Zone, cells, fitting, outline_of
 
 MAX_NEAREST = 6
 """Largest number of lattice points at the same distance from a point: the corners of a hexagon."""
@@ -69,15 +69,11 @@ class Triangular(Law):
     True
     """
 
-    grid: Grid
-    saturated: Booleans
     outline: Outline | None
-    wall: Booleans
     barrier: Outline | None
     zone: Booleans
     angle: float
     spacing: float
-    tol: float
 
     def __init__(
         self,
@@ -89,8 +85,7 @@ class Triangular(Law):
         spacing: Positive | None = None,
         tol: Positive = 1e-6,
     ):
-        settle(
-            self,
+        self._settle(
             grid,
             saturated,
             walls,
@@ -108,7 +103,7 @@ class Triangular(Law):
         grid, outline, barrier = self.grid, self.outline, self.barrier
 
         def touches(field: Booleans, x: Array, y: Array) -> Booleans:
-            i, j = grid.touched(x, y)
+            i, j = touched(grid, x, y)
             return np.asarray(field[i + 1, j + 1].any(axis=0))
 
         def zone(x: Array, y: Array) -> Booleans:
@@ -118,7 +113,7 @@ class Triangular(Law):
             if barrier is None:
                 return touches(self.wall, x, y)
             domain = np.pad(np.ones(grid.shape, dtype=bool), 1)
-            return touches(grid.walls(), x, y) | (touches(domain, x, y) & within(barrier, x, y))
+            return touches(walls_around(grid), x, y) | (touches(domain, x, y) & within(barrier, x, y))
 
         return triangular_lattice(
             self.spacing, box=(self.grid.lower, self.grid.upper), zone=zone, walls=walls, angle=self.angle
@@ -138,15 +133,17 @@ class Triangular(Law):
         x, y = self.lattice.points.T
         return fitting(velocity, self.grid).at(x, y, mass=self.zone)
 
-    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
+    @property
+    def _solver(self) -> Isotonic:
+        return Isotonic(lattice=self.lattice, tol=self.tol)
+
+    def _after(self, velocity: Velocity, u: Array) -> Velocity:
         # In a cell, u is the mean over the lattice points that are nearest to its centre.
-        solver = Isotonic(lattice=self.lattice, tol=self.tol)
-        hit, lost = moreau(self.sample(velocity), self, restitution, solver)
-        u = velocity.cells
+        cells = velocity.cells
         if len(self.lattice):
             number, weight = self._nearest
-            u[self.saturated] = np.einsum("ck,cka->ca", weight, hit.velocity[number])
-        return Collision(Velocity(self.grid, u[..., 0], u[..., 1]), self._pressure(hit.impulse), hit, lost)
+            cells[self.saturated] = np.einsum("ck,cka->ca", weight, u[number])
+        return Velocity(self.grid, cells[..., 0], cells[..., 1])
 
     @cached_property
     def _nearest(self) -> tuple[Integers, Array]:

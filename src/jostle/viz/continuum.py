@@ -21,7 +21,7 @@ from jostle._tools.colours import GREEN, ORANGE, PUSH, VERMILION
 from jostle.crowds.crowding import Map
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid, Velocity, mask_of
 from jostle.macro.lattice import Lattice
 from jostle.viz.drawing import MARGIN, figure_size, frames_at
 from jostle.viz.sources import LENGTH, TIME, VACUUM, ShownDensity, images_of, unit_of, values, with_time, with_unit
@@ -122,7 +122,7 @@ def arrows(
     ax, grid = axes(ax, (6.4, 4.0)), velocity.grid
     stride = -(-max(grid.shape) // MAX_ARROWS)
     chosen = (slice(stride // 2, None, stride),) * 2
-    inside = np.ones(grid.shape, dtype=bool) if zone is None else grid.checked(zone, "zone")
+    inside = np.ones(grid.shape, dtype=bool) if zone is None else mask_of(grid, zone, "zone")
     here = inside[chosen]
     x, y = (each[chosen][here] for each in grid.centres)
     u = velocity.cells[chosen][here]
@@ -143,9 +143,10 @@ def _edges(on: Grid | Map, values: Array) -> tuple[Array, Array, Array]:
                 f"values must have the shape of the map, ({len(on.y) - 1}, {len(on.x) - 1}), not {values.shape}"
             )
         return on.x, on.y, values
-    kinds = {on.shape: (0.0, 0.0), on.faces(0): (0.5, 0.0), on.faces(1): (0.0, 0.5)}
+    across_x, across_y = on.face_shapes
+    kinds = {on.shape: (0.0, 0.0), across_x: (0.5, 0.0), across_y: (0.0, 0.5)}
     if values.shape not in kinds:
-        expected = f"{on.shape} (cells), {on.faces(0)} or {on.faces(1)} (faces)"
+        expected = f"{on.shape} (cells), {across_x} or {across_y} (faces)"
         raise InvalidValue(f"values must have shape {expected}, not {values.shape}")
     back = kinds[values.shape]
     x, y = (on.lower[k] + on.h * (np.arange(values.shape[k] + 1) - back[k]) for k in (0, 1))

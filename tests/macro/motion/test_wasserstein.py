@@ -10,6 +10,7 @@ from wasserstein_oracles import by_linear_program, on_a_line
 import jostle as jo
 from jostle import macro
 from jostle.macro import obstacle_step, wasserstein_projection
+from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.wasserstein import repaired
 from rows import examples, whole
 
@@ -206,7 +207,7 @@ def test_a_completely_filled_room_is_saturated():
 def test_a_repaired_density_is_admissible_and_has_its_mass(density, zone):
     if not 0 <= density.sum() <= 30:
         return
-    found, m = repaired(density, zone)
+    found, m = repaired(Domain(box((6, 5))), density, zone)
     around = np.pad(m, 1, mode="edge")
     laplacian = around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2] - 4 * m
     assert found == pytest.approx(density + laplacian, abs=1e-9)

@@ -253,17 +253,9 @@ NEAR = 1e4
 
 @kernels.interior_point.on("numpy")
 def interior_point(
-    rows: ContactRows,
-    mass: Array,
-    s0: Array,
-    start: Array,
-    places: Array,
-    violation: Array,
-    tol: float,
-    max_iterations: int,
-    most_numbers: int,
-    chunks: int,
-) -> tuple[Array, int, float, int]:
+    rows: ContactRows, mass: Array, s0: Array, start: Array, places: Array, violation: Array, tol: float,
+    max_iterations: int, most_numbers: int, chunks: int,
+) -> tuple[Array, int, float, int]:  # fmt: skip
     """min 1/2 |x|_M^2, s0 + G x >= 0 for unit rows in the metric, from the multipliers `start`, unless all are zero.
 
     Returns (p, iterations, how far from passing, numbers in the factors). If the factors would have more than
@@ -387,31 +379,11 @@ def _fallen(k: int, now: float, lowest: OutFloats) -> bool:
 
 
 def _loop(
-    member: int,
-    owner: Ints,
-    done: OutInts,
-    meeting: OutInts,
-    failed: OutInts,
-    mass: Floats,
-    start: Ints,
-    ends: Ints2,
-    e: Floats2,
-    groups: Ints2,
-    rows: Ints,
-    into: Ints,
-    tol: float,
-    max_iterations: int,
-    row: OutFloats2,
-    body: OutFloats2,
-    L: OutFloats,
-    stack: OutFloats,
-    rest: OutFloats2,
-    v: OutFloats,
-    carry: OutFloats,
-    diagonal: OutFloats3,
-    lowest: OutFloats,
-    products: Any,
-) -> tuple[int, float]:
+    member: int, owner: Ints, done: OutInts, meeting: OutInts, failed: OutInts, mass: Floats, start: Ints, ends: Ints2,
+    e: Floats2, groups: Ints2, rows: Ints, into: Ints, tol: float, max_iterations: int, row: OutFloats2,
+    body: OutFloats2, L: OutFloats, stack: OutFloats, rest: OutFloats2, v: OutFloats, carry: OutFloats,
+    diagonal: OutFloats3, lowest: OutFloats, products: Any,
+) -> tuple[int, float]:  # fmt: skip
     """Fills the entry BEST of row, given S0, VIOLATION and the guess P; returns (iterations, how far from passing).
 
     The arrays after `body` are room to work in; `lowest` is infinite. Thread 0 does all of it; the other members of the

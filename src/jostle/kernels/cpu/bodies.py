@@ -25,7 +25,6 @@ def _blocks(n: int, chunks: int) -> list[tuple[int, int]]:
 
 @kernels.expected_ways.on("numpy")
 def expected_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: float, chunks: int) -> Floats:
-    """See `reference.expected_ways`."""
     n = len(u)
     ways = np.empty(n)
     if n <= BLOCK:
@@ -80,7 +79,6 @@ def _fill_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: floa
 
 @kernels.outran.on("numpy")
 def outran(u: Floats2, h: float, reach: Floats, chunks: int) -> bool:
-    """See `reference.outran`."""
     if chunks == 1:
         return _outran(u, h, reach, 0, len(u))
     return any(together(_outran, [(u, h, reach, *part) for part in cut(len(u), chunks)]))
@@ -101,7 +99,6 @@ def _outran(u: Floats2, h: float, reach: Floats, first: int, last: int) -> bool:
 
 @kernels.stayed.on("numpy")
 def stayed(q: Floats2, before: Floats2, radii: Floats, reach: Floats, room: Floats, chunks: int) -> bool:
-    """See `reference.stayed`."""
     n, d = q.shape
     sums = np.zeros((-(-n // BLOCK), d))
     together(_add_ways, [(q, before, *part, sums) for part in _blocks(n, chunks)])
@@ -138,7 +135,7 @@ def _stayed(
 def near_planes(
     x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, chunks: int
 ) -> tuple[Ints2, Floats2, Floats]:
-    """See `reference.near_planes`. Where there are many rows, the near ones are counted before they are written."""
+    # Where there are many rows, the near ones are counted before they are written.
     (n, d), k, given = x.shape, len(unit), (x, radii, reach, unit, offset)
     if n * k <= MOST_UNCOUNTED:
         (first, second), normal, gap = _room(n * k, d)
@@ -167,19 +164,9 @@ def _room(m: int, d: int) -> tuple[Ints2, Floats2, Floats]:
 
 @jit()
 def _near_planes(
-    x: Floats2,
-    radii: Floats,
-    reach: Floats,
-    unit: Floats2,
-    offset: Floats,
-    first_ball: int,
-    last_ball: int,
-    start: int,
-    first: OutInts,
-    second: OutInts,
-    normal: OutFloats2,
-    gap: OutFloats,
-) -> int:
+    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, first_ball: int, last_ball: int,
+    start: int, first: OutInts, second: OutInts, normal: OutFloats2, gap: OutFloats,
+) -> int:  # fmt: skip
     """Writes the near rows of some balls from a start on, if there is room, and returns how many there are."""
     (k, d), at, written = unit.shape, start, len(gap) > 0
     for a in range(first_ball, last_ball):

@@ -82,17 +82,9 @@ def _cell(position: float, low: float, width: float, count: int, periodic: bool)
 
 @jit()
 def _fill_table(
-    x: Floats2,
-    radii: Floats,
-    period: Floats,
-    level: OutInts,
-    widths: OutFloats2,
-    counts: OutInts2,
-    low: OutFloats,
-    cell: OutInts,
-    order: OutInts,
-    start: OutInts,
-) -> None:
+    x: Floats2, radii: Floats, period: Floats, level: OutInts, widths: OutFloats2, counts: OutInts2, low: OutFloats,
+    cell: OutInts, order: OutInts, start: OutInts,
+) -> None:  # fmt: skip
     """The level and the cell of each ball, the grids, and the table: balls sorted by bucket, and where each starts.
 
     widths and start are zero, and counts one.
@@ -155,21 +147,9 @@ def _range(position: float, cut: float, low: float, width: float, count: int, pe
 
 @jit()
 def _search(
-    begin: int,
-    end: int,
-    order: Ints,
-    start: Ints,
-    cell: Ints,
-    x: Floats2,
-    radii: Floats,
-    level: Ints,
-    widths: Floats2,
-    counts: Ints2,
-    low: Floats,
-    period: Floats,
-    i: OutShorts,
-    j: OutShorts,
-) -> int:
+    begin: int, end: int, order: Ints, start: Ints, cell: Ints, x: Floats2, radii: Floats, level: Ints,
+    widths: Floats2, counts: Ints2, low: Floats, period: Floats, i: OutShorts, j: OutShorts,
+) -> int:  # fmt: skip
     """The pairs that meet, found from the balls begin to end of the table; x, radii, level in its order.
 
     Writes as many as i and j have room for, and returns how many there are.
@@ -242,16 +222,9 @@ def _count(i: Shorts2, found: Ints, low: int, high: int, start: OutInts) -> None
 
 @jit()
 def _sort(
-    i: Shorts2,
-    j: Shorts2,
-    found: Ints,
-    low: int,
-    high: int,
-    start: Ints,
-    filled: OutInts,
-    first: OutShorts,
+    i: Shorts2, j: Shorts2, found: Ints, low: int, high: int, start: Ints, filled: OutInts, first: OutShorts,
     second: OutShorts,
-) -> None:
+) -> None:  # fmt: skip
     """Write the pairs of the balls low <= a < high in order, those of ball a from start[a] on; filled is start."""
     for r in range(len(found)):
         for c in range(found[r]):
@@ -271,13 +244,11 @@ def _sort(
 def near(
     i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
 ) -> tuple[Ints2, Floats2, Floats]:
-    """See `reference.near`."""
     return _near(len(i), i, j, q, radii, reach, period, chunks)
 
 
 @kernels.all_pairs.on("numpy")
 def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints2, Floats2, Floats]:
-    """See `reference.all_pairs`."""
     return _near(len(q) * (len(q) - 1) // 2, NO_LIST, NO_LIST, q, radii, reach, period, 1)
 
 
@@ -320,17 +291,9 @@ def _apart(q: Floats2, a: int, b: int, k: int, period: Floats) -> float:
 
 @jit()
 def _fill_near(
-    i: Shorts,
-    j: Shorts,
-    q: Floats2,
-    radii: Floats,
-    reach: Floats,
-    period: Floats,
-    first: OutInts,
-    second: OutInts,
-    normal: OutFloats2,
-    gap: OutFloats,
-) -> int:
+    i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, first: OutInts, second: OutInts,
+    normal: OutFloats2, gap: OutFloats,
+) -> int:  # fmt: skip
     """Writes the near pairs of the list, or of all if there is none, into the last arrays; returns how many."""
     n, d = q.shape
     a, b, m = 0, 0, 0
@@ -361,7 +324,6 @@ A_POINT = 4
 
 @kernels.near_segments.on("numpy")
 def near_segments(x: Floats2, limit: Floats, start: Floats2, along: Floats2, dual: Floats2) -> tuple[Ints, Floats]:
-    """See `reference.near_segments`."""
     start, along, dual = np.ascontiguousarray(start), np.ascontiguousarray(along), np.ascontiguousarray(dual)
     k = len(start)
     boxes, far = np.empty((4, k)), np.empty(k, np.bool_)
@@ -376,16 +338,9 @@ def near_segments(x: Floats2, limit: Floats, start: Floats2, along: Floats2, dua
 
 @jit()
 def _search_segments(
-    x: Floats2,
-    limit: Floats,
-    start: Floats2,
-    along: Floats2,
-    dual: Floats2,
-    boxes: OutFloats2,
-    far: OutBools,
-    rows: OutInts,
-    distances: OutFloats,
-) -> int:
+    x: Floats2, limit: Floats, start: Floats2, along: Floats2, dual: Floats2, boxes: OutFloats2, far: OutBools,
+    rows: OutInts, distances: OutFloats,
+) -> int:  # fmt: skip
     """Writes as many near segments as there is room for, and returns how many there are."""
     k, found = len(start), 0
     for w in range(k):

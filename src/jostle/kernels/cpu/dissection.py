@@ -181,19 +181,9 @@ def fronts(order: Ints, first: Ints, last: Ints, parent: Ints, start: Ints, othe
 
 @jit()
 def _fill(
-    order: Ints,
-    place: Ints,
-    first: Ints,
-    last: Ints,
-    parent: Ints,
-    start: Ints,
-    other: Ints,
-    seen: OutInts,
-    child: OutInts,
-    sibling: OutInts,
-    below: OutInts,
-    rows: OutInts,
-) -> int:
+    order: Ints, place: Ints, first: Ints, last: Ints, parent: Ints, start: Ints, other: Ints, seen: OutInts,
+    child: OutInts, sibling: OutInts, below: OutInts, rows: OutInts,
+) -> int:  # fmt: skip
     """Fills `below` and `rows` of `fronts`; seen, child, sibling are -1. Returns the length of rows, or -1: no room."""
     n = len(order)
     for g in range(len(first)):

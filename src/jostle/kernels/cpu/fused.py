@@ -37,15 +37,9 @@ from jostle.kernels.reference.sweeps import FAR, Stop
 
 @kernels.gauss_seidel.on("numpy")
 def gauss_seidel(
-    rows: ContactRows,
-    unit: Array,
-    inverse: Array,
-    s0: Array,
-    start: Array,
-    stop: Stop,
-    chunks: int,
+    rows: ContactRows, unit: Array, inverse: Array, s0: Array, start: Array, stop: Stop, chunks: int,
     places: Array | None,
-) -> tuple[Array, int]:
+) -> tuple[Array, int]:  # fmt: skip
     n, d = len(inverse), rows.normal.shape[1]
     with working_memory() as memory:
         number, index, e, row, ends, groups = arranged(

@@ -303,16 +303,9 @@ def layout(ends: Ints2, start: Ints, tree: Tree, d: int) -> Plan:
 
 @jit()
 def _lay_out(
-    start: Ints,
-    parent: Ints,
-    rows: Ints,
-    unit: Ints,
-    d: int,
-    local: OutInts,
-    ends: OutInts2,
-    groups: OutInts2,
+    start: Ints, parent: Ints, rows: Ints, unit: Ints, d: int, local: OutInts, ends: OutInts2, groups: OutInts2,
     into: OutInts,
-) -> None:
+) -> None:  # fmt: skip
     """Fills in CHILD, SIBLING, BEGIN, AT, COLUMN and into. Each unit has a part of the stack for itself."""
     count, top, most = len(parent), 0, 0
     for g in range(count):
@@ -407,17 +400,9 @@ def _assemble(
 
 @jit(helper=True)
 def _add_child(
-    L: OutFloats,
-    at: int,
-    k: int,
-    width: int,
-    rest: OutFloats,
-    stack: OutFloats,
-    read: int,
-    into: Ints,
-    low: int,
+    L: OutFloats, at: int, k: int, width: int, rest: OutFloats, stack: OutFloats, read: int, into: Ints, low: int,
     high: int,
-) -> None:
+) -> None:  # fmt: skip
     """The front += the update of a child, its upper half by rows from stack[read] on, in the places into[low:high]."""
     r = width - k
     for a in range(low, high):

@@ -13,7 +13,6 @@ from jostle.kernels.reference.bodies import more_than_own
 
 @kernels.expected_ways.on("cupy")
 def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float, chunks: int) -> Array:
-    """See `reference.expected_ways`."""
     (n, d), larger = u.shape, cupy.empty(len(u))
     sums = summed_by_blocks("fill_speeds", d, n, *floats(u, v), larger, sums=3)
     moving, total, squares = on_host(sums).sum(axis=0).tolist()
@@ -23,7 +22,6 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
 
 @kernels.outran.on("cupy")
 def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
-    """See `reference.outran`."""
     (n, d), found = u.shape, cupy.zeros(1, np.int32)
     u, reach = floats(u, reach)
     each("look_for_fast", d, n, u, np.float64(h), reach, found)
@@ -32,7 +30,6 @@ def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
 
 @kernels.stayed.on("cupy")
 def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
-    """See `reference.stayed`."""
     (n, d), found = q.shape, cupy.zeros(1, np.int32)
     q, before = floats(q, before)
     sums = summed_by_blocks("sum_ways", d, n, q, before, sums=d)
@@ -45,7 +42,6 @@ def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chu
 def near_planes(
     x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
-    """See `reference.near_planes`."""
     n, d = x.shape
     x, radii, reach, unit, offset = floats(x, radii, reach, unit, offset)
     bodies = x, radii, np.int64(len(radii) > 1), reach, np.int64(len(reach) > 1)

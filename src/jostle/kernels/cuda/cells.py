@@ -65,13 +65,11 @@ def _levels(q: Array, radii: Array, period: Array) -> tuple[Any, Any, Any, Any]:
 def near(
     i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
-    """See `reference.near`."""
     return _near(len(i), i, j, q, radii, reach, period)
 
 
 @kernels.all_pairs.on("cupy")
 def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Array, Array]:
-    """See `reference.all_pairs`."""
     return _near(len(q) * (len(q) - 1) // 2, NONE, NONE, q, radii, reach, period)
 
 
@@ -92,7 +90,6 @@ def _near(
 
 @kernels.near_segments.on("cupy")
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:
-    """See `reference.near_segments`."""
     k, rows = len(start), len(x) * len(start)
     if rows == 0:
         return cupy.empty(0, np.int64), cupy.empty(0)

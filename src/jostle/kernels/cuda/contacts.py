@@ -19,19 +19,16 @@ are maxima; the others are sums."""
 
 @kernels.rates.on("cupy")
 def rates(rows: ContactRows, v: Array, chunks: int) -> Array:
-    """See `reference.rates`."""
     return _of_rows("rates", rows, v)
 
 
 @kernels.magnitude.on("cupy")
 def magnitude(rows: ContactRows, v: Array, chunks: int) -> Array:
-    """See `reference.magnitude`."""
     return _of_rows("magnitude", rows, v)
 
 
 @kernels.norms.on("cupy")
 def norms(rows: ContactRows, inverse: Array, chunks: int) -> Array:
-    """See `reference.norms`."""
     return _of_rows("norms", rows, inverse)
 
 
@@ -39,7 +36,6 @@ def norms(rows: ContactRows, inverse: Array, chunks: int) -> Array:
 def whitened(
     rows: ContactRows, inverse: Array, w: Array, c: Array, c_noise: Array, slack: Array, chunks: int
 ) -> tuple[Array, Array, Array]:
-    """See `reference.whitened`."""
     unit, s0, noise = cupy.empty((3, len(c)))
     i, j, normal = rows
     given = *whole(i, j), *floats(normal, inverse, w, c, c_noise, slack)
@@ -66,7 +62,6 @@ def adjoint(rows: ContactRows, p: Array, bodies: int, chunks: int) -> Array:
 
 @kernels.residual_pairs.on("cupy")
 def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[float, float, float]:
-    """See `reference.residual_pairs`."""
     (i, j), (normal,) = whole(rows.i, rows.j), floats(rows.normal)
     c, c_noise, length, w, mass, u, p = floats(*answer)
     d, found = normal.shape[1], cupy.zeros((SUMMING_BLOCKS, RESIDUALS))
@@ -80,7 +75,6 @@ def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[floa
 
 @kernels.by_pair.on("cupy")
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:
-    """See `reference.by_pair`."""
     known, listed = _columns(pairs), _columns(wanted)
     slots = 1 << (2 * len(pairs) + 1).bit_length()
     slot, out = cupy.zeros(slots, np.int32), cupy.empty(len(wanted))

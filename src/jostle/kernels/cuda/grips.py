@@ -20,7 +20,6 @@ RESIDUALS = 6
 
 @kernels.rates_grips.on("cupy")
 def rates_grips(rows: GripRows, v: Array, height: int, chunks: int) -> Array:
-    """See `reference.rates_grips`."""
     i, j, normal, arms = rows
     out: Array = cupy.empty((len(i), height))
     given = *whole(i, j), *floats(normal, arms, v), np.int64(height)
@@ -43,7 +42,6 @@ def adjoint_grips(rows: GripRows, p: Array, bodies: int, chunks: int) -> Array:
 def whitened_grips(
     rows: GripRows, mu: Array, inverse: Array, w: Array, c: Array, c_noise: Array, guess: Array, chunks: int
 ) -> tuple[Array, Array, Array]:
-    """See `reference.whitened_grips`."""
     i, j, normal, arms = rows
     m, d = normal.shape
     scale, noise, start = cupy.empty((m, 2)), cupy.empty(m), cupy.empty((m, d))
@@ -56,7 +54,6 @@ def whitened_grips(
 def residual_grips(
     rows: GripRows, mu: Array, coulomb: bool, answer: Answer, chunks: int
 ) -> tuple[float, float, float, float]:
-    """See `reference.residual_grips`."""
     i, j, normal, arms = rows
     c, c_noise, length, w, mass, u, p = floats(*answer)
     found, of_bodies = (cupy.zeros((SUMMING_BLOCKS, count)) for count in (RESIDUALS, RESIDUALS_OF_PAIRS))

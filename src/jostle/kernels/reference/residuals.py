@@ -63,14 +63,9 @@ def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[floa
 
 
 def add_row(
-    so_far: tuple[float, float, float, float, float],
-    s: float,
-    scale: float,
-    square: float,
-    p: float,
-    length: float,
+    so_far: tuple[float, float, float, float, float], s: float, scale: float, square: float, p: float, length: float,
     noise: float,
-) -> tuple[float, float, float, float, float]:
+) -> tuple[float, float, float, float, float]:  # fmt: skip
     """The largest violations over lengths, and over |G_i| where there is none; the largest -p |G_i|; the sums of |p s|
     and of |p| |G_i|: those so far, and of one more row with the slack s, whose terms add up to `scale`, and |G_i|^2.
     """

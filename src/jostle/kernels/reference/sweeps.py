@@ -144,15 +144,9 @@ def sweep_rows(
 
 
 def gauss_seidel(
-    rows: ContactRows,
-    unit: Array,
-    inverse: Array,
-    s0: Array,
-    start: Array,
-    stop: Stop,
-    chunks: int,
+    rows: ContactRows, unit: Array, inverse: Array, s0: Array, start: Array, stop: Stop, chunks: int,
     places: Array | None,
-) -> tuple[Array, int]:
+) -> tuple[Array, int]:  # fmt: skip
     """(p, iterations) of `accelerated_sweeps` over contacts, divided by their length `unit`.
 
     inverse (bodies,) are the inverse masses. An implementation may take the rows in an order of its own, which may
@@ -164,17 +158,9 @@ def gauss_seidel(
 
 
 def interior_point(
-    rows: ContactRows,
-    mass: Array,
-    s0: Array,
-    start: Array,
-    places: Array,
-    violation: Array,
-    tol: float,
-    max_iterations: int,
-    most_numbers: int,
-    chunks: int,
-) -> tuple[Array, int, float, int]:
+    rows: ContactRows, mass: Array, s0: Array, start: Array, places: Array, violation: Array, tol: float,
+    max_iterations: int, most_numbers: int, chunks: int,
+) -> tuple[Array, int, float, int]:  # fmt: skip
     """(p, iterations, quality, numbers) of min 1/2 |x|_M^2, s0 + G x >= 0, whose rows have length one in the metric.
 
     With x = M^-1 G^T p and s = s0 + G x, the quality is the largest of -s_c / violation_c and

@@ -18,7 +18,7 @@ from jostle._tools.arguments import Positive
 from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue, NotConverged, SchemeRefuses
 from jostle.macro.motion.domain import Domain
-from jostle.macro.motion.pressure import INNER_TOLERANCE, Spread
+from jostle.macro.motion.pressure import INNER_TOLERANCE
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.obstacle import FivePoint, linear_solution
@@ -78,11 +78,11 @@ class Barrier(Splitting):
                 f"with a lower density, such as 0.99 times this one, or use jo.macro.Splitting"
             )
 
-    def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
+    def _spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> tuple[Array, int]:
         return _potential(problem.domain, arrived, self.eps * (h / problem.grid.h) ** 2, self.gamma, self.tol)
 
 
-def _potential(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> Spread:
+def _potential(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> tuple[Array, int]:
     """The potential P = scale (rho / (1 - rho))^gamma with rho = arrived - A P, by Newton's method.
 
     The unknown is the density where it is small, and P elsewhere. Both then stay in their ranges, and the number of
@@ -95,7 +95,7 @@ def _potential(domain: Domain, arrived: Array, scale: float, gamma: float, tol: 
         lack = np.where(zone, arrived + domain.divergence(domain.differences(P)) - rho, 0.0)
         error = float(np.abs(lack).max())
         if error <= tol:
-            return Spread(P, step)
+            return P, step
         stiff = _slope(rho, scale, gamma)
         derivative = FivePoint(A.east, A.north, A.extra + np.where(zone, stiff, 0.0))
         change = linear_solution(derivative, lack, max(INNER_TOLERANCE * tol / error, MIN_RESIDUAL))

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import check_arguments, set_fields
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.macro.checks import truths
-from jostle.macro.grid import Grid, after, before, between_zeros
+from jostle.macro.grid import Grid, after, before, beside, mask_of
 from jostle.macro.obstacle import FivePoint
 
 # Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
@@ -68,9 +68,8 @@ class Passage:
         length = float(np.linalg.norm(direction))
         if not length > 0.0:
             raise InvalidValue("outward must not be zero")
-        for name, cells in (("start", start), ("end", end)):
-            object.__setattr__(self, name, _indices(cells, name))
-        object.__setattr__(self, "outward", direction / length)
+        ends = {name: _indices(cells, name) for name, cells in (("start", start), ("end", end))}
+        set_fields(self, **ends, outward=direction / length)
 
     @cached_property
     def shares(self) -> Array:
@@ -79,29 +78,6 @@ class Passage:
         right = np.linspace(0.0, 1.0, len(self.end) + 1)
         low, high = (np.maximum.outer(left[:-1], right[:-1]), np.minimum.outer(left[1:], right[1:]))
         return np.asarray(np.maximum(high - low, 0.0) * len(self.start))
-
-    def speeds(self, u: Faces) -> Array:
-        """Compute how fast people leave the cells of the start.
-
-        The speed is u . outward, where each component of u is the larger of the two faces of the cell, because the face
-        at the passage is closed.
-
-        Parameters
-        ----------
-        u : tuple of array
-            Velocities on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
-
-        Returns
-        -------
-        array, shape (m,)
-            The speeds, not negative.
-        """
-        i, j = self.start.T
-        x, y = (
-            np.where(np.abs(before) > np.abs(after), before, after)
-            for before, after in ((u[0][i, j], u[0][i + 1, j]), (u[1][i, j], u[1][i, j + 1]))
-        )
-        return np.asarray(np.maximum(x * self.outward[0] + y * self.outward[1], 0.0))
 
 
 def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) -> Array:
@@ -114,13 +90,26 @@ def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) 
     density = density.copy()
     for passage in passages:
         start, end = tuple(passage.start.T), tuple(passage.end.T)
-        part = np.minimum(passage.speeds(u) * cells, 1.0)
+        part = np.minimum(leaving_speeds(passage, u) * cells, 1.0)
         asked = (part * density[start])[:, None] * passage.shares
         room, wanted = np.maximum(1.0 - density[end], 0.0), asked.sum(axis=0)
         asked *= np.divide(room, wanted, out=np.ones_like(room), where=wanted > room)
         density[start] -= asked.sum(axis=1)
         density[end] += asked.sum(axis=0)
     return density
+
+
+def leaving_speeds(passage: Passage, u: Faces) -> Array:
+    """(m,): how fast people leave the cells of the start, u . outward, not negative.
+
+    Each component of u is the larger of the two faces of the cell, because the face at the passage is closed.
+    """
+    i, j = passage.start.T
+    x, y = (
+        np.where(np.abs(before) > np.abs(after), before, after)
+        for before, after in ((u[0][i, j], u[0][i + 1, j]), (u[1][i, j], u[1][i, j + 1]))
+    )
+    return np.asarray(np.maximum(x * passage.outward[0] + y * passage.outward[1], 0.0))
 
 
 def _indices(cells: ArrayLike, name: str) -> Integers:
@@ -162,7 +151,7 @@ class Domain:
         passages: Sequence[Passage] = (),
     ):
         solid, out = (
-            np.zeros(grid.shape, dtype=bool) if mask is None else grid.checked(mask, name).copy()
+            np.zeros(grid.shape, dtype=bool) if mask is None else mask_of(grid, mask, name)
             for mask, name in ((walls, "walls"), (exits, "exits"))
         )
         if (solid & out).any():
@@ -171,9 +160,7 @@ class Domain:
         thin = _checked(grid, barriers)
         ways = tuple(passages)
         _check_passages(ways, ~solid & ~out)
-        values = {"grid": grid, "walls": solid, "exits": out, "barriers": thin, "passages": ways}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, grid=grid, walls=solid, exits=out, barriers=thin, passages=ways)
 
     @cached_property
     def zone(self) -> Booleans:
@@ -186,7 +173,7 @@ class Domain:
         found = []
         for axis in (0, 1):
             beyond = [not closed for closed in self.grid.closed[axis]]
-            free, zone = beside(~self.walls, axis, beyond), beside(self.zone, axis, (False, False))
+            free, zone = beside(~self.walls, axis, beyond), beside(self.zone, axis)
             found.append(free[0] & free[1] & (zone[0] | zone[1]) & ~self.barriers[axis])
         return found[0], found[1]
 
@@ -195,8 +182,8 @@ class Domain:
         """The weights of the faces: 1 between two cells, 2 where the zone ends half a cell away, 0 if not open."""
         found = []
         for axis, through in enumerate(self.open):
-            low, high = beside(self.zone, axis, (False, False))
-            found.append(np.where(through, np.where(low & high, 1.0, HALF_CELL), 0.0))
+            both = np.logical_and(*beside(self.zone, axis))
+            found.append(np.where(through, np.where(both, 1.0, HALF_CELL), 0.0))
         return found[0], found[1]
 
     @cached_property
@@ -236,26 +223,19 @@ class Domain:
         `by` divides the difference on each face by a number; the distance to the edge of the domain is then that
         between two cells.
         """
-        between, extra, zone = [], np.zeros(self.grid.shape), self.zone if zone is None else zone
-        for axis, weight in enumerate(self.sides):
-            value = weight
-            if by is not None:
-                value = np.divide(
-                    weight > 0.0, by[axis], out=np.zeros_like(weight), where=(weight > 0.0) & (by[axis] > 0.0)
-                )
-            low, high = beside(zone, axis, (False, False))
-            inner, alone = np.where(low & high, value, 0.0), np.where(low != high, value, 0.0)
-            between.append(np.ascontiguousarray(inner[after(axis)]))
-            extra += np.where(zone, alone[before(axis)] + alone[after(axis)], 0.0)
-        return FivePoint(between[0], between[1], extra)
+        weights: Faces = self.sides
+        if by is not None:
+            x, y = (
+                np.divide(open_, mass, out=np.zeros_like(mass), where=open_ & (mass > 0.0))
+                for open_, mass in zip(self.open, by, strict=True)
+            )
+            weights = x, y
+        return FivePoint.of_faces(weights, self.zone if zone is None else zone)
 
     def means(self, field: Array) -> Faces:
         """On each face: the mean of the two cells beside it; outside the domain the field is zero."""
-        found = []
-        for axis in (0, 1):
-            around = between_zeros(field, axis)
-            found.append(0.5 * (around[before(axis)] + around[after(axis)]))
-        return found[0], found[1]
+        x, y = (0.5 * np.add(*beside(field, axis)) for axis in (0, 1))
+        return x, y
 
 
 def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
@@ -274,25 +254,17 @@ def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
 def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[Booleans, Booleans]:
     """One boolean per face, across x and across y; by default there are no barriers."""
     if barriers is None:
-        return np.zeros(grid.faces(0), dtype=bool), np.zeros(grid.faces(1), dtype=bool)
+        return np.zeros(grid.face_shapes[0], dtype=bool), np.zeros(grid.face_shapes[1], dtype=bool)
     if len(barriers) != 2:
         raise InvalidValue(f"barriers must be two masks, of the faces across x and across y, not {len(barriers)}")
-    x, y = (truths(mask, "barriers").copy() for mask in barriers)
+    x, y = (truths(mask, "barriers") for mask in barriers)
     for axis, mask in enumerate((x, y)):
-        if mask.shape != grid.faces(axis):
+        if mask.shape != grid.face_shapes[axis]:
             raise InvalidValue(
-                f"barriers across {'xy'[axis]} must be one boolean per face, {grid.faces(axis)}, not an array of shape "
-                f"{mask.shape}"
+                f"barriers across {'xy'[axis]} must be one boolean per face, {grid.face_shapes[axis]}, not an array of "
+                f"shape {mask.shape}"
             )
     return x, y
-
-
-def beside(cells: Booleans, axis: int, ends: tuple[bool, bool] | list[bool]) -> tuple[Booleans, Booleans]:
-    """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
-    around = between_zeros(cells, axis)
-    along = np.moveaxis(around, axis, 0)  # a view
-    along[0], along[-1] = ends
-    return around[before(axis)], around[after(axis)]
 
 
 # Checks of densities given by users: finite, not negative, zero in walls, and not more mass than fits.

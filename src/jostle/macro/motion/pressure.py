@@ -28,22 +28,17 @@ MARGIN = 8
 """Width in cells of the margin around cells at least half full in which the potential is computed first."""
 
 
-class Spread(NamedTuple):
-    """A potential, and the number of iterations it took."""
-
-    potential: Array
-    iterations: int
-
-
-def hard(domain: Domain, arrived: Array, start: Array | None, tol: float, *, most: int = MAX_WARM_STEPS) -> Spread:
-    """The potential that leaves no density above one.
+def hard(
+    domain: Domain, arrived: Array, start: Array | None, tol: float, *, most: int = MAX_WARM_STEPS
+) -> tuple[Array, int]:
+    """The potential that leaves no density above one, and the number of iterations it took.
 
     The start is positive in cells that may be full, such as the potential of the previous step. If `most` active-set
     steps from there do not suffice, the potential is computed from coarser grids.
     """
     excess = np.where(domain.zone, arrived - 1.0, 0.0)
     if excess.max() <= 0.0:
-        return Spread(np.zeros_like(excess), 0)
+        return np.zeros_like(excess), 0
     A, P, iterations = domain.laplacian(), np.zeros_like(excess), 0
     for box in (_box(excess), np.s_[:, :]):
         P[box], used = _spread(A.cut(box), excess[box], None if start is None else start[box], tol, most)
@@ -58,18 +53,18 @@ def hard(domain: Domain, arrived: Array, start: Array | None, tol: float, *, mos
             f"the pressure leaves an error of {wrong:.2e} in the density, more than tol = {tol:.0e}: use a smaller h "
             f"or a larger tol"
         )
-    return Spread(P, iterations)
+    return P, iterations
 
 
-def _spread(A: FivePoint, excess: Array, start: Array | None, tol: float, most: int) -> Spread:
-    """The potential, from a start in at most `most` active-set steps, or else from coarser grids."""
+def _spread(A: FivePoint, excess: Array, start: Array | None, tol: float, most: int) -> tuple[Array, int]:
+    """The potential and the iterations, from a start in at most `most` active-set steps, or else from coarser grids."""
     iterations = 0
     if start is not None and start.any():
         P, iterations = obstacle(A, excess, start, tol=INNER_TOLERANCE * tol, most=most)
         if iterations < most:
-            return Spread(P, iterations)
+            return P, iterations
     P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
-    return Spread(P, iterations + more)
+    return P, iterations + more
 
 
 def _box(excess: Array) -> tuple[slice, slice]:
@@ -168,6 +163,6 @@ def obstacle_step(
     if rho.max() <= 1.0:
         return ObstacleStep(rho, np.zeros(grid.shape))
     check_mass(domain, rho)
-    P = hard(domain, rho, None, RELATIVE_TOLERANCE * float(rho.max())).potential
+    P = hard(domain, rho, None, RELATIVE_TOLERANCE * float(rho.max()))[0]
     spread = rho + domain.divergence(domain.differences(P))
     return ObstacleStep(np.where(domain.exits, 0.0, spread), grid.h**2 * P)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import check_arguments, set_fields
 from jostle._tools.arrays import Array, finite
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
@@ -243,7 +243,7 @@ class Flow(OfMass):
         force = finite(self.force, "force")
         if force.shape != (2,):
             raise InvalidValue(f"force must be two numbers (fx, fy), an acceleration, not {self.force!r}")
-        object.__setattr__(self, "force", force)
+        set_fields(self, force=force)
         if not isinstance(self.law, Restitution) or self.law.uniform is None:
             raise InvalidValue(f"law must have one coefficient e, as in jo.Restitution(0.5), not {self.law!r}")
 
@@ -270,12 +270,12 @@ def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
 
 def _settle(problem: Crowd | Flow) -> None:
     """Check the density and build the domain."""
-    grid, given = problem.grid, np.asarray(problem.density)
-    for name in {"walls", "exits", "barriers"} & vars(problem).keys():
-        object.__setattr__(problem, name, deepcopy(getattr(problem, name)))
+    grid, density = problem.grid, np.asarray(problem.density)
+    given = {"walls", "exits", "barriers"} & vars(problem).keys()
+    set_fields(problem, **{name: deepcopy(getattr(problem, name)) for name in given})
     more = (problem.barriers, problem.passages) if isinstance(problem, Crowd) else ()
     domain = Domain(grid, problem.walls, problem.exits, *more)
-    rho = checked_density(grid, np.full(grid.shape, given) if given.ndim == 0 else given, domain.walls)
+    rho = checked_density(grid, np.full(grid.shape, density) if density.ndim == 0 else density, domain.walls)
     for wrong, why in (
         (rho > 1.0 + MAX_EXCESS, "at most 1 fits into a cell: scale it, or spread it by jo.macro.obstacle_step"),
         ((rho > 0.0) & domain.exits, "this is an exit: leave it empty"),
@@ -295,5 +295,4 @@ def _settle(problem: Crowd | Flow) -> None:
                 f"a mass of {shut[k] * grid.h**2:.3g} around cell ({i}, {j}) cannot reach an exit, because of walls; "
                 f"open them, or leave that part empty"
             )
-    object.__setattr__(problem, "density", rho)
-    object.__setattr__(problem, "domain", domain)
+    set_fields(problem, density=rho, domain=domain)

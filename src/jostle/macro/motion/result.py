@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -135,13 +135,8 @@ class Evolution:
         here = self.density[frame], (x[frame], y[frame]), self.pressure[frame], float(self.gone[frame])
         return State(float(self.t[frame]), *here)
 
-    def images(self, about: Mapping[str, str] | None = None) -> Images:
+    def images(self) -> Images:
         """Collect what a file of this run contains: density, velocity and pressure in the cells, and facts.
-
-        Parameters
-        ----------
-        about : mapping of str to str, optional
-            Further facts to store, such as a title. None: no further facts.
 
         Returns
         -------
@@ -149,8 +144,8 @@ class Evolution:
             The fields and the facts.
         """
         if self.file is not None:
-            return replace(self.file, about={**self.file.about, **(about or {})})
-        facts = facts_of(self.problem, self.scheme, about or {})
+            return self.file
+        facts = facts_of(self.problem, self.scheme, {})
         return facts(
             t=self.t, fields={"density": self.density, "velocity": self.cells, "pressure": self.pressure},
             totals={"mass": self.mass, "gone": self.gone, "energy": self.energy},

@@ -106,6 +106,7 @@ def solve(
     scheme.check(problem)
     grid, mean = Grid.of(t, h), MeanPressure(problem.grid.shape)
     due, files = Saving(every, grid.start), files_of(output)
+    _check_output(files)
     free = {"every": every, "until": until, "strict": True, "device": "cpu"}
     things = {"until": until, "velocity": problem.velocity, "pressure": mean}
     keeping = CheckpointsOfDensity(files, problem, scheme, grid, free, things)
@@ -119,6 +120,21 @@ def solve(
     return found
 
 
+def _check_output(output: Output | None) -> None:
+    """Refuse an output that asks for what the run of a density does not have."""
+    if output is None:
+        return
+    if output.random is not None:
+        raise InvalidValue("the run of a density uses no random numbers: remove random= from the output")
+    if output.path is None:
+        return
+    if output.contacts or output.groups:
+        raise InvalidValue("a density has no contacts and no groups of bodies: remove contacts= and groups=")
+    if output.dtype is not None and np.dtype(output.dtype) != float:
+        raise InvalidValue(f"densities are stored in double precision: remove dtype={np.dtype(output.dtype).name}")
+    check_path(output.path)
+
+
 # The checkpoints of a run of a density.
 
 
@@ -126,19 +142,6 @@ class CheckpointsOfDensity(Checkpoints):
     """The checkpoints of a run of a density, if it has any."""
 
     compared = "velocity"
-
-    def __init__(
-        self,
-        output: Output | None,
-        problem: Crowd | Flow,
-        scheme: Scheme,
-        grid: Grid,
-        free: dict[str, Any],
-        things: Mapping[str, Any],
-    ) -> None:
-        if output is not None and output.random is not None:
-            raise InvalidValue("the run of a density uses no random numbers: remove random= from the output")
-        super().__init__(output, problem, scheme, grid, free, things)
 
     def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
         # The desired velocity of a crowd, which does not depend on the state.
@@ -257,12 +260,6 @@ class ImageSaver(FileSaver):
         resumed: Position | None,
         changed: Mapping[str, Sequence[str]],
     ) -> None:
-        if output.contacts or output.groups:
-            raise InvalidValue("a density has no contacts and no groups of bodies: remove contacts= and groups=")
-        if output.dtype is not None and np.dtype(output.dtype) != float:
-            raise InvalidValue(f"densities are stored in double precision: remove dtype={np.dtype(output.dtype).name}")
-        assert output.path is not None
-        check_path(output.path)
         self.problem, self.scheme, self.mean = problem, scheme, mean
         super().__init__(output, start, resumed, changed, {})
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from jostle._tools.arrays import Array
 from jostle.macro.motion.domain import Faces, passed
-from jostle.macro.motion.pressure import Spread, hard
+from jostle.macro.motion.pressure import hard
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.scheme import Scheme, emptied
 from jostle.macro.motion.transport import carried, flux, impulses, velocities
@@ -46,7 +46,7 @@ class Splitting(Scheme):
         domain, side = problem.domain, problem.grid.h
         free = flux(domain, state.density, u, h)
         arrived = state.density - domain.divergence(free)
-        P, iterations = self.spread(problem, state, arrived, h)
+        P, iterations = self._spread(problem, state, arrived, h)
         back = domain.differences(P)
         crossed = free[0] - back[0], free[1] - back[1]
         full = arrived + domain.divergence(back)
@@ -60,28 +60,6 @@ class Splitting(Scheme):
         density, gone = emptied(problem, full, crossed)
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)
 
-    def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
-        """Find the potential that spreads mass in excess of the density one.
-
-        Parameters
-        ----------
-        problem : Crowd or Flow
-            The problem.
-        state : State
-            The state at the beginning of the step.
-        arrived : array, shape (nx, ny)
-            Density after free motion.
-        h : float
-            Length of the step.
-
-        Returns
-        -------
-        Spread
-            The potential and the number of solver iterations.
-
-        Raises
-        ------
-        NotConverged
-            If the density misses the tolerance.
-        """
+    def _spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> tuple[Array, int]:
+        """The potential that spreads what exceeds the density one after free motion, and the number of iterations."""
         return hard(problem.domain, arrived, state.pressure, self.tol)

@@ -28,7 +28,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import check_arguments, set_fields
 from jostle._tools.arrays import Array, Booleans, Integers, alike, numbers, read_only, shaped
 from jostle.errors import DependsOnRoundOff, InvalidValue, UnresolvedEvent, warn
 from jostle.laws import Restitution
@@ -133,19 +133,8 @@ class MergeTree(Sequence[Merger]):
     def _columns(self) -> tuple[Array, Integers, Integers, Array, Array]:
         return self.time, self.left, self.right, self.velocity, self.mass
 
-    def until(self, t: float) -> MergeTree:
-        """Select the mergers up to a time, that time included.
-
-        Parameters
-        ----------
-        t : float
-            The latest time.
-
-        Returns
-        -------
-        MergeTree
-            The mergers with `time` <= t.
-        """
+    def _until(self, t: float) -> MergeTree:
+        """The mergers up to a time, that time included."""
         k = int(np.searchsorted(self.time, t, side="right"))
         return replace(self, **{column.name: getattr(self, column.name)[:k] for column in fields(self)})
 
@@ -289,11 +278,9 @@ class StickyBlocks:
         )
         if len(left) == 0 or not (size > 0.0).all():
             raise InvalidValue("x must have at least one left edge, and all lengths must be positive")
-        for name, value in {"x": left, "lengths": size, "v": speed, "acceleration": a}.items():
-            object.__setattr__(self, name, read_only(value))
-        object.__setattr__(self, "restitution", Restitution(restitution).number)
-        object.__setattr__(self, "walls", _walls(walls))
-        object.__setattr__(self, "_known", [])
+        left, size, speed, a = (read_only(values) for values in (left, size, speed, a))
+        set_fields(self, x=left, lengths=size, v=speed, acceleration=a)
+        set_fields(self, restitution=Restitution(restitution).number, walls=_walls(walls), _known=[])
         self._check_overlaps()
 
     def _check_overlaps(self) -> None:
@@ -345,25 +332,14 @@ class StickyBlocks:
             If there are more than 5 000 000 impacts up to the latest time.
         """
         if not self.sticks:
-            return self.followed(t)
+            return self._followed(t)
         times = _times(t)
         free = [self.x + s * (self.v + 0.5 * s * self.acceleration) - self.before for s in times.ravel()]
         X = np.array([self._project(row) for row in free]).reshape(-1, len(self.x)) + self.before
         return X.reshape(*times.shape, len(self.x))
 
-    def followed(self, t: ArrayLike) -> Array:
-        """Compute the left edges impact by impact; the result is the same as that of `at`.
-
-        Parameters
-        ----------
-        t : float or array_like
-            Times, not negative.
-
-        Returns
-        -------
-        array, shape (..., n)
-            Left edges at each time.
-        """
+    def _followed(self, t: ArrayLike) -> Array:
+        """The left edges impact by impact; they are those of `at`, whether or not a contact opens."""
         times = _times(t)
         Y, _ = self._states(times)
         return (Y + self.before).reshape(*times.shape, len(self.x))
@@ -448,7 +424,7 @@ class StickyBlocks:
         """
         if not until >= 0.0:
             raise InvalidValue(f"until must be a time >= 0, not {until}")
-        return self._history(float(until)).tree.until(until)
+        return self._history(float(until)).tree._until(until)
 
     def motion(self) -> Motion:
         """Return the microscopic model, (45): balls on a line with diameters and masses equal to the lengths.

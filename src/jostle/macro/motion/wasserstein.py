@@ -11,7 +11,7 @@ step would not converge where 0 < rho' < 1. Its metric is the second derivative 
 that about ten steps are enough at every size. Each grid starts from the solution on a grid of twice the mesh width.
 
 Internally lengths are in cells. The iteration ends with the density T# rho. It is one where p > 0, except in cells at
-the edge of the saturated zone, where p has a kink if there is no mass beyond; `repair` corrects these cells.
+the edge of the saturated zone, where p has a kink if there is no mass beyond; `repaired` corrects these cells.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jostle.errors import InvalidValue, NotConverged
 from jostle.macro.grid import Grid
 from jostle.macro.kernels import envelopes
 from jostle.macro.motion.domain import MAX_EXCESS, Domain, check_mass, checked_density
-from jostle.macro.obstacle import FivePoint, linear_solution, nested, obstacle
+from jostle.macro.obstacle import FivePoint, in_fours, linear_solution, nested, obstacle
 
 # The c-transform of a potential on a grid, for the cost |x - y|^2 / 2, and its transport map.
 #
@@ -141,10 +141,10 @@ DENSITY_ROUND_OFF = 1e-13
 """Densities below zero by less than this are rounded to zero."""
 
 
-def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
+def repaired(room: Domain, density: Array, zone: Booleans) -> tuple[Array, Array]:
     """(nx, ny) each: the admissible density with a saturated zone, and the potential m of the fluxes to it."""
-    everywhere = _neighbours(np.ones(density.shape, dtype=bool))
-    m = _filling(density, zone)
+    everywhere = room.laplacian()
+    m = _filling(room, density, zone)
     found = density - everywhere.applied(m)
     if found.max() > 1.0 + MAX_EXCESS:
         m = m + obstacle(everywhere, found - 1.0, np.where(zone | (found > 1.0), 1.0, 0.0))[0]
@@ -155,21 +155,11 @@ def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
     return np.maximum(found, 0.0), m
 
 
-def _filling(density: Array, zone: Booleans) -> Array:
+def _filling(room: Domain, density: Array, zone: Booleans) -> Array:
     """a = 0 outside a zone with density + Laplace a = 1 inside; a = 0 if the zone is the whole grid."""
     if zone.all() or not zone.any():
         return np.zeros(density.shape)
-    A, whole = _neighbours(zone), _neighbours(np.ones(zone.shape, dtype=bool))
-    border = np.where(zone, whole.diagonal - A.diagonal, 0.0)
-    return linear_solution(FivePoint(A.east, A.north, border), np.where(zone, density - 1.0, 0.0), TOLERANCE)
-
-
-def _neighbours(zone: Booleans) -> FivePoint:
-    """Weight 1 between cells of a zone."""
-    east, north = np.zeros(zone.shape), np.zeros(zone.shape)
-    east[:-1] = zone[1:] & zone[:-1]
-    north[:, :-1] = zone[:, 1:] & zone[:, :-1]
-    return FivePoint(east, north, np.zeros(zone.shape))
+    return linear_solution(room.laplacian(zone=zone), np.where(zone, density - 1.0, 0.0), TOLERANCE)
 
 
 MIN_STRETCH, MAX_STRETCH = 0.2, 10.0
@@ -283,10 +273,11 @@ def wasserstein_projection(
     rho = checked_density(grid, density)
     if rho.max() <= 1.0:
         return WassersteinProjection(rho, np.zeros(grid.shape), np.zeros((*grid.shape, 2)), 0.0, 0.0, 0)
-    check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
+    room = Domain(Grid(grid.lower, grid.upper, grid.h, closed=True))
+    check_mass(room, rho)
     found, iterations = _ascent(rho, max_iterations)
     x, y = map_of_faces(found.q)
-    after, moved = repaired(found.density, found.p > EQUALITY_TOLERANCE * found.p.max())
+    after, moved = repaired(room, found.density, found.p > EQUALITY_TOLERANCE * found.p.max())
     _check_sides(grid, after, rho)
     # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that came from x = y + grad p
     squares = sum(float((np.diff(moved, axis=axis) ** 2).sum()) for axis in (0, 1))
@@ -326,9 +317,7 @@ def _start(rho: Array, most: int) -> Array:
     """p on a grid of twice the mesh width, interpolated linearly."""
     if max(rho.shape) <= MAX_COARSEST:
         return np.zeros(rho.shape)
-    nx, ny = (n + n % 2 for n in rho.shape)
-    padded = np.pad(rho, [(0, n % 2) for n in rho.shape])
-    coarse = _ascent(padded.reshape(nx // 2, 2, ny // 2, 2).mean(axis=(1, 3)), most)[0].p
+    coarse = _ascent(in_fours(rho).mean(axis=(1, 3)), most)[0].p
     fine = 4.0 * _refined(_refined(coarse).T).T
     fine[coarse.repeat(2, axis=0).repeat(2, axis=1) == 0.0] = 0.0
     return np.ascontiguousarray(fine[: rho.shape[0], : rho.shape[1]])
