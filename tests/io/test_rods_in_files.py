@@ -47,7 +47,7 @@ def test_a_file_shows_its_rods_in_pictures_and_in_the_viewer(stored):
         np.testing.assert_allclose(scene.rods(frame), ends_of(np.asarray(sol.q[k])), atol=1e-6)
     encoder = Encoder.of(scene, small=False)
     assert encoder.walls is None, "lines are sent with each frame"
-    walls = np.frombuffer(encoder.frame(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
+    walls = np.frombuffer(encoder.encoded(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
     np.testing.assert_allclose(walls, ends_of(np.asarray(sol.q[-1])), atol=1e-5)
 
 

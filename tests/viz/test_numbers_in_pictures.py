@@ -98,7 +98,7 @@ def test_the_colours_of_forces_cover_the_data(tower):
 
 def decoded(encoder, frame):
     """The arrays of a frame of the page in which everybody is there and no radius changes."""
-    raw, d = encoder.frame(frame), encoder.scene.d
+    raw, d = encoder.encoded(frame), encoder.scene.d
     _, m, c, _, step, fast, *low = np.frombuffer(raw, "<f8", 9)
     m, c, at, found = int(m), int(c), HEAD, {}
     for name, kind, count in (

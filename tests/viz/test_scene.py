@@ -41,7 +41,7 @@ def test_a_run_that_goes_on_is_shown_with_the_same_origin_and_the_quantities_of_
     encoder = Encoder.of(first, small=False, quantities={"age": lambda k: np.full(4, k)})
     later = encoder.continued(longer)
     assert [one.label for one in later.given] == ["age"]
-    assert later.frame(longer.frame(1)) == encoder.frame(first.frame(1))
+    assert later.encoded(longer.frame(1)) == encoder.encoded(first.frame(1))
 
 
 def test_those_who_are_not_there_are_not_shown(leaving):
@@ -155,7 +155,7 @@ def test_rods_are_shown_from_body_to_body_and_to_their_points():
     np.testing.assert_allclose(scene.rods(frame), ends, atol=1e-9)
     assert scene.view(frame).upper[1] >= 0.0, "the point from which it hangs is in the picture"
     encoder = Encoder.of(scene, small=False)
-    walls = np.frombuffer(encoder.frame(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
+    walls = np.frombuffer(encoder.encoded(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
     np.testing.assert_allclose(walls, ends, atol=1e-6)
     ax = jo.viz.draw(scene.sol)
     drawn = [line for each in ax.collections if isinstance(each, LineCollection) for line in each.get_segments()]

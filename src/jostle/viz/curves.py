@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +13,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import BLUE, VERMILION
 from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
+from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.viz.continuum import HEADROOM
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for, refuse_space
@@ -26,7 +26,7 @@ from jostle.viz.sources import (
     Shown,
     ShownDensity,
     Unit,
-    density_in,
+    run_of,
     solution,
     with_unit,
 )
@@ -212,24 +212,23 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     ['kinetic', 'potential', 'total']
     >>> plt.close(ax.figure)
     """
-    images = density_in(sol)
-    if images is not None:
+    run = run_of(sol)
+    if isinstance(run, Images):
         ax = axes(ax)
-        ax.plot(images.t, images.totals["energy"], label="kinetic", linewidth=1.3, **pen(0))
-        most = float(images.totals["energy"].max()) or 1.0
-        ax.set(xlabel=with_unit("$t$", images.units, TIME), ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
+        ax.plot(run.t, run.totals["energy"], label="kinetic", linewidth=1.3, **pen(0))
+        most = float(run.totals["energy"].max()) or 1.0
+        ax.set(xlabel=with_unit("$t$", run.units, TIME), ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
         return ax
-    sol = solution(cast("Shown", sol))
-    energy, ax = sol.energy(), axes(ax)
-    hit = hits(sol)
-    keep = np.ones(len(sol.t), dtype=bool)
+    energy, ax = run.energy(), axes(ax)
+    hit = hits(run)
+    keep = np.ones(len(run.t), dtype=bool)
     keep[np.intersect1d(hit + 1, hit)] = False  # the velocity between the two steps of an impact has no meaning
     curves = {r"kinetic $\frac{1}{2}|u|_M^2$": energy.kinetic}
     if energy.potential is not None and energy.total is not None:
         curves |= {r"potential $-f \cdot q$": energy.potential, "total": energy.total}
     for number, (name, values) in enumerate(curves.items()):
-        ax.plot(sol.t[keep], values[keep], label=name, linewidth=1.3, **pen(number))
-    ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("energy", sol, ENERGY))
+        ax.plot(run.t[keep], values[keep], label=name, linewidth=1.3, **pen(number))
+    ax.set(xlabel=_label("$t$", run, TIME), ylabel=_label("energy", run, ENERGY))
     legend(ax, list(curves))
     return ax
 
