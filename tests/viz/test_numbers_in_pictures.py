@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 import jostle as jo
 from jostle.viz import draw
 from jostle.viz.drawing import MAX_BAR_WIDTH
-from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder, Scales
+from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder, Scales, scale_of
 from jostle.viz.quantities import chosen, offered, surface
 from jostle.viz.scene import Scene
 
@@ -84,8 +84,8 @@ def test_the_scale_of_bars_is_a_median_and_not_ruled_by_one_impact(tower):
 def test_the_colours_of_forces_cover_the_data(tower):
     force, speed = (chosen(Scene(tower), name) for name in ("force", "speed"))
     some = np.arange(1.0, 101.0)
-    assert force.range([some[:50], some[50:]]) == [0.0, 100.0]
-    assert speed.range([some]) == [0.0, 100.0]
+    assert scale_of(force, [some[:50], some[50:]]) == [0.0, 100.0]
+    assert scale_of(speed, [some]) == [0.0, 100.0]
     found = Scales()
     encoder = Encoder.of(Scene(tower), small=False)
     found.take(Scene(tower).frame(-1), encoder)

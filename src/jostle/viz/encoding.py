@@ -480,6 +480,22 @@ class FieldEncoder:
         }
 
 
+def extremes(values: ArrayLike) -> Array:
+    """The smallest and the largest finite value; empty if there is none."""
+    found = np.asarray(values, dtype=float)
+    found = found[np.isfinite(found)]
+    return np.array([found.min(), found.max()]) if len(found) else found
+
+
+def scale_of(quantity: Quantity, samples: Sequence[Array]) -> list[float]:
+    """The values of the first and of the last colour, from the extremes of some frames."""
+    values, start = np.concatenate([np.zeros(0), *samples]), quantity.low or 0.0
+    if len(values) == 0:
+        return [start, start + 1.0]
+    low, high = float(values.min()) if quantity.low is None else quantity.low, float(values.max())
+    return [low, high if high > low or quantity.low is None else low + 1.0]
+
+
 @dataclass
 class FieldScales:
     """Collects frames, and determines the colour scales from them.
@@ -497,11 +513,7 @@ class FieldScales:
         """Add a frame."""
         self.taken += 1
         for name in colours(encoder.images):
-            found = field_values(frame.fields, name)
-            found = found[np.isfinite(found)]
-            if len(found):
-                found = np.array([found.min(), found.max()])
-            self.samples.setdefault(name, []).append(found)
+            self.samples.setdefault(name, []).append(extremes(field_values(frame.fields, name)))
 
     def about(self, encoder: FieldEncoder, some: bool = False) -> dict[str, Any]:
         """The colour scales, for the page; `some`: whether it also shows frames that were not added."""
@@ -643,7 +655,7 @@ class Scales:
         """Add a frame."""
         self.taken += 1
         for quantity in encoder.quantities:
-            self.samples.setdefault(quantity.name, []).append(quantity.sample(frame))
+            self.samples.setdefault(quantity.name, []).append(extremes(quantity.of(frame)))
         strongest = float(np.abs(frame.bars.force).max(initial=0.0))
         if strongest:
             self.strongest.append(strongest)
@@ -658,7 +670,7 @@ class Scales:
                 {
                     "name": quantity.name,
                     "label": quantity.title(encoder.scene),
-                    "range": quantity.range(self.samples.get(quantity.name, [])),
+                    "range": scale_of(quantity, self.samples.get(quantity.name, [])),
                     "beyond": some,
                     "steep": quantity.steep,
                     "categories": list(quantity.categories(encoder.scene)),
