@@ -93,10 +93,9 @@ def test_walls_know_the_radii_of_bodies_that_may_overlap():
     assert Scene(jo.solve(fog, jo.Maury(), t=0.1, h=0.1)).frame(0).radii.tolist() == [0.5, 0.25]
 
 
-@pytest.mark.parametrize("radii", [np.array([0.5] * 4), 0.5, lambda k: np.full(4, 0.5), [np.full(4, 0.5)] * 3])
-def test_a_solution_without_its_problem_brings_its_radii(radii, as_read):
+def test_a_solution_without_its_problem_brings_its_radii(as_read):
     sol = jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)
-    assert Scene(as_read(sol, radii)).frame(1).radii.tolist() == [0.5] * 4
+    assert Scene(as_read(sol, np.full((3, 4), 0.5))).frame(1).radii.tolist() == [0.5] * 4
 
 
 def test_or_its_bodies_are_small_points(as_read):
