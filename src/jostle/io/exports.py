@@ -24,13 +24,12 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
 from jostle.errors import InvalidValue, MissingPackage
@@ -41,11 +40,6 @@ from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
 from jostle.result.solution import Solution
 from jostle.sets.shapes import Shape
-
-
-def durations(sol: Solution) -> Array:
-    """(k,) the time over which the multipliers of each frame acted; NaN if unknown."""
-    return np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
 
 
 def precision(sol: Solution) -> np.dtype[Any]:
@@ -93,22 +87,17 @@ Export = Callable[[Solution, Path], object]
 """A function that writes a solution to a file."""
 
 
-class Series(NamedTuple):
-    """A format of several files: `write` takes a solution and the target, and returns the file that lists them."""
-
-    write: Callable[[Solution, Path], Path]
-
-
 def _check(name: str, item: Any) -> None:
-    if not isinstance(item, Series) and not callable(item):
+    if not callable(item):
         raise InvalidValue(f"the export format {name!r} must be a function of a solution and a path, not {item!r}")
 
 
-EXPORTS: Registry[Export | Series] = Registry(
+EXPORTS: Registry[Export] = Registry(
     "jostle.exports",
     "export format",
     {
-        "vtkhdf": "jostle.io.exports:write", "pvd": "jostle.io.exports:PVD", "vtp": "jostle.io.exports:PVD",
+        "vtkhdf": "jostle.io.exports:write",
+        "pvd": "jostle.io.exports:write_pvd", "vtp": "jostle.io.exports:write_pvd",
         "gsd": "jostle.io.exports:write_gsd", "csv": "jostle.io.exports:write_csv",
         "npz": "jostle.io.exports:write_npz", "sqlite": "jostle.crowds.pedestrians:export_jupedsim",
         "txt": "jostle.crowds.pedestrians:export_text",
@@ -157,8 +146,8 @@ def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[
         noted = None if isinstance(source, Solution) else about(source)
         return write(sol, path, dtype=precision(sol), about=noted)
     chosen = EXPORTS.get(name)
-    if isinstance(chosen, Series):
-        return chosen.write(sol, path)
+    if chosen is write_pvd:  # which writes several files
+        return write_pvd(sol, path)
     with whole(path) as new:
         chosen(sol, new)
     return path
@@ -218,7 +207,8 @@ def write(
     new = beside(path)
     try:
         with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, facts=sol.facts, about=noted) as file:
-            contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations(sol))
+            durations = np.full(len(sol.t), np.nan) if sol.durations is None else sol.durations
+            contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations)
             states = zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True)
             for state, turned in zip(states, turns(sol), strict=True):
                 file.frame(*state, *(turned or ()))
@@ -368,10 +358,6 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
 
 def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
     return np.full((count, *like.shape[1:]), value, dtype=like.dtype)
-
-
-PVD = Series(write_pvd)
-"""Export to a series of .vtp files with a .pvd file that lists them."""
 
 
 # Exports for HOOMD, OVITO and freud: .gsd.
