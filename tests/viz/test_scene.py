@@ -38,7 +38,7 @@ def test_a_force_on_a_body_that_has_just_left_is_not_shown():
 
 def test_a_run_that_goes_on_is_shown_with_the_same_origin_and_the_quantities_of_the_user():
     first, longer = (Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=t, h=0.1)) for t in (0.2, 0.9))
-    encoder = Encoder.of(first, small=False, quantities={"age": lambda k: np.full(4, k)})
+    encoder = Encoder.of(first, quantities={"age": lambda k: np.full(4, k)})
     later = encoder.continued(longer)
     assert [one.label for one in later.given] == ["age"]
     assert later.encoded(longer.frame(1)) == encoder.encoded(first.frame(1))
@@ -153,7 +153,7 @@ def test_rods_are_shown_from_body_to_body_and_to_their_points():
     ends = [[[3.0, -1.0], [3.0, 0.0]], [[3.0, -1.0], [3.0, -1.5]]]
     np.testing.assert_allclose(scene.rods(frame), ends, atol=1e-9)
     assert scene.view(frame).upper[1] >= 0.0, "the point from which it hangs is in the picture"
-    encoder = Encoder.of(scene, small=False)
+    encoder = Encoder.of(scene)
     walls = np.frombuffer(encoder.encoded(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
     np.testing.assert_allclose(walls, ends, atol=1e-6)
     ax = jo.viz.draw(scene.sol)

@@ -147,8 +147,6 @@ class Encoder:
     """Converts the frames of a scene into bytes."""
 
     scene: Scene
-    small: bool
-    """Whether positions are stored in 16 bits."""
     origin: Array
     """(d,) the origin of all positions."""
     seen: View
@@ -161,27 +159,28 @@ class Encoder:
     """Number of the last walls that are lines of curved walls in space, which the page may show as glass."""
     given: tuple[Quantity, ...] = ()
     """Quantities given by the user."""
+    small: bool = False
+    """Whether positions are stored in 16 bits."""
     note: ClassVar[str] = ""
     """Empty, because rounding of positions is too fine to be visible."""
 
     @classmethod
-    def of(cls, scene: Scene, small: bool, quantities: Given | None = None) -> Encoder:
+    def of(cls, scene: Scene, quantities: Given | None = None) -> Encoder:
         first = scene.frame(0)
         seen = scene.view(first).holding(np.stack(scene.ways)).wider(0.02)
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point
-        if scene.facts.walls_move or scene.has_rods:
-            return cls(scene, small, seen.centre, seen, radii, None, given=tuple(given(scene, quantities)))
-        lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
-        wires = len(line_segments([line for line in lines if line.kind == WIRE], scene.d))
-        walls = line_segments(lines, scene.d)
-        return cls(scene, small, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
+        walls, wires = None, 0
+        if not scene.facts.walls_move and not scene.facts.rods:
+            lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
+            wires = len(line_segments([line for line in lines if line.kind == WIRE], scene.d))
+            walls = line_segments(lines, scene.d)
+        return cls(scene, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:
         """The same encoder for a scene with more frames, with the same origin."""
-        later = Encoder.of(scene, self.small)
-        return replace(later, origin=self.origin, given=self.given)
+        return replace(Encoder.of(scene), origin=self.origin, given=self.given, small=self.small)
 
     @property
     def t(self) -> Array:
@@ -699,7 +698,7 @@ def _home(scene: Scene) -> View:
 def encoder_of(run: Solution | Images, quantities: Given | None) -> Encoder | FieldEncoder:
     """What converts the frames of a run of bodies or of a density; a density has no quantities of bodies."""
     if isinstance(run, Solution):
-        return Encoder.of(Scene(run), False, quantities)
+        return Encoder.of(Scene(run), quantities)
     if checked(quantities):
         raise InvalidValue("quantities are numbers of bodies, which a density does not have: remove quantities=")
     return FieldEncoder(run)

@@ -345,13 +345,8 @@ class Scene:
         across = (shift != 0.0).any(axis=1)
         return both[across], shift[across]
 
-    @cached_property
-    def has_rods(self) -> bool:
-        """Whether there are rods; files do not contain rods whose points move."""
-        return bool(self.facts.rods)
-
     def rods(self, frame: Frame) -> Array:
-        """(m, 2, d) the ends of all rods whose bodies are there."""
+        """(m, 2, d) the ends of all rods whose bodies are there; files do not contain rods whose points move."""
         everyone = np.full((self.count, self.dimension), np.nan)
         everyone[frame.number] = frame.x[:, : self.dimension]
         found = np.zeros((0, 2, self.d))
