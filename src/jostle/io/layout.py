@@ -62,7 +62,7 @@ from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.growing import CHECKS, STEPS, counts, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
-from jostle.io.pictures import points_of
+from jostle.io.polydata import points_of
 from jostle.plans.openings import Gate
 from jostle.plans.plan import Plan
 from jostle.result.facts import Facts, Groups, SavedRods, Units

@@ -23,7 +23,7 @@ from jostle.io import layout
 from jostle.io.growing import CHECKS, LazyArray, about_run, no_frame, notes, read_steps
 from jostle.io.hdf5 import holds_images, of_rows, reading, rows
 from jostle.io.layout import facts_in
-from jostle.io.pictures import balls_of
+from jostle.io.polydata import balls_of
 from jostle.problems import Motion, Sweeping
 from jostle.result.facts import masses_of
 from jostle.result.recording import STATISTICS

@@ -23,7 +23,7 @@ from jostle.io import layout
 from jostle.io.growing import CHECKS, FRAME_CHUNK, STEPS, GrowingFile, Pending, create_data, create_file, create_run
 from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
-from jostle.io.pictures import Scene, Touching, Turned, points_of
+from jostle.io.polydata import Converter, Touching, Turned, points_of
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import Shape, same
@@ -67,7 +67,7 @@ class PendingFrames(Pending):
         said = layout.header(file)
         known = facts_in(file, said)
         form = {"dtype": data[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
-        self.scene = Scene(said.shape, contacts=said.contacts, bodies=known.bodies, **form)
+        self.converter = Converter(said.shape, contacts=said.contacts, bodies=known.bodies, **form)
         self.form = said.form
         self._rows: list[tuple[float, ...]] = []
         self._checks: list[list[int]] = []
@@ -83,7 +83,7 @@ class PendingFrames(Pending):
         """The last values of body and radius, their positions in the file, and their checksums."""
         self._walls: tuple[Sequence[Shape], int] | None = None
         """The last shapes of the walls, and the number of their state."""
-        self._dimension = said.dimension or self.scene.d
+        self._dimension = said.dimension or self.converter.d
         if frames:
             self._remember(file, layout.index(file, said._replace(frames=frames)))
 
@@ -103,28 +103,28 @@ class PendingFrames(Pending):
         walls = tuple(shapes)
         changed = self._changed(walls)
         q, u, radii, pairs, multipliers, normals = state
-        picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls, turned)
+        data = self.converter.polydata(q, u, radii, pairs, multipliers, normals, walls, turned)
         number = self._add_walls(walls, changed)
-        n, lines = picture.n, len(picture.walls.ends)
-        body_at, body_check = self._add_new(layout.BODY, picture.body, n)
-        radius_at, radius_check = self._add_new(layout.RADIUS, picture.radius, n)
+        n, lines = data.n, len(data.walls.ends)
+        body_at, body_check = self._add_new(layout.BODY, data.body, n)
+        radius_at, radius_check = self._add_new(layout.RADIUS, data.radius, n)
         checks = {layout.BODY: body_check, layout.RADIUS: radius_check}
         points_at = self._length[layout.POINTS]
-        of_points = {name: picture.more[name.rpartition("/")[2]] for name in self.form.of_points}
-        for name, values in {layout.POINTS: picture.points, layout.VELOCITY: picture.velocity, **of_points}.items():
+        of_points = {name: data.more[name.rpartition("/")[2]] for name in self.form.of_points}
+        for name, values in {layout.POINTS: data.points, layout.VELOCITY: data.velocity, **of_points}.items():
             self.add(name, values)
             checks[name] = of_rows(values[:n])
-        offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
+        offsets = np.pad(data.ends, (1, 0)) if len(data.ends) else np.array([0, 2], dtype=np.int32)
         cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
-        ends_at = self.add(layout.ENDS, picture.joined)
+        ends_at = self.add(layout.ENDS, data.joined)
         m = components = data_at = 0
-        if picture.touching is not None:
-            m, components = len(picture.touching.impulse), picture.touching.components
+        if data.touching is not None:
+            m, components = len(data.touching.impulse), data.touching.components
             data_at = self._length[layout.IMPULSE]
-            checks |= self._add_contacts(picture.touching, min(n, 1), lines)
+            checks |= self._add_contacts(data.touching, min(n, 1), lines)
         self._checks.append([checks.get(name, 0) for name in self.form.checked])
         starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
-        of_walls = (len(picture.walls.points), lines, len(picture.walls.joined), number)
+        of_walls = (len(data.walls.points), lines, len(data.walls.joined), number)
         self._rows.append((t, duration, n, m, components, *starts, *of_walls))
         self.added += 1
 

@@ -17,7 +17,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
-from jostle.io.pictures import WALL_HEIGHT
+from jostle.io.polydata import WALL_HEIGHT
 from jostle.io.reading import source_of
 from jostle.result.solution import Solution
 from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
