@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -51,8 +52,7 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """
     sol, ax = solution(sol), axes(ax)
     names = _names("q", sol.q.shape[1:])
-    for number, (name, values) in enumerate(zip(names, _rows(sol.q).T, strict=True)):
-        ax.plot(sol.t, values, label=name, linewidth=1.3, **pen(number))
+    _plot(ax, sol.t, dict(zip(names, _rows(sol.q).T, strict=True)))
     ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label(names[0] if len(names) == 1 else "$q$", sol, LENGTH))
     legend(ax, names)
     return ax
@@ -164,6 +164,12 @@ def _label(name: str, sol: Solution, unit: Unit) -> str:
     return with_unit(name, sol.facts.units, unit) if sol.facts.dimension or unit == TIME else name
 
 
+def _plot(ax: Axes, t: Array, curves: Mapping[str, Array]) -> None:
+    """Plot curves over time, by their names in the legend."""
+    for number, (name, values) in enumerate(curves.items()):
+        ax.plot(t, values, label=name, linewidth=1.3, **pen(number))
+
+
 def _rows(values: Array) -> Array:
     """(k, N): one row per frame, read from the file if needed."""
     return np.asarray(values).reshape(len(values), -1)
@@ -215,7 +221,7 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     run = run_of(sol)
     if isinstance(run, Images):
         ax = axes(ax)
-        ax.plot(run.t, run.totals["energy"], label="kinetic", linewidth=1.3, **pen(0))
+        _plot(ax, run.t, {"kinetic": run.totals["energy"]})
         most = float(run.totals["energy"].max()) or 1.0
         ax.set(xlabel=with_unit("$t$", run.units, TIME), ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
         return ax
@@ -226,8 +232,7 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     curves = {r"kinetic $\frac{1}{2}|u|_M^2$": energy.kinetic}
     if energy.potential is not None and energy.total is not None:
         curves |= {r"potential $-f \cdot q$": energy.potential, "total": energy.total}
-    for number, (name, values) in enumerate(curves.items()):
-        ax.plot(run.t[keep], values[keep], label=name, linewidth=1.3, **pen(number))
+    _plot(ax, run.t[keep], {name: values[keep] for name, values in curves.items()})
     ax.set(xlabel=_label("$t$", run, TIME), ylabel=_label("energy", run, ENERGY))
     legend(ax, list(curves))
     return ax
@@ -253,8 +258,7 @@ def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
         "kinetic": found.kinetic, "work of forces": found.work_of_forces, "work of moving walls": found.work_of_walls,
         "dissipated": found.dissipated, "error": found.error,
     }  # fmt: skip
-    for number, (name, values) in enumerate(curves.items()):
-        ax.plot(found.t, values, label=name, linewidth=1.3, **pen(number))
+    _plot(ax, found.t, curves)
     ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("energy", sol, ENERGY))
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
