@@ -207,8 +207,8 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
 def crafted(path, frame):
     """One frame of two bodies, whose checksums are right."""
     with Writer(path, shape=(2, 2), contacts=True, about={}) as file:
-        scene = file._pending.scene
-        scene.picture, plain = lambda *_: frame(plain), scene.picture
+        converter = file._pending.converter
+        converter.polydata, plain = lambda *_: frame(plain), converter.polydata
         file.frame(0.0, np.zeros((2, 2)), np.zeros((2, 2)), 1.0)
 
 

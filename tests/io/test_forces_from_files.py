@@ -133,7 +133,7 @@ def compare(sol, back):
         same(measured(sol), measured(back), name)
     here, there = Scene(sol), Scene(back)
     assert here.force_name == there.force_name
-    encoders = [Encoder.of(scene, small=False) for scene in (here, there)]
+    encoders = [Encoder.of(scene) for scene in (here, there)]
     scales = [Scales(), Scales()]
     for k in range(len(sol.t)):
         frames = [here.frame(k), there.frame(k)]

@@ -10,7 +10,7 @@ import pytest
 
 import jostle as jo
 from jostle.errors import InvalidValue
-from jostle.io.identity import describe, differences, returned
+from jostle.io.identity import Called, describe, differences
 
 H = 0.01
 
@@ -304,13 +304,16 @@ def test_laws_and_sets_of_users_are_compared_by_their_values(factor, tmp_path):
 
 
 def test_values_of_functions_agree_up_to_round_off_and_not_more():
+    def returned(force):
+        return Called(lambda t, state: {"force": lambda: force}).returned(0.0)
+
     thrust = np.linspace(-1.0, 2.0, 1000)
-    before = returned({"force": lambda: thrust})
+    before = returned(thrust)
     for one in (0, 500, 999):
         other = thrust.copy()
         other[one] += 1e-4
-        assert differences(before, returned({"force": lambda: other}))  # noqa: B023
-    assert not differences(before, returned({"force": lambda: thrust * (1.0 + 1e-13)}))
+        assert differences(before, returned(other))
+    assert not differences(before, returned(thrust * (1.0 + 1e-13)))
     assert not differences({"gap": [np.inf, 1.0]}, {"gap": [np.inf, 1.0]})
     assert differences({"gap": [np.inf, 1.0]}, {"gap": [1.0, 1.0]})
 

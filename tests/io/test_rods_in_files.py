@@ -45,9 +45,9 @@ def test_a_file_shows_its_rods_in_pictures_and_in_the_viewer(stored):
     for k in (0, -1):
         frame = scene.frame(k)
         np.testing.assert_allclose(scene.rods(frame), ends_of(np.asarray(sol.q[k])), atol=1e-6)
-    encoder = Encoder.of(scene, small=False)
+    encoder = Encoder.of(scene)
     assert encoder.walls is None, "lines are sent with each frame"
-    walls = np.frombuffer(encoder.frame(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
+    walls = np.frombuffer(encoder.encoded(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
     np.testing.assert_allclose(walls, ends_of(np.asarray(sol.q[-1])), atol=1e-5)
 
 
@@ -87,7 +87,7 @@ def test_rods_to_points_that_move_are_shown_from_memory_only(tmp_path):
     frame = scene.frame(-1)
     q, point = sol.q[-1], [3.0 + 0.1 * np.sin(T), 0.0]
     np.testing.assert_allclose(scene.rods(frame), [[q[0], point], [q[0], q[1]]], atol=1e-9)
-    assert not Scene(jo.io.read(tmp_path / "a.vtkhdf")).has_rods
+    assert not Scene(jo.io.read(tmp_path / "a.vtkhdf")).facts.rods
 
 
 def test_a_pendulum_whose_q_is_flat_has_the_dimension_of_its_point(tmp_path):

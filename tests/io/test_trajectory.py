@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.errors import FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile
 from jostle.io.hdf5 import superblock
-from jostle.io.pictures import points_of
+from jostle.io.polydata import points_of
 from jostle.io.reading import Ragged, about, read
 from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer

@@ -93,7 +93,7 @@ def test_some_frames_and_bodies_are_read_at_a_time(runs, files):
     assert found.spin.shape == expected.spin.shape
     assert found.spin[3:5].tolist() == expected.spin[3:5].tolist()
     assert found.turn[-1, 1].tolist() == expected.turn[-1, 1].tolist()
-    assert "Turns of shape (31, 2, 4)" in repr(found.turn)
+    assert "States of shape (31, 2, 4)" in repr(found.turn)
 
 
 @pytest.mark.parametrize("name", ALL)

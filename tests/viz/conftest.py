@@ -71,10 +71,7 @@ def as_read():
     """A solution as it comes from a file: without its problem, perhaps with radii."""
 
     def read(sol, radii=None):
-        unknown = replace(sol, problem=None, scheme=None)
-        if radii is not None:
-            object.__setattr__(unknown, "radii", radii)
-        return unknown
+        return replace(sol, problem=None, scheme=None, radii=radii)
 
     return read
 

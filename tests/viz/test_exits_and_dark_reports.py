@@ -30,7 +30,7 @@ def rgb(colour):
 
 
 def test_the_page_knows_the_exits_of_the_plan(crowd):
-    encoder = Encoder.of(Scene(crowd), small=False)
+    encoder = Encoder.of(Scene(crowd))
     found = {
         one["name"]: np.array(one["ends"]).reshape(2, 3)[:, :2] + encoder.origin for one in encoder.about()["exits"]
     }
@@ -38,7 +38,7 @@ def test_the_page_knows_the_exits_of_the_plan(crowd):
     for name, ends in EXITS.items():
         np.testing.assert_allclose(found[name], ends)
     grains = jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.1)
-    assert Encoder.of(Scene(grains), small=False).about()["exits"] == []
+    assert Encoder.of(Scene(grains)).about()["exits"] == []
 
 
 def test_the_curve_counts_the_people_inside(opened):

@@ -105,6 +105,7 @@ def written(tmp_path):
 
 def test_a_file_that_goes_on_is_followed_and_another_run_is_another(written, monkeypatch):
     monkeypatch.setattr("jostle.viz.streaming.MIN_INTERVAL", 0.0)
+    monkeypatch.setattr("jostle.viz.streaming.IDLE_FACTOR", 0.0)
     place = written(0.2)
     stream = FieldStream(jo.io.read_images(place))
     first, about = stream.header()

@@ -1,5 +1,7 @@
 """The numbers behind a picture: what its colours, its bars and the bytes of its page say."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from matplotlib.collections import PolyCollection
 import jostle as jo
 from jostle.viz import draw
 from jostle.viz.drawing import MAX_BAR_WIDTH
-from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder, Scales
+from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder, Scales, scale_of
 from jostle.viz.quantities import chosen, offered, surface
 from jostle.viz.scene import Scene
 
@@ -70,7 +72,7 @@ def test_the_pressure_of_a_ball_is_its_load_over_its_wholesurface(r):
 
 
 def test_the_scale_of_bars_is_a_median_and_not_ruled_by_one_impact(tower):
-    encoder = Encoder.of(Scene(tower), small=False)
+    encoder = Encoder.of(Scene(tower))
     about = Scales(strongest=[9.0, 1.0, 2.0], radii=[7.0, 1.0, 3.0]).about(encoder)
     assert (about["strong"], about["median"]) == (2.0, 3.0)
     scales = Scales()
@@ -84,10 +86,10 @@ def test_the_scale_of_bars_is_a_median_and_not_ruled_by_one_impact(tower):
 def test_the_colours_of_forces_cover_the_data(tower):
     force, speed = (chosen(Scene(tower), name) for name in ("force", "speed"))
     some = np.arange(1.0, 101.0)
-    assert force.range([some[:50], some[50:]]) == [0.0, 100.0]
-    assert speed.range([some]) == [0.0, 100.0]
+    assert scale_of(force, [some[:50], some[50:]]) == [0.0, 100.0]
+    assert scale_of(speed, [some]) == [0.0, 100.0]
     found = Scales()
-    encoder = Encoder.of(Scene(tower), small=False)
+    encoder = Encoder.of(Scene(tower))
     found.take(Scene(tower).frame(-1), encoder)
     ranges = {each["name"]: (each["range"], each["steep"]) for each in found.about(encoder)["quantities"]}
     assert ranges["x"] == ([pytest.approx(0.0, abs=1e-9), pytest.approx(4.9)], False)
@@ -98,7 +100,7 @@ def test_the_colours_of_forces_cover_the_data(tower):
 
 def decoded(encoder, frame):
     """The arrays of a frame of the page in which everybody is there and no radius changes."""
-    raw, d = encoder.frame(frame), encoder.scene.d
+    raw, d = encoder.encoded(frame), encoder.scene.d
     _, m, c, _, step, fast, *low = np.frombuffer(raw, "<f8", 9)
     m, c, at, found = int(m), int(c), HEAD, {}
     for name, kind, count in (
@@ -116,7 +118,7 @@ def decoded(encoder, frame):
 @pytest.mark.parametrize("small", [False, True])
 def test_the_page_gets_who_pushes_whom_and_where_the_wall_is(tower, small):
     scene = Scene(tower)
-    encoder = Encoder.of(scene, small=small)
+    encoder = replace(Encoder.of(scene), small=small)
     found = decoded(encoder, scene.frame(-1))
     contacts = zip(found["first"], found["second"], found["force"], found["away"].tolist(), strict=True)
     by_pair = {(int(i), int(j)): (force, away) for i, j, force, away in contacts}
@@ -138,9 +140,7 @@ def test_the_wall_is_on_the_side_that_the_normal_says():
         scene = Scene(sol)
         bars = scene.frame(-1).bars
         assert (bars.end - bars.start).tolist() == pytest.approx(q0)
-        assert decoded(Encoder.of(scene, small=False), scene.frame(-1))["away"][0, :2].tolist() == [
-            127 * s for s in side
-        ]
+        assert decoded(Encoder.of(scene), scene.frame(-1))["away"][0, :2].tolist() == [127 * s for s in side]
 
 
 def test_the_widest_bar_is_a_part_of_the_median_diameter(tower):
@@ -158,7 +158,7 @@ def test_the_colours_of_a_picture_begin_at_zero_and_end_at_the_largest_value(tow
 
 
 def test_the_view_at_first_holds_all_bodies(tower):
-    encoder = Encoder.of(Scene(tower), small=False)
+    encoder = Encoder.of(Scene(tower))
     home = Scales().about(encoder)["home"]
     lower, upper = (np.array(home[end][:2]) + encoder.origin for end in ("lower", "upper"))
     assert (lower <= [-1.0, 0.0]).all()

@@ -79,7 +79,7 @@ def test_the_page_computes_what_python_computes_and_numbers_may_change_from_fram
         scrub(tab, k)
         assert facts(tab)["noise"] == str(k)
     scene = Scene(pile)
-    frame, encoder = scene.frame(20), Encoder.of(scene, False, given)
+    frame, encoder = scene.frame(20), Encoder.of(scene, given)
     assert len(encoder.quantities) == 13
     for quantity in encoder.quantities:
         assert tab.evaluate(VALUES, quantity.name) == pytest.approx(quantity.of(frame), rel=1e-4, abs=1e-4), (

@@ -17,7 +17,7 @@ import jostle as jo
 from jostle.cli import main
 from jostle.errors import FileIsThere
 from jostle.io import Writer
-from jostle.viz.streaming import Stream
+from jostle.viz.streaming import BodyStream
 from rows import whole
 
 ALL_CAME = "() => !viewer.source.busy && [...viewer.source.kept.values()].every((one) => one.size)"
@@ -63,7 +63,7 @@ def long_run(long_file):
 
 
 def test_a_page_of_a_long_run_opens_before_all_frames_are_read(long_run):
-    assert Stream(long_run)._scales.taken == 100
+    assert BodyStream(long_run)._scales.taken == 100
 
 
 def test_only_what_is_looked_at_is_sent_and_contacts_that_were_not_saved_are_not_said_to_be_zero(served, long_run):

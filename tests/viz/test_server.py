@@ -16,7 +16,7 @@ import pytest
 import jostle as jo
 from jostle import viz
 from jostle.io import Writer
-from jostle.viz.streaming import Stream
+from jostle.viz.streaming import BodyStream
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_a_run_that_goes_on_brings_new_frames(tmp_path, impatient):
     path = tmp_path / "run.vtkhdf"
     with Writer(path, shape=(2, 2), about={}) as writer:
         fall(writer, 0)
-        stream = Stream(jo.io.read(path))
+        stream = BodyStream(jo.io.read(path))
         before, about = stream.header()
         assert (about["live"], len(about["times"]), stream.frame(1)) == (True, 1, None)
         origin = about["origin"]
@@ -239,7 +239,7 @@ def test_a_writer_that_was_killed_is_not_live(tmp_path):
         killed.write_bytes(path.read_bytes())
     sol = jo.io.read(killed)
     assert sol.status == "running"
-    assert Stream(sol).live is False
+    assert BodyStream(sol).live is False
 
 
 KILLED = """
@@ -257,7 +257,7 @@ def test_a_writer_that_is_killed_ends_what_is_live(tmp_path, impatient):
     path = tmp_path / "run.vtkhdf"
     with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"written\n"
-        stream = Stream(jo.io.read(path))
+        stream = BodyStream(jo.io.read(path))
         assert stream.header()[1]["live"] is True
         process.kill()
         process.wait()
@@ -277,7 +277,7 @@ def test_a_writer_that_is_killed_ends_what_is_live(tmp_path, impatient):
 def test_another_run_in_the_same_place_is_another_session(tmp_path, impatient):
     path = tmp_path / "run.vtkhdf"
     jo.io.write(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1), path)
-    stream = Stream(jo.io.read(path))
+    stream = BodyStream(jo.io.read(path))
     assert stream.header()[1]["session"] == 0
     other = tmp_path / "other.vtkhdf"
     jo.io.write(jo.solve(jo.models.rack(3), jo.Maury(), t=2.0, h=0.1), other)

@@ -12,8 +12,6 @@ from jostle import viz
 from jostle.errors import FileIsThere
 from jostle.io import Writer
 from jostle.viz import streaming
-from jostle.viz import streaming as field_streaming
-from jostle.viz import streaming as following
 from jostle.viz.streaming import Follower
 
 MODEL = """async ([esm, about, frames, height]) => {
@@ -62,9 +60,8 @@ def fall(writer, k):
 @pytest.fixture
 def impatient(monkeypatch):
     """Files are looked at as often as they are asked about."""
-    monkeypatch.setattr(following, "LOOK_INTERVAL", 0.01)
-    for module in (streaming, field_streaming):
-        monkeypatch.setattr(module, "MIN_INTERVAL", 0.0)
+    monkeypatch.setattr(streaming, "LOOK_INTERVAL", 0.01)
+    monkeypatch.setattr(streaming, "MIN_INTERVAL", 0.0)
     monkeypatch.setattr(streaming, "IDLE_FACTOR", 0.0)
 
 
@@ -77,7 +74,7 @@ def run(tmp_path):
 
 
 def follower(tmp_path, most_bytes=10**6):
-    return Follower(following.stream_of(tmp_path / "run.vtkhdf", "", None), most_bytes)
+    return Follower(streaming.stream_of(tmp_path / "run.vtkhdf", "", None), most_bytes)
 
 
 def until(condition):
@@ -218,7 +215,7 @@ def test_a_browser_shows_fewer_frames_and_another_run(run, tmp_path, impatient, 
     tab.evaluate("() => { host.shadowRoot.getElementById('view').focus(); }")
     tab.keyboard.press("End")
     wait_until(tab, "() => host.viewer.shown === 4")
-    few = Follower(following.stream_of(tmp_path / "run.vtkhdf", "", None), 3 * len(start.frames[0])).news()
+    few = Follower(streaming.stream_of(tmp_path / "run.vtkhdf", "", None), 3 * len(start.frames[0])).news()
     about = few.about | {"edition": 7}
     tab.evaluate(RENEWED, [about, text(b"".join(few.frames))])
     wait_until(tab, "() => host.viewer.shown === 2 && host.viewer.source.count === 3")

@@ -176,12 +176,15 @@ def mobilised(sol: Solution, k: int = -1) -> Array:
         raise InvalidValue("this run has no friction, or its problem is not known: jo.io.read(path, problem) gives it")
     found = forces(sol, k)
     assert found.tangential is not None
-    contacts = Contacts(
-        np.zeros(len(found.pairs)), Dense(np.zeros((len(found.pairs), 1))), found.pairs, numbers=0, known=True
-    )
-    most = law.friction(contacts) * found.magnitude
+    most = coefficients(law, found.pairs) * found.magnitude
     used = np.linalg.norm(found.tangential, axis=1)
     return np.asarray(np.divide(used, most, out=np.zeros_like(used), where=most > 0.0))
+
+
+def coefficients(law: Coulomb, pairs: Integers) -> Array:
+    """(m,) the coefficients of friction of contacts between these pairs."""
+    m = len(pairs)
+    return law.friction(Contacts(np.zeros(m), Dense(np.zeros((m, 1))), pairs, numbers=0, known=True))
 
 
 def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Booleans:

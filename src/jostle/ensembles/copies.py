@@ -189,7 +189,6 @@ class Copies:
         self._check_start()
 
     def __len__(self) -> int:
-        """Number of copies."""
         return len(self.q0)
 
     def __repr__(self) -> str:
@@ -218,98 +217,9 @@ class Copies:
         """The length (m,) that each gap is compared with; 0 if there is none, and the coordinates serve."""
         return np.zeros(self.constraints) if isinstance(self.within, Gaps) else self.within.length
 
-    def with_starts(self, q0: Array, v0: Array, t0: Array) -> Copies:
-        """Return the same copies with other starts, which are not checked.
-
-        Parameters
-        ----------
-        q0 : array, shape (n, d)
-            Coordinates at the start.
-        v0 : array, shape (n, d)
-            Velocities at the start.
-        t0 : array, shape (n,)
-            Times at the start.
-
-        Returns
-        -------
-        Copies
-            The copies with the new starts.
-        """
-        return self._with(q0=q0, v0=v0, t0=t0)
-
-    def repeated(self, times: int) -> Copies:
-        """Return several blocks of all copies, one after the other.
-
-        Parameters
-        ----------
-        times : int
-            Number of blocks.
-
-        Returns
-        -------
-        Copies
-            The times * n copies.
-        """
-        each = {name: getattr(self, name) for name in ("q0", "v0", "parameters", "restitution", "t0")}
-        blocks = {name: np.tile(value, (times,) + (1,) * (value.ndim - 1)) for name, value in each.items()}
-        return self._with(**blocks)
-
-    def _with(self, **changed: Array) -> Copies:
-        """The same copies with other values, which are not checked."""
-        other = object.__new__(Copies)
-        for name, value in {**vars(self), **changed}.items():
-            object.__setattr__(other, name, value)
-        return other
-
-    def compiled(self) -> tuple[Any, Any]:
-        """Compile the force and the constraints with numba.
-
-        Returns
-        -------
-        force, rows : callable
-            The compiled functions that the compiled loops take.
-
-        Raises
-        ------
-        CannotCompile
-            If numba cannot compile a function.
-        """
-        from jostle.kernels import functions
-
-        try:
-            name = "force"
-            force = functions.force_of(self.force) if callable(self.force) else functions.constant(self.force.tobytes())
-            name = "within"
-            if isinstance(self.within, Gaps):
-                step = self.within.length if self.within.flat else functions.DIFFERENCE * self.within.length
-                rows = functions.rows_of(self.within.function, self.within.gradient, step)
-            else:
-                rows = functions.planes(self.within.G, self.within.offset)
-        except functions.CannotCompile as error:
-            raise CannotCompile(
-                f"{name} cannot be compiled by numba: {error}. Use numbers, tuples, NumPy arrays, and functions of "
-                f"math and numpy that numba supports"
-            ) from None
-        self._check_functions()
-        return force, rows
-
     def _gaps(self, copy: int, t: float, q: Array) -> Array:
         """The gaps of one copy, evaluated by the Python function."""
-        return self._value("within", self.within.function, t, q, self.parameters[copy])
-
-    def _value(self, name: str, function: Callable[..., Any], *given: Any) -> Array:
-        """What a function returns when Python calls it, as an array with one index."""
-        try:
-            with np.errstate(all="ignore"):  # what is not finite is refused where it is used
-                return np.asarray(function(*given), dtype=float).ravel()
-        except IndexError as error:
-            raise InvalidValue(f"{name} reads {self.outside} ({error})") from error
-
-    @property
-    def outside(self) -> str:
-        """What is wrong with an index outside the arrays of one copy."""
-        d, k = self.q0.shape[1], self.parameters.shape[1]
-        return f"outside its arrays: q and u have {d} entr{'y' if d == 1 else 'ies'}, parameters {k}"
+        return _value(self, "within", self.within.function, t, q, self.parameters[copy])
 
     def _check_start(self) -> None:
         """Refuse starts that violate constraints, and gaps that contradict `flat` or `moving`."""
@@ -331,18 +241,6 @@ class Copies:
                 f"{int(bad.any(axis=1).sum())} of {len(self)} copies violate constraints. Change q0"
             )
 
-    def _check_functions(self) -> None:
-        """Call the force and the gradient once, and refuse a number of values that does not fit."""
-        d, m, t, q, own = self.q0.shape[1], self.constraints, float(self.t0[0]), self.q0[0], self.parameters[0]
-        gradient = self.within.gradient if isinstance(self.within, Gaps) else None
-        calls: list[tuple[Any, str, tuple[Any, ...], int, str]] = [
-            (self.force, "force", (t, q, self.v0[0], own), d, "coordinate"),
-            (gradient, "gradient", (t, q, own), m * d, "gap and coordinate"),
-        ]
-        for function, name, given, size, each in calls:
-            if callable(function) and (found := self._value(name, function, *given).size) != size:
-                raise InvalidValue(f"{name} returned {found} numbers; it must return {size}, one for each {each}")
-
     def _check_gaps(self, copy: int, start: Array) -> None:
         """Refuse gaps of a copy that move or are curved, if they should not; `start` (m,) are its gaps at the start."""
         q, t, length = np.array(self.q0[copy]), float(self.t0[copy]), self.within.length
@@ -359,6 +257,21 @@ class Copies:
                 bend = self._gaps(copy, t, q + step) + self._gaps(copy, t, q - step) - 2.0 * start
                 if np.abs(bend).max(initial=0.0) > AFFINE_TOLERANCE * scale:
                     raise InvalidValue(f"{where} are not affine in q[{k}]: remove flat=True")
+
+
+def _value(copies: Copies, name: str, function: Callable[..., Any], *given: Any) -> Array:
+    """What a function returns when Python calls it, as an array with one index."""
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is refused where it is used
+            return np.asarray(function(*given), dtype=float).ravel()
+    except IndexError as error:
+        raise InvalidValue(f"{name} reads {_outside(copies)} ({error})") from error
+
+
+def _outside(copies: Copies) -> str:
+    """What is wrong with an index outside the arrays of one copy."""
+    d, k = copies.q0.shape[1], copies.parameters.shape[1]
+    return f"outside its arrays: q and u have {d} entr{'y' if d == 1 else 'ies'}, parameters {k}"
 
 
 def _checked_force(force: Any, d: int) -> Any:
@@ -387,6 +300,50 @@ def _checked_within(within: Any, d: int) -> Any:
         G = np.ascontiguousarray(contacts.G.toarray()[here])
         return Planes(G, np.array(contacts.gap[here]), np.array(contacts.length[here]))
     return within if isinstance(within, Gaps) else Gaps(within)
+
+
+def changed(copies: Copies, **values: Array) -> Copies:
+    """The same copies with other values of some fields, which are not checked."""
+    other = object.__new__(Copies)
+    for name, value in {**vars(copies), **values}.items():
+        object.__setattr__(other, name, value)
+    return other
+
+
+def compiled(copies: Copies) -> tuple[Any, Any]:
+    """The force and the constraints, compiled by numba; `CannotCompile` if it cannot compile them."""
+    from jostle.kernels import functions
+
+    given, within = copies.force, copies.within
+    name = "force"
+    try:
+        force = functions.force_of(given) if callable(given) else functions.constant(given.tobytes())
+        name = "within"
+        if isinstance(within, Gaps):
+            step = within.length if within.flat else functions.DIFFERENCE * within.length
+            rows = functions.rows_of(within.function, within.gradient, step)
+        else:
+            rows = functions.planes(within.G, within.offset)
+    except functions.CannotCompile as error:
+        raise CannotCompile(
+            f"{name} cannot be compiled by numba: {error}. Use numbers, tuples, NumPy arrays, and functions of "
+            f"math and numpy that numba supports"
+        ) from None
+    _check_functions(copies)
+    return force, rows
+
+
+def _check_functions(copies: Copies) -> None:
+    """Call the force and the gradient once, and refuse a number of values that does not fit."""
+    d, m, t, q, own = copies.q0.shape[1], copies.constraints, float(copies.t0[0]), copies.q0[0], copies.parameters[0]
+    gradient = copies.within.gradient if isinstance(copies.within, Gaps) else None
+    calls: list[tuple[Any, str, tuple[Any, ...], int, str]] = [
+        (copies.force, "force", (t, q, copies.v0[0], own), d, "coordinate"),
+        (gradient, "gradient", (t, q, own), m * d, "gap and coordinate"),
+    ]
+    for function, name, given, size, each in calls:
+        if callable(function) and (found := _value(copies, name, function, *given).size) != size:
+            raise InvalidValue(f"{name} returned {found} numbers; it must return {size}, one for each {each}")
 
 
 # The compiled loop over many copies: schemes, steps, threads, and the errors of copies that stopped.
@@ -430,7 +387,7 @@ class March:
         self.copies, self.scheme = copies, ByEvents() if scheme is None else scheme
         check_scheme(copies, self.scheme)
         n, d = copies.q0.shape
-        self.functions, m = copies.compiled(), copies.constraints
+        self.functions, m = compiled(copies), copies.constraints
         self.h = np.array(np.broadcast_to(h, n))
         self.states = np.zeros((n, 3, d))
         self.states[:, 0], self.states[:, 1], self.states[:, 2] = copies.q0, copies.q0, copies.v0
@@ -458,7 +415,7 @@ class March:
                 given = loops.Copies._make([array[own] for array in (numbers, self.copies.parameters, *written)])
                 new, ends = kernel(given, steps, count, begin, end - begin)
             except IndexError as error:
-                raise InvalidValue(f"force or within reads {self.copies.outside}") from error
+                raise InvalidValue(f"force or within reads {_outside(self.copies)}") from error
             for array, value in zip(written, new[2:], strict=True):
                 array[own] = value
             saved[own, done + begin - skipped : done + end - skipped] = ends
@@ -506,7 +463,7 @@ class March:
     def ends(self) -> Copies:
         """The copies in their present state."""
         t = self.copies.t0 + self.counts[:, 0] * self.h
-        return self.copies.with_starts(self.states[:, 0].copy(), self.states[:, 2].copy(), t)
+        return changed(self.copies, q0=self.states[:, 0].copy(), v0=self.states[:, 2].copy(), t0=t)
 
     def impacts(self) -> tuple[Array, Integers]:
         """The last impacts (n, kept, 3) in the order of time, NaN where there were fewer, and their total numbers."""

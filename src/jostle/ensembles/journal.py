@@ -14,11 +14,12 @@ import json
 import os
 import zlib
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from jostle.ensembles.executing import Outcome
-from jostle.ensembles.study import Study
+from jostle.ensembles.study import Study, place_of
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
 from jostle.io.new_files import Lock, whole
 
@@ -129,7 +130,7 @@ def description(folder: Path) -> dict[str, Any]:
 
 def _write_description(path: Path, study: Study, repetitions: list[int] | None = None) -> None:
     found = {"title": study.title, "repeat": study.repeat, "repetitions": repetitions, "format": FORMAT}
-    found["identity"] = study.identity()
+    found["identity"] = _identity(study)
     with whole(path) as new:
         new.write_text(json.dumps({**found, "check": _check_of(found)}, indent=1) + "\n", encoding="utf-8")
 
@@ -139,9 +140,22 @@ def _check_of(description: dict[str, Any]) -> str:
     return _checksum(json.dumps(description, sort_keys=True).encode()).decode()
 
 
+def _identity(study: Study) -> dict[str, Any]:
+    """What must agree for a study to be resumed: everything except the number of repetitions and the title."""
+    return {
+        **study.subject.identity(),
+        "cases": [dict(case) for case in study.cases],
+        "measures": {name: place_of(measure) for name, measure in study.measured.items()},
+        "curves": {name: place_of(curve) for name, curve in study.traced.items()},
+        "seed": study.seed,
+        "trajectories": study.trajectories,
+        "jostle": version("jostle"),
+    }
+
+
 def check_same(folder: Path, study: Study) -> None:
     """Raise if the folder belongs to another study."""
-    there, asked = description(folder)["identity"], json.loads(json.dumps(study.identity()))
+    there, asked = description(folder)["identity"], json.loads(json.dumps(_identity(study)))
     for key in sorted({*there, *asked}):
         if there.get(key) != asked.get(key):
             raise FileIsThere(

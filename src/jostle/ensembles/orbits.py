@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle._tools.arguments import Count, Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.ensembles.copies import ByEvents, CompiledScheme, Copies, March, check_skip, check_smooth, step_of
+from jostle.ensembles.copies import ByEvents, CompiledScheme, Copies, March, changed, check_skip, check_smooth, step_of
 from jostle.ensembles.sections import sections
 from jostle.errors import InvalidValue
 from jostle.schemes.moreau_jean import MoreauJean
@@ -138,12 +138,11 @@ def periodic_orbits(
     scale = np.maximum(np.abs(x), np.abs(image)).max(axis=1, keepdims=True)
     scale[scale == 0.0] = 1.0  # nothing moves
     offsets = np.concatenate([np.zeros((1, 2 * d)), np.eye(2 * d), -np.eye(2 * d)])
-    every = copies.repeated(len(offsets))
     derivative, converged = np.zeros((n, 2 * d, 2 * d)), np.zeros(n, dtype=bool)
     for _ in range(max_iterations):
         step = DIFFERENCE * scale
         starts = (x + offsets[:, None, :] * step).reshape(-1, 2 * d)
-        ends = _mapped(every, scheme, np.tile(h, len(offsets)), starts, steps * times).reshape(len(offsets), n, 2 * d)
+        ends = _mapped(copies, scheme, h, starts, steps * times).reshape(len(offsets), n, 2 * d)
         change = ends[1 : 2 * d + 1] - ends[2 * d + 1 :]
         derivative = np.moveaxis(change, 0, 2) / (2.0 * step[:, None, :])
         move = np.linalg.solve(np.eye(2 * d) - derivative, (ends[0] - x)[:, :, None])[:, :, 0]
@@ -155,9 +154,10 @@ def periodic_orbits(
 
 
 def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, steps: int) -> Array:
-    """The states (n, 2 d) that the states x reach after `steps` steps."""
-    d = copies.q0.shape[1]
-    march = March(copies.with_starts(x[:, :d], x[:, d:], copies.t0), scheme, h)
+    """The states that x reach after `steps` steps; x (k n, 2 d) are k blocks of states of the n copies."""
+    d, blocks = copies.q0.shape[1], len(x) // len(copies)
+    own = {name: np.concatenate([getattr(copies, name)] * blocks) for name in ("parameters", "restitution", "t0")}
+    march = March(changed(copies, q0=x[:, :d], v0=x[:, d:], **own), scheme, np.tile(h, blocks))
     march.go(steps, 1)
     return np.concatenate([march.states[:, 0], march.states[:, 2]], axis=1)
 

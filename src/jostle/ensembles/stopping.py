@@ -100,27 +100,10 @@ class StoppingRule(Protocol):
     """A rule that decides when the runs of a case are enough."""
 
     def check(self, study: Study) -> None:
-        """Check that the study measures what the rule needs.
-
-        Parameters
-        ----------
-        study : Study
-            The study.
-        """
+        """Refuse a study that does not measure what the rule needs."""
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
-        """Tell whether the runs are enough.
-
-        Parameters
-        ----------
-        outcomes : sequence of Outcome
-            Outcomes of the runs of a case that did not fail, in the order of their repetitions.
-
-        Returns
-        -------
-        bool
-            True if no more runs are needed.
-        """
+        """Whether these runs of a case, in the order of their repetitions and without failed ones, are enough."""
         raise NotImplementedError
 
 

@@ -100,7 +100,7 @@ class FunctionSubject:
     def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
         if self.signature is None:
             return
-        place, known = _place(self.function), self.signature.parameters
+        place, known = place_of(self.function), self.signature.parameters
         names = [name for name, each in known.items() if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
         open_ended = any(each.kind is each.VAR_KEYWORD for each in known.values())
         for case in cases:
@@ -117,7 +117,7 @@ class FunctionSubject:
         return self.function(**self.arguments(parameters, seed))
 
     def identity(self) -> dict[str, str]:
-        return {"function": _place(self.function)}
+        return {"function": place_of(self.function)}
 
 
 Subject = ScenarioSubject | FunctionSubject
@@ -359,22 +359,6 @@ class Study:
         """Number of runs, if no stopping rule ends the study early."""
         return len(self.cases) * self.repeat
 
-    def place(self, number: int) -> tuple[int, int]:
-        """Return the case and the repetition of a run.
-
-        Parameters
-        ----------
-        number : int
-            Number of the run.
-
-        Returns
-        -------
-        case, repetition : int
-            Number of the case and of the repetition.
-        """
-        repetition, case = divmod(number, len(self.cases))
-        return case, repetition
-
     def run(self, number: int) -> RunOf:
         """Describe a run.
 
@@ -388,30 +372,10 @@ class Study:
         RunOf
             Number, case, repetition, seed and parameters of the run.
         """
-        case, repetition = self.place(number)
+        repetition, case = divmod(number, len(self.cases))
         parameters = self.cases[case]
         seed = parameters[SEED] if SEED in parameters else seed_of(self.seed, number)
         return RunOf(number, case, repetition, seed, parameters)
-
-    def identity(self) -> dict[str, Any]:
-        """Collect what must agree for a study to be resumed: everything except the number of repetitions and the title.
-
-        Returns
-        -------
-        dict
-            The description, which can be written as JSON.
-        """
-        from importlib.metadata import version
-
-        return {
-            **self.subject.identity(),
-            "cases": [dict(case) for case in self.cases],
-            "measures": {name: _place(measure) for name, measure in self.measured.items()},
-            "curves": {name: _place(curve) for name, curve in self.traced.items()},
-            "seed": self.seed,
-            "trajectories": self.trajectories,
-            "jostle": version("jostle"),
-        }
 
 
 def packed(value: object) -> bytes:
@@ -479,6 +443,6 @@ def name_of(measure: Any) -> str:
     return str(getattr(measure, "__name__", type(measure).__name__))
 
 
-def _place(function: Callable[..., Any]) -> str:
+def place_of(function: Callable[..., Any]) -> str:
     """The module and the name of a function."""
     return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"

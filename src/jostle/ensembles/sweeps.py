@@ -188,7 +188,7 @@ class _Sweep:
 
     def wanted(self, number: int) -> bool:
         """Whether the run belongs to the study, by the outcomes so far."""
-        case, repetition = self.study.place(number)
+        repetition, case = divmod(number, len(self.study.cases))
         return repetition < self.ends[case]
 
     def _count(self) -> None:

@@ -24,28 +24,22 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.new_files import beside, publish, refuse_existing, whole
-from jostle.io.pictures import Picture, Scene, Turned, points_of
+from jostle.io.polydata import Converter, PolyData, Turned, points_of
 from jostle.io.reading import Ragged, about, read, source_of
 from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
 from jostle.result.solution import Solution
 from jostle.sets.shapes import Shape
-
-
-def durations(sol: Solution) -> Array:
-    """(k,) the time over which the multipliers of each frame acted; NaN if unknown."""
-    return np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
 
 
 def precision(sol: Solution) -> np.dtype[Any]:
@@ -70,16 +64,16 @@ def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
         yield now
 
 
-def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
-    """Yield the time and the picture of each frame."""
+def states(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, PolyData]]:
+    """Yield the time and the data of each frame."""
     rods = sol.facts.rods if contacts else ()
     facts = sol.facts
     form: dict[str, Any] = {"dtype": precision(sol), "dimension": facts.dimension, "bodies": facts.bodies}
-    scene = Scene(sol.q.shape[1:], contacts=contacts, rods=rods, **form)
+    converter = Converter(sol.q.shape[1:], contacts=contacts, rods=rods, **form)
     touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
     walls = shapes(sol) if contacts else [()] * len(sol.t)
     for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, turns(sol), strict=True):
-        yield float(t), scene.picture(*state)
+        yield float(t), converter.polydata(*state)
 
 
 def turns(sol: Solution) -> Iterable[Turned | None]:
@@ -93,22 +87,17 @@ Export = Callable[[Solution, Path], object]
 """A function that writes a solution to a file."""
 
 
-class Series(NamedTuple):
-    """A format of several files: `write` takes a solution and the target, and returns the file that lists them."""
-
-    write: Callable[[Solution, Path], Path]
-
-
 def _check(name: str, item: Any) -> None:
-    if not isinstance(item, Series) and not callable(item):
+    if not callable(item):
         raise InvalidValue(f"the export format {name!r} must be a function of a solution and a path, not {item!r}")
 
 
-EXPORTS: Registry[Export | Series] = Registry(
+EXPORTS: Registry[Export] = Registry(
     "jostle.exports",
     "export format",
     {
-        "vtkhdf": "jostle.io.exports:write", "pvd": "jostle.io.exports:PVD", "vtp": "jostle.io.exports:PVD",
+        "vtkhdf": "jostle.io.exports:write",
+        "pvd": "jostle.io.exports:write_pvd", "vtp": "jostle.io.exports:write_pvd",
         "gsd": "jostle.io.exports:write_gsd", "csv": "jostle.io.exports:write_csv",
         "npz": "jostle.io.exports:write_npz", "sqlite": "jostle.crowds.pedestrians:export_jupedsim",
         "txt": "jostle.crowds.pedestrians:export_text",
@@ -157,8 +146,8 @@ def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[
         noted = None if isinstance(source, Solution) else about(source)
         return write(sol, path, dtype=precision(sol), about=noted)
     chosen = EXPORTS.get(name)
-    if isinstance(chosen, Series):
-        return chosen.write(sol, path)
+    if chosen is write_pvd:  # which writes several files
+        return write_pvd(sol, path)
     with whole(path) as new:
         chosen(sol, new)
     return path
@@ -218,7 +207,8 @@ def write(
     new = beside(path)
     try:
         with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, facts=sol.facts, about=noted) as file:
-            contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations(sol))
+            durations = np.full(len(sol.t), np.nan) if sol.durations is None else sol.durations
+            contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations)
             states = zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True)
             for state, turned in zip(states, turns(sol), strict=True):
                 file.frame(*state, *(turned or ()))
@@ -247,17 +237,17 @@ def write_csv(sol: Solution, path: Path) -> None:
         more = [name for name, _ in OF_TURNING if name in _names(sol)]
         columns = [column for name, some in OF_TURNING if name in more for column in some]
         table.writerow(["t", "body", "x", "y", "z", "vx", "vy", "vz", "radius", *columns])
-        for t, picture in pictures(sol):
-            turned = [picture.more[name] for name in more]
-            numbers = np.column_stack([picture.points, picture.velocity, picture.radius, *turned])
+        for t, data in states(sol):
+            turned = [data.more[name] for name in more]
+            numbers = np.column_stack([data.points, data.velocity, data.radius, *turned])
             if numbers.dtype == np.float32:
                 numbers = numbers.astype("U")  # with as many digits as the precision has
-            for body, row in zip(picture.body.tolist(), numbers.tolist(), strict=True):
+            for body, row in zip(data.body.tolist(), numbers.tolist(), strict=True):
                 table.writerow([t, body, *row])
 
 
 def _names(sol: Solution) -> set[str]:
-    """The columns of bodies that turn, by their names in a `Picture`."""
+    """The columns of bodies that turn, by their names in a `PolyData`."""
     facts = sol.facts
     if facts.inertia is None:
         return set()
@@ -273,13 +263,13 @@ def write_npz(sol: Solution, path: Path) -> None:
     widest = max((normal.shape[1] for normal in sol.normals), default=0)
     normals = (np.pad(normal, ((0, 0), (0, widest - normal.shape[1]))) for normal in sol.normals)
     count, steps, contacts = len(sol.t), len(sol.stats), sum(sizes)
-    scene = Scene(sol.q.shape[1:], dtype=float, dimension=sol.facts.dimension, bodies=sol.facts.bodies)
-    sizes_of_all = (scene.broadcast(np.asarray(some, dtype=float)) for some in radii(sol))
+    converter = Converter(sol.q.shape[1:], dtype=float, dimension=sol.facts.dimension, bodies=sol.facts.bodies)
+    sizes_of_all = (converter.broadcast(np.asarray(some, dtype=float)) for some in radii(sol))
     arrays: dict[str, tuple[DTypeLike, tuple[int, ...], Iterable[Any]]] = {
         "t": (float, (count,), sol.t),
         "q": (float, sol.q.shape, sol.q),
         "u": (float, sol.u.shape, sol.u),
-        "radii": (float, (count, scene.count), sizes_of_all),
+        "radii": (float, (count, converter.count), sizes_of_all),
         "pairs": (np.int64, (contacts, 2), sol.pairs),
         "multipliers": (float, (contacts,), sol.multipliers),
         "normals": (float, (contacts, widest), normals),
@@ -297,7 +287,7 @@ def write_npz(sol: Solution, path: Path) -> None:
         }
     if (clumped := sol.facts.clumped) is not None:
         arrays["owner"] = np.int64, clumped.owner.shape, [clumped.owner]
-        arrays["places"] = float, (count, scene.count, sol.facts.dimension), (sol.places(k) for k in range(count))
+        arrays["places"] = float, (count, converter.count, sol.facts.dimension), (sol.places(k) for k in range(count))
     with zipfile.ZipFile(path, "w") as archive:
         for name, (dtype, shape, parts) in arrays.items():
             header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
@@ -313,10 +303,10 @@ def write_npz(sol: Solution, path: Path) -> None:
 def write_pvd(sol: Solution, path: Path) -> Path:
     """Write the series, and return the .pvd file, which lists the others."""
     entries = []
-    for k, (t, picture) in enumerate(pictures(sol, contacts=True)):
+    for k, (t, data) in enumerate(states(sol, contacts=True)):
         name = f"{path.stem}_{k:06d}.vtp"
         with whole(path.with_name(name)) as new:
-            new.write_bytes(b"".join(_vtp(picture)))
+            new.write_bytes(b"".join(_vtp(data)))
         entries.append(f'<DataSet timestep="{t!r}" part="0" file="{name}"/>')
     series = path.with_suffix(".pvd")
     with whole(series) as new:
@@ -332,14 +322,14 @@ def write_pvd(sol: Solution, path: Path) -> Path:
     return series
 
 
-def _vtp(picture: Picture) -> Iterator[bytes]:
+def _vtp(data: PolyData) -> Iterator[bytes]:
     """A VTK XML file; each array is written in base64, after its number of bytes."""
     # Appended raw data would be a quarter smaller, but ParaView 5.11 of Debian 12 cannot read appended data.
-    touching, n = picture.touching, len(picture.points)
+    touching, n = data.touching, len(data.points)
     assert touching is not None
-    cells, walls = min(picture.n, 1), len(picture.walls.ends)
+    cells, walls = min(data.n, 1), len(data.walls.ends)
     groups: dict[str, dict[str, NDArray[Any]]] = {
-        "PointData": {"velocity": picture.velocity, "body": picture.body, "radius": picture.radius, **picture.more},
+        "PointData": {"velocity": data.velocity, "body": data.body, "radius": data.radius, **data.more},
         "CellData": {
             name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
             for name, values in (
@@ -347,12 +337,12 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
                 ("partner", touching.second), *touching.more.items(),
             )
         },
-        "Points": {"Points": picture.points},
-        "Verts": {"connectivity": np.arange(picture.n), "offsets": np.full(cells, picture.n)},
-        "Lines": {"connectivity": picture.joined, "offsets": picture.ends},
+        "Points": {"Points": data.points},
+        "Verts": {"connectivity": np.arange(data.n), "offsets": np.full(cells, data.n)},
+        "Lines": {"connectivity": data.joined, "offsets": data.ends},
     }  # fmt: skip
     yield b'<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n<PolyData>\n'
-    yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{len(picture.ends)}">\n'.encode()
+    yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{len(data.ends)}">\n'.encode()
     for group, arrays in groups.items():
         yield f"<{group}>\n".encode()
         for name, array in arrays.items():
@@ -368,10 +358,6 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
 
 def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
     return np.full((count, *like.shape[1:]), value, dtype=like.dtype)
-
-
-PVD = Series(write_pvd)
-"""Export to a series of .vtp files with a .pvd file that lists them."""
 
 
 # Exports for HOOMD, OVITO and freud: .gsd.
@@ -392,28 +378,28 @@ def write_gsd(sol: Solution, path: Path) -> None:
     names, kinds = _types(sol, count)
     masses = None if facts.masses is None or len(facts.masses) != count else facts.masses
     far = np.zeros(3)
-    for _, picture in pictures(sol):
-        reach = np.abs(picture.points) + picture.radius[:, None]
+    for _, data in states(sol):
+        reach = np.abs(data.points) + data.radius[:, None]
         far = np.maximum(far, reach.max(axis=0, initial=0.0))
     sides = np.where(far > 0.0, 2.0 * far, 1.0)
     with gsd.hoomd.open(str(path), "w") as file:
-        for step, (t, picture) in enumerate(pictures(sol)):
+        for step, (t, data) in enumerate(states(sol)):
             frame = gsd.hoomd.Frame()
             frame.configuration.step = step
             frame.configuration.dimensions = 3 if d == 3 else 2
             frame.configuration.box = [*sides, 0.0, 0.0, 0.0]
             particles = frame.particles
-            particles.N, particles.types = len(picture.body), names
-            particles.typeid = kinds[picture.body]
+            particles.N, particles.types = len(data.body), names
+            particles.typeid = kinds[data.body]
             if masses is not None:
-                particles.mass = masses[picture.body]
-            particles.position, particles.velocity = picture.points, picture.velocity
-            particles.diameter = 2.0 * picture.radius
-            frame.log = {"time": np.array([t]), "particles/body": picture.body}
-            if "orientation" in picture.more:
-                particles.orientation, frame.log["particles/spin"] = picture.more["orientation"], picture.more["spin"]
+                particles.mass = masses[data.body]
+            particles.position, particles.velocity = data.points, data.velocity
+            particles.diameter = 2.0 * data.radius
+            frame.log = {"time": np.array([t]), "particles/body": data.body}
+            if "orientation" in data.more:
+                particles.orientation, frame.log["particles/spin"] = data.more["orientation"], data.more["spin"]
             if facts.clumped is not None:
-                particles.body = picture.body
+                particles.body = data.body
             file.append(frame)
 
 

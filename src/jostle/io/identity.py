@@ -3,7 +3,7 @@
 Data are compared by their values, and functions likewise. A description is a mapping from places
 (``within.sets[0].radii``) to strings. Numbers and short arrays are written out, long arrays have a digest, objects are
 described by their public attributes. A function is described by its name alone, because what it computes cannot be read
-off its code and its data: `returned` calls it instead, and two runs are the same only if their functions return the
+off its code and its data: `Called` calls it instead, and two runs are the same only if their functions return the
 same values.
 """
 
@@ -57,9 +57,9 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
     With `called`, the functions of the user in it are compared by the values that they return: objects that are
     functions are then described by their names, and not by attributes, which may count the calls.
     """
-    found: Description = {}
-    _Describer(found, kept, called).add("", thing)
-    return found
+    describer = _Describer(kept, called=called)
+    describer.add("", thing)
+    return describer.found
 
 
 def memory_of(function: Any, kept: Any = None) -> Description:
@@ -68,35 +68,9 @@ def memory_of(function: Any, kept: Any = None) -> Description:
     These are its attributes, values from the functions around it, global numbers and arrays that it uses, and the
     states of random generators. The checkpoint stores the state of `kept`, which is left out.
     """
-    found: Description = {}
-    _Describer(found, kept, called=False, inner=True)._add_data("", function)
-    return found
-
-
-def returned(functions: Mapping[str, Callable[[], Any]], random: Any = None, past: Remembers | None = None) -> Values:
-    """What functions without arguments return; `random` is a generator from which they draw, `past` what remembers.
-
-    Up to 8 numbers are kept, of longer arrays their size, extremes and a weighted mean. Every call begins with the same
-    state of the generator and without memories; both are left as they were.
-    """
-    bits = None if random is None else random.bit_generator
-    before, memory = None if bits is None else bits.state, None if past is None else deepcopy(past.memory)
-    found: Values = {}
-    for name, function in functions.items():
-        if bits is not None:
-            bits.state = type(bits)(0).state
-        if past is not None:
-            past.remind(None)
-        try:
-            with np.errstate(all="ignore"):
-                found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
-        except Exception as error:  # noqa: BLE001 - a function may raise anything; the run itself will then tell
-            found[name] = type(error).__name__
-    if bits is not None:
-        bits.state = before
-    if past is not None:
-        past.remind(memory)
-    return found
+    describer = _Describer(kept, inner=True)
+    describer.add_data("", function)
+    return describer.found
 
 
 def _numbers_of(values: np.ndarray[Any, Any]) -> list[float]:
@@ -148,8 +122,9 @@ class _Describer:
     With `inner`, functions are described by what they remember, and objects that are not functions by their class.
     """
 
-    def __init__(self, found: Description, kept: Any, called: bool, inner: bool = False):
-        self.found, self.kept, self.called, self.inner = found, kept, called, inner
+    def __init__(self, kept: Any, *, called: bool = False, inner: bool = False):
+        self.found: Description = {}
+        self.kept, self.called, self.inner = kept, called, inner
         self.seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, place: str, thing: Any) -> None:
@@ -185,14 +160,14 @@ class _Describer:
         elif callable(thing) and not is_of_jostle(thing):
             self.found[place] = f"function {_name(thing)}"
             if not self.called:
-                self._add_data(place, thing)
+                self.add_data(place, thing)
         elif self.inner:
             self.found[place] = f"an object of {type(thing).__qualname__}"
         else:
             self.found[f"{place}.type".removeprefix(".")] = f"{type(thing).__module__}.{type(thing).__qualname__}"
             self._parts(place, {f".{name}": value for name, value in _attributes(thing).items()})
 
-    def _add_data(self, place: str, function: Any) -> None:
+    def add_data(self, place: str, function: Any) -> None:
         """Describe the data of a function; those of jostle remember nothing but what follows from their arguments."""
         if not self.inner or str(getattr(function, "__module__", "")).partition(".")[0] != "jostle":
             self._parts(place, {f".{name}": one for name, one in _data_of_function(function, self.inner).items()})
@@ -205,15 +180,11 @@ class _Describer:
 
     def _entries(self, place: str, entries: list[Any], what: str) -> None:
         if len(entries) > MAX_WRITTEN_OUT or self.inner:
-            self.found[place] = f"{what} {digest(self._alone(entries))}"
+            alone = _Describer(self.kept, called=self.called, inner=self.inner)
+            alone.add("", dict(enumerate(entries)))
+            self.found[place] = f"{what} {digest(alone.found)}"
         else:
             self._parts(place, {f"[{k}]": entry for k, entry in enumerate(entries)}, "no entry")
-
-    def _alone(self, entries: list[Any]) -> Description:
-        """The description of the entries of a long list, of which a digest is kept."""
-        found: Description = {}
-        _Describer(found, self.kept, self.called, self.inner).add("", dict(enumerate(entries)))
-        return found
 
 
 def _of_bodies(bodies: Bodies) -> dict[str, Any]:
@@ -331,8 +302,28 @@ class Called(NamedTuple):
     """The function that remembers something, if there is one."""
 
     def returned(self, t: float, state: Any = None) -> Values:
-        """What they return."""
-        return returned(self.functions(t, state), self.random, self.past)
+        """What they return: up to 8 numbers, of longer arrays the size, the extremes and a weighted mean.
+
+        Every call begins with the same state of the generator and without memories; both are left as they were.
+        """
+        bits, past = None if self.random is None else self.random.bit_generator, self.past
+        before, memory = None if bits is None else bits.state, None if past is None else deepcopy(past.memory)
+        found: Values = {}
+        for name, function in self.functions(t, state).items():
+            if bits is not None:
+                bits.state = type(bits)(0).state
+            if past is not None:
+                past.remind(None)
+            try:
+                with np.errstate(all="ignore"):
+                    found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
+            except Exception as error:  # noqa: BLE001 - a function may raise anything; the run itself will then tell
+                found[name] = type(error).__name__
+        if bits is not None:
+            bits.state = before
+        if past is not None:
+            past.remind(memory)
+        return found
 
 
 class Run:

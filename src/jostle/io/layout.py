@@ -62,15 +62,15 @@ from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.growing import CHECKS, STEPS, counts, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
-from jostle.io.pictures import points_of
+from jostle.io.polydata import points_of
 from jostle.plans.openings import Gate
 from jostle.plans.plan import Plan, stored
 from jostle.result.facts import Facts, Groups, SavedRods, Units
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import KINDS, Shape, checked
 
-Column = tuple[DTypeLike, tuple[int, ...]]
-"""The type of a data set, and the shape of a row."""
+Column = tuple[DTypeLike | None, tuple[int, ...]]
+"""The type of a data set, None for the precision of the file, float32 or float64; and the shape of a row."""
 
 FORMAT = 1
 """Version of the format of trajectories."""
@@ -134,6 +134,12 @@ class Form(NamedTuple):
     balls: int = 0
     """Number of balls of clumps; 0 if each body is one ball."""
 
+    @classmethod
+    def of(cls, facts: Facts, contacts: bool) -> Form:
+        """The form of the file of a problem."""
+        axes = 0 if facts.inertia is None else facts.inertia.shape[1]
+        return cls(contacts, axes, 0 if facts.clumped is None else len(facts.clumped.owner))
+
     @property
     def of_points(self) -> dict[str, tuple[int, ...]]:
         """The data sets of points of bodies that turn, with the shapes of their rows."""
@@ -160,35 +166,39 @@ class Form(NamedTuple):
         steps |= {f"VTKHDF/Steps/CellDataOffsets/{name.rpartition('/')[2]}": DATA_AT for name in self.of_cells}
         return LINKS | (LINKS_OF_CONTACTS if self.contacts else {}) | steps
 
+    @property
+    def of_frames(self) -> dict[str, Column]:
+        """The data sets with one row per frame."""
+        numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS, LINES, LINE_ENDS, BODIES]
+        numbers += [DATA_AT] if self.contacts else []
+        columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
+        columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
+        columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(self.checked),)), WALLS: (np.int64, (4,))}
+        return columns | ({COMPONENTS: (np.int8, ())} if self.contacts else {})
 
-def of_frames(form: Form) -> dict[str, Column]:
-    """The data sets with one row per frame, with their types and row shapes."""
-    contacts = form.contacts
-    numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS, LINES, LINE_ENDS, BODIES]
-    numbers += [DATA_AT] if contacts else []
-    columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
-    columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
-    columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(form.checked),)), WALLS: (np.int64, (4,))}
-    return columns | ({COMPONENTS: (np.int8, ())} if contacts else {})
+    @property
+    def of_bodies(self) -> dict[str, Column]:
+        """The data sets with rows per body, contact or line of a wall."""
+        columns: dict[str, Column] = {
+            POINTS: (None, (3,)), VELOCITY: (None, (3,)), BODY: (np.int32, ()), RADIUS: (None, ()),
+            VERTICES: (np.int32, ()), OFFSETS: (np.int32, ()), ENDS: (np.int32, ()),
+        }  # fmt: skip
+        of_contacts: dict[str, Column] = {
+            IMPULSE: (None, ()), NORMAL: (None, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
+        }  # fmt: skip
+        of_turning: dict[str, Column] = {name: (None, row) for name, row in self.of_points.items()}
+        of_turning |= dict.fromkeys(self.of_cells, (None, (3,)))
+        return columns | (of_contacts if self.contacts else {}) | of_turning
 
-
-def of_bodies(form: Form, dtype: DTypeLike) -> dict[str, Column]:
-    """The data sets with rows per body, contact or line of a wall."""
-    columns: dict[str, Column] = {
-        POINTS: (dtype, (3,)), VELOCITY: (dtype, (3,)), BODY: (np.int32, ()), RADIUS: (dtype, ()),
-        VERTICES: (np.int32, ()), OFFSETS: (np.int32, ()), ENDS: (np.int32, ()),
-    }  # fmt: skip
-    of_contacts: dict[str, Column] = {
-        IMPULSE: (dtype, ()), NORMAL: (dtype, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
-    }  # fmt: skip
-    of_turning: dict[str, Column] = {name: (dtype, row) for name, row in form.of_points.items()}
-    of_turning |= dict.fromkeys(form.of_cells, (dtype, (3,)))
-    return columns | (of_contacts if form.contacts else {}) | of_turning
+    @property
+    def columns(self) -> dict[str, Column]:
+        """All data sets that grow with the frames, but the step records."""
+        return {**self.of_frames, **self.of_bodies, **WALL_COLUMNS}
 
 
 WALL_CORNERS, WALL_SHAPES, WALL_STATES = "jostle/walls/points", "jostle/walls/shapes", "jostle/walls/states"
 """Data sets of the walls: corners, shapes, and the shapes of each state."""
-WALL_COLUMNS: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {
+WALL_COLUMNS: dict[str, Column] = {
     WALL_CORNERS: (np.float64, (3,)), WALL_SHAPES: (np.int64, (2,)), WALL_STATES: (np.int64, (3,)),
 }  # fmt: skip
 """Data sets of the walls, with their types and the shapes of their rows."""
@@ -307,21 +317,13 @@ def _check_everybody(file: Any, bodies: int) -> None:
         raise BrokenFile(f"{file.filename} is damaged: it declares {count} points, but contains fewer")
 
 
-def names(said: Header) -> tuple[str, ...]:
-    """All data sets that grow with the frames."""
-    return (*of_frames(said.form), *of_bodies(said.form, float), *WALL_COLUMNS, STEPS)
-
-
 def data(file: Any, name: str, said: Header) -> Any:
     """One of the data sets that grow, after checks of its type and storage."""
     if name == STEPS:
         return steps_in(file, STATISTICS)
-    tables, bodies = of_frames(said.form), of_bodies(said.form, float)
-    dtype, row = (tables | bodies | WALL_COLUMNS)[name]
-    if name in (POINTS, VELOCITY, RADIUS, IMPULSE, NORMAL, *said.form.of_points, *said.form.of_cells):
-        found = data_set(file, name, None, row)
-        return found if found.dtype in (np.float32, np.float64) else data_set(file, name, dtype, row)
-    return data_set(file, name, dtype, row)
+    dtype, row = said.form.columns[name]
+    found = data_set(file, name, dtype, row)
+    return found if dtype is not None or found.dtype == np.float32 else data_set(file, name, np.float64, row)
 
 
 class Index(NamedTuple):
@@ -399,10 +401,10 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
     """Lengths of the data sets for given numbers of frames and step records."""
     said = header(file)._replace(frames=frames)
     found = index(file, said)
-    grown = found.lengths() | dict.fromkeys(of_frames(said.form), frames) | {STEPS: steps}
+    grown = found.lengths() | dict.fromkeys(said.form.of_frames, frames)
     if frames:
         grown |= wall_lengths(wall_table(file, int(found.state[-1]) + 1))
-    return {name: grown.get(name, 0) for name in names(said)}
+    return {name: grown.get(name, 0) for name in said.form.columns} | {STEPS: steps}
 
 
 # Facts about the problem in a trajectory: numbers per body as data sets, everything else as JSON.
@@ -447,8 +449,8 @@ def write_facts(file: Any, facts: Facts) -> None:
     file[PROBLEM].attrs[CHECK] = np.uint32(_check(arrays))
 
 
-def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts:
-    """The facts stored in a file, for a q of this shape."""
+def facts_in(file: Any, said: Header) -> Facts:
+    """The facts stored in a file with this header."""
     arrays, columns = {}, dict(COLUMNS)
     columns |= {"inertia": np.float64} if f"{PROBLEM}/inertia" in file else {}
     columns |= OF_CLUMPS if f"{PROBLEM}/owner" in file else {}
@@ -458,7 +460,7 @@ def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts
     if _check(arrays) != int(inside(file, PROBLEM).attrs[CHECK]):
         raise BrokenFile(f"{file.filename} is damaged: {PROBLEM} does not match its checksum")
     try:
-        return _facts(arrays, shape, order, None if walls < 0 else walls)
+        return _facts(arrays, said.shape, said.order, None if said.walls < 0 else said.walls)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise BrokenFile(f"{file.filename} is damaged: its facts about the problem cannot be read ({error})") from None
 

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
-from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
 from jostle.io.growing import CHECKS, LazyArray, about_run, no_frame, notes, read_steps
 from jostle.io.hdf5 import holds_images, of_rows, reading, rows
 from jostle.io.layout import facts_in
-from jostle.io.pictures import balls_of
+from jostle.io.polydata import balls_of
 from jostle.problems import Motion, Sweeping
 from jostle.result.facts import masses_of
 from jostle.result.recording import STATISTICS
@@ -46,13 +45,13 @@ class Source:
             self.shape, self.dtype = said.shape, layout.data(file, layout.POINTS, said).dtype
             self.index, self.stats = layout.index(file, said), read_steps(file, said.steps, STATISTICS)
             self.checks = rows(file, layout.data(file, CHECKS, said), 0, said.frames)[:, 1:]
-            self.facts = facts_in(file, said.shape, said.order, said.walls)
+            self.facts = facts_in(file, said)
             self._walls = layout.wall_table(file, int(self.index.state.max(initial=-1)) + 1)
         self.count, self.d = said.points
         clumped = self.facts.clumped
         self.everybody = np.arange(self.count) if clumped is None else clumped.owner
         """(count,) the number of the body of each point."""
-        if said.form != layout.Form(said.contacts, *_turning(self.facts.inertia, clumped)):
+        if said.form != layout.Form.of(self.facts, said.contacts):
             raise BrokenFile(f"{path} is damaged: it does not have the inertia or the clumps of bodies that turn")
         self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
         """The last state of the walls that was read, and its shapes."""
@@ -61,14 +60,10 @@ class Source:
         self.block = max(BLOCK_SIZE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
         """Number of frames read at once when all frames are read."""
 
-    def states(self, name: str, missing: float, numbers: Integers) -> Array:
-        """(k, *shape): values of the bodies in these ascending frames; `missing` for absent bodies."""
-        return self.columns(name, missing, numbers, slice(self.d)).reshape(len(numbers), *self.shape)
-
     def columns(self, name: str, missing: Any, numbers: Integers, columns: slice) -> Array:
-        """(k, n, columns): some columns of a data set of points, for each body, in these ascending frames."""
+        """(k, n, columns): some columns of a data set of points in these ascending frames; `missing` if absent."""
         index, count = self.index, self.count
-        out = np.empty((len(numbers), count, len(self.form_of(name)[columns])))
+        out = np.empty((len(numbers), count, self.width(name, columns)))
         out[:] = missing
         with reading(self.path) as file:
             for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
@@ -84,10 +79,9 @@ class Source:
                     out[k, slice(None) if size == count else self._body(file, frame)] = chosen
         return out if self.facts.clumped is None else out[:, np.unique(self.everybody, return_index=True)[1]]
 
-    def form_of(self, name: str) -> range:
-        """The columns of a data set of points."""
-        row = layout.of_bodies(self.header.form, float)[name][1]
-        return range(row[0] if row else 1)
+    def width(self, name: str, columns: slice) -> int:
+        """The number of some columns of a data set of points."""
+        return len(range(*self.header.form.of_bodies[name][1] or (1,))[columns])
 
     def radii(self, file: Any, frame: int) -> Array:
         """The radii of one frame, 0 for absent bodies."""
@@ -156,7 +150,7 @@ class Source:
 
 
 class States(LazyArray):
-    """(frames, *shape): positions or velocities that stay in their file until they are indexed.
+    """(frames, ...): positions, velocities, turns or spins that stay in their file until they are indexed.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -171,39 +165,24 @@ class States(LazyArray):
     (States of shape (4, 2) in run.vtkhdf, 4, [3.0, 30.0], [[1.0, 10.0], [2.0, 20.0]], [0.0, 20.0], np.float64(66.0))
     """
 
-    def __init__(self, source: Source, name: str, missing: float) -> None:
-        super().__init__(source.path, (len(source.index.t), *source.shape))
-        self.source, self._name, self._missing, self.block = source, name, missing, source.block
+    def __init__(self, source: Source, name: str, missing: Any, columns: slice, row: tuple[int, ...]) -> None:
+        """Some columns of a data set of points, in the shape `row` for each frame."""
+        super().__init__(source.path, (len(source.index.t), *row))
+        self.source, self.block = source, source.block
+        self._name, self._missing, self._columns = name, missing, columns
 
     def __repr__(self) -> str:
         return f"States of shape {self.shape} in {self.path.name}"
 
     def frames(self, numbers: Integers) -> Array:
-        return self.source.states(self._name, self._missing, numbers)
+        found = self.source.columns(self._name, self._missing, numbers, self._columns)
+        return found.reshape(len(numbers), *self.shape[1:])
 
 
 def source_of(sol: Solution) -> Source | None:
     """The file from which a solution was read; None if it is in memory."""
     q: Any = sol.q
     return q.source if isinstance(q, States) else None
-
-
-class Turns(LazyArray):
-    """(frames, n, ...): turns or spins that stay in their file until they are indexed."""
-
-    def __init__(self, source: Source, name: str, missing: Any, columns: slice) -> None:
-        each = len(source.form_of(name)[columns])
-        n = source.count if source.facts.clumped is None else len(source.facts.clumped.inertia)
-        super().__init__(source.path, (len(source.index.t), n, *((each,) if each > 1 else ())))
-        self.source, self._name, self._missing, self._columns = source, name, missing, columns
-        self.block = source.block
-
-    def __repr__(self) -> str:
-        return f"Turns of shape {self.shape} in {self.path.name}"
-
-    def frames(self, numbers: Integers) -> Array:
-        found = self.source.columns(self._name, self._missing, numbers, self._columns)
-        return found.reshape(len(numbers), *self.shape[1:])
 
 
 class Ragged(Sequence[Any]):
@@ -228,11 +207,6 @@ class Ragged(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         for start in range(0, len(self), self._source.block):
             yield from self[start : start + self._source.block]
-
-
-def _turning(inertia: Array | None, clumped: Clumped | None) -> tuple[int, int]:
-    """The number of axes about which bodies turn, and the number of balls of clumps."""
-    return 0 if inertia is None else inertia.shape[1], 0 if clumped is None else len(clumped.owner)
 
 
 SINGLE_PRECISION = 1e-6
@@ -295,7 +269,8 @@ def read(
     if problem is not None:
         _check_bodies(problem, source)
     places = layout.POINTS if source.facts.clumped is None else layout.CENTRE
-    lazy = (States(source, places, np.nan), States(source, layout.VELOCITY, 0.0))
+    form = slice(source.d), source.shape
+    lazy = (States(source, places, np.nan, *form), States(source, layout.VELOCITY, 0.0, *form))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
     of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, said.status)
     return replace(
@@ -310,10 +285,15 @@ def _turned(source: Source) -> dict[str, Any]:
     axes = source.header.form.axes
     if axes == 0:
         return {}
-    name, missing = (layout.TURN, 0.0) if axes == 1 else (layout.ORIENTATION, [1.0, 0.0, 0.0, 0.0])
+    n = source.count if source.facts.clumped is None else len(source.facts.clumped.inertia)
+    spins: tuple[int, ...] = (n,) if axes == 1 else (n, 3)
+    if axes == 1:
+        turn = States(source, layout.TURN, 0.0, slice(1), (n,))
+    else:
+        turn = States(source, layout.ORIENTATION, [1.0, 0.0, 0.0, 0.0], slice(4), (n, 4))
     return {
-        "turn": Turns(source, name, missing, slice(None)),
-        "spin": Turns(source, layout.SPIN, 0.0, slice(3 - axes, None)),
+        "turn": turn,
+        "spin": States(source, layout.SPIN, 0.0, slice(3 - axes, 3), spins),
         "tangential": Ragged(source, source.tangential),
         "rolling": Ragged(source, source.rolling),
     }

@@ -132,11 +132,16 @@ def sufficient(q: Array, radii: ArrayLike) -> np.dtype[Any]:
     >>> [str(sufficient(np.array([[x, 2.0]]), 0.2)) for x in (10.0, 5e6)]
     ['float32', 'float64']
     """
-    sizes = np.asarray(radii, dtype=float)
-    sizes = sizes[sizes > 0.0]
-    furthest = float(np.abs(q[np.isfinite(q)]).max(initial=0.0))
+    furthest, smallest = _extent(q, radii)
     rounding = furthest * float(np.finfo(np.float32).eps) / 2.0
-    return np.dtype(np.float64 if len(sizes) and rounding > NEGLIGIBLE_ROUNDING * sizes.min() else np.float32)
+    return np.dtype(np.float64 if rounding > NEGLIGIBLE_ROUNDING * smallest else np.float32)
+
+
+def _extent(q: ArrayLike, radii: ArrayLike) -> tuple[float, float]:
+    """The largest coordinate in size, and the smallest radius, infinite for points."""
+    sizes, places = np.asarray(radii, dtype=float).ravel(), np.abs(np.asarray(q, dtype=float).ravel())
+    furthest = float(places[np.isfinite(places)].max(initial=0.0))
+    return furthest, float(sizes[sizes > 0.0].min(initial=np.inf))
 
 
 def check_precision(q: ArrayLike, radii: ArrayLike, dtype: DTypeLike) -> None:
@@ -147,10 +152,7 @@ def check_precision(q: ArrayLike, radii: ArrayLike, dtype: DTypeLike) -> None:
     ...
     jostle.errors.InvalidValue: float32 rounds positions near 5e+06 by up to 0.25, and the smallest radius is 0.25: ...
     """
-    sizes = np.asarray(radii, dtype=float).ravel()
-    places = np.abs(np.asarray(q, dtype=float).ravel())
-    smallest = float(sizes[sizes > 0.0].min(initial=np.inf))
-    furthest = float(places[np.isfinite(places)].max(initial=0.0))
+    furthest, smallest = _extent(q, radii)
     rounding = float(np.finfo(dtype).eps) / 2.0 * 2.0 ** np.floor(np.log2(max(furthest, TINY)))
     if rounding > MAX_ROUNDING * smallest:
         finer = "" if np.dtype(dtype) == float else ', or dtype=np.float64 (in a scenario: precision = "float64")'

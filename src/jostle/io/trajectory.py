@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from jostle._tools.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io import layout
-from jostle.io.growing import CHECKS, FRAME_CHUNK, GrowingFile, Pending, create_data, create_file, create_run
+from jostle.io.growing import CHECKS, FRAME_CHUNK, STEPS, GrowingFile, Pending, create_data, create_file, create_run
 from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
-from jostle.io.pictures import Picture, Scene, Turned, points_of
+from jostle.io.polydata import Converter, Touching, Turned, points_of
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import Shape, same
@@ -38,17 +38,13 @@ def _fill(
     file: Any, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, facts: Facts, about: Mapping[str, str]
 ) -> None:
     """Create the groups and data sets of a trajectory without frames."""
-    axes = 0 if facts.inertia is None else facts.inertia.shape[1]
-    form = layout.Form(contacts, axes, 0 if facts.clumped is None else len(facts.clumped.owner))
+    form = layout.Form.of(facts, contacts)
     count = form.balls or points_of(shape, facts.dimension)[0]
-
-    for name, column in layout.of_frames(form).items():
-        create_data(file, name, *column, FRAME_CHUNK, fillvalue=1 if name == layout.PARTS else None)
     chunk = min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK)
-    for name, column in layout.of_bodies(form, dtype).items():
-        create_data(file, name, *column, chunk)
-    for name, column in layout.WALL_COLUMNS.items():
-        create_data(file, name, *column, STATE_CHUNK)
+    for columns, rows in ((form.of_frames, FRAME_CHUNK), (form.of_bodies, chunk), (layout.WALL_COLUMNS, STATE_CHUNK)):
+        for name, (kind, row) in columns.items():
+            fill = 1 if name == layout.PARTS else None
+            create_data(file, name, dtype if kind is None else kind, row, rows, fillvalue=fill)
     write_facts(file, facts)
     create_data(file, "VTKHDF/Polygons/Connectivity", np.int64, (), FRAME_CHUNK)
     file.create_dataset(layout.EVERYBODY, data=np.arange(max(count, 1), dtype=np.int32))
@@ -69,9 +65,9 @@ class PendingFrames(Pending):
         """`file` is open, and cut to its first `frames` frames; `data` are its data sets by name."""
         super().__init__(data, frames)
         said = layout.header(file)
-        known = facts_in(file, said.shape, said.order, said.walls)
+        known = facts_in(file, said)
         form = {"dtype": data[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
-        self.scene = Scene(said.shape, contacts=said.contacts, bodies=known.bodies, **form)
+        self.converter = Converter(said.shape, contacts=said.contacts, bodies=known.bodies, **form)
         self.form = said.form
         self._rows: list[tuple[float, ...]] = []
         self._checks: list[list[int]] = []
@@ -87,7 +83,7 @@ class PendingFrames(Pending):
         """The last values of body and radius, their positions in the file, and their checksums."""
         self._walls: tuple[Sequence[Shape], int] | None = None
         """The last shapes of the walls, and the number of their state."""
-        self._dimension = said.dimension or self.scene.d
+        self._dimension = said.dimension or self.converter.d
         if frames:
             self._remember(file, layout.index(file, said._replace(frames=frames)))
 
@@ -107,45 +103,40 @@ class PendingFrames(Pending):
         walls = tuple(shapes)
         changed = self._changed(walls)
         q, u, radii, pairs, multipliers, normals = state
-        picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls, turned)
+        data = self.converter.polydata(q, u, radii, pairs, multipliers, normals, walls, turned)
         number = self._add_walls(walls, changed)
-        n, lines = picture.n, len(picture.walls.ends)
-        points_at = self.add(layout.POINTS, picture.points)
-        self.add(layout.VELOCITY, picture.velocity)
-        body_at, body_check = self._add_new(layout.BODY, picture.body, n)
-        radius_at, radius_check = self._add_new(layout.RADIUS, picture.radius, n)
-        offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
-        cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
-        ends_at = self.add(layout.ENDS, picture.joined)
-        data_at, of_contacts = self._add_contacts(picture, lines)
-        m, components = (
-            (0, 0) if picture.touching is None else (len(picture.touching.impulse), picture.touching.components)
-        )
-        of_contacts = of_contacts or [0] * len(layout.CELL_DATA)
-        checks = [of_rows(picture.points[:n]), of_rows(picture.velocity[:n]), body_check, radius_check]
-        checks += of_contacts[: len(layout.CELL_DATA)]
-        for name in self.form.of_points:
-            values = picture.more[name.rpartition("/")[2]]
+        n, lines = data.n, len(data.walls.ends)
+        body_at, body_check = self._add_new(layout.BODY, data.body, n)
+        radius_at, radius_check = self._add_new(layout.RADIUS, data.radius, n)
+        checks = {layout.BODY: body_check, layout.RADIUS: radius_check}
+        points_at = self._length[layout.POINTS]
+        of_points = {name: data.more[name.rpartition("/")[2]] for name in self.form.of_points}
+        for name, values in {layout.POINTS: data.points, layout.VELOCITY: data.velocity, **of_points}.items():
             self.add(name, values)
-            checks.append(of_rows(values[:n]))
-        self._checks.append(checks + of_contacts[len(layout.CELL_DATA) :])
+            checks[name] = of_rows(values[:n])
+        offsets = np.pad(data.ends, (1, 0)) if len(data.ends) else np.array([0, 2], dtype=np.int32)
+        cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
+        ends_at = self.add(layout.ENDS, data.joined)
+        m = components = data_at = 0
+        if data.touching is not None:
+            m, components = len(data.touching.impulse), data.touching.components
+            data_at = self._length[layout.IMPULSE]
+            checks |= self._add_contacts(data.touching, min(n, 1), lines)
+        self._checks.append([checks.get(name, 0) for name in self.form.checked])
         starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
-        of_walls = (len(picture.walls.points), lines, len(picture.walls.joined), number)
+        of_walls = (len(data.walls.points), lines, len(data.walls.joined), number)
         self._rows.append((t, duration, n, m, components, *starts, *of_walls))
         self.added += 1
 
-    def _add_contacts(self, picture: Picture, lines: int) -> tuple[int, list[int]]:
-        """Add the cell data; return their position, and the checksums of those of the contacts."""
-        touching = picture.touching
-        if touching is None:
-            return 0, []
-        at, checks = self._length[layout.IMPULSE], []
+    def _add_contacts(self, touching: Touching, cells: int, lines: int) -> dict[str, int]:
+        """Add the cell data: those of the cell of all bodies, of the contacts and of walls; return their checksums."""
         values = (touching.impulse, touching.normal, touching.first, touching.second, *touching.more.values())
+        checks = {}
         for name, value in zip((*layout.CELL_DATA, *self.form.of_cells), values, strict=True):
-            for block in (self._no_contact[name][: min(picture.n, 1)], value, self._wall[name][[0] * lines]):
+            for block in (self._no_contact[name][:cells], value, self._wall[name][[0] * lines]):
                 self.add(name, block)
-            checks.append(of_rows(value))
-        return at, checks
+            checks[name] = of_rows(value)
+        return checks
 
     def _add_new(self, name: str, values: NDArray[Any], n: int) -> tuple[int, int]:
         """Add rows if they differ from the last ones; return their position, and the checksum of the first n."""
@@ -282,7 +273,7 @@ class Writer(GrowingFile):
     @classmethod
     def data_sets(cls, file: Any) -> dict[str, Any]:
         said = layout.header(file)
-        return {name: layout.data(file, name, said) for name in layout.names(said)}
+        return {name: layout.data(file, name, said) for name in (*said.form.columns, STEPS)}
 
     @classmethod
     def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:

@@ -118,39 +118,15 @@ class Movement:
     def __bool__(self) -> bool:
         return self.shaken is not None or self.turning is not None
 
-    def shift(self, t: float) -> Array:
-        """The oscillation s(t).
-
-        Parameters
-        ----------
-        t : float
-            Time (s).
-
-        Returns
-        -------
-        ndarray, shape (d,)
-            The displacement (m).
-        """
+    def _shift(self, t: float) -> Array:
+        """(d,) the oscillation s(t)."""
         if self.shaken is None:
             return np.zeros(self.d)
         along = _direction(self.shaken.direction, self.d)
         return self.shaken.amplitude * math.sin(FULL_TURN * (self.shaken.frequency * t + self.shaken.phase)) * along
 
-    def turned(self, vectors: Array, t: float) -> Array:
-        """Directions after the rotation, R(t) v.
-
-        Parameters
-        ----------
-        vectors : ndarray, shape (..., d)
-            The directions at t = 0.
-        t : float
-            Time (s).
-
-        Returns
-        -------
-        ndarray, shape (..., d)
-            The directions at the time.
-        """
+    def _turned(self, vectors: Array, t: float) -> Array:
+        """(..., d) directions after the rotation, R(t) v."""
         if self.turning is None:
             return vectors
         angle = FULL_TURN * self.turning.frequency * t
@@ -177,7 +153,7 @@ class Movement:
             The points at the time (m).
         """
         centre = np.zeros(self.d) if self.turning is None else np.array(self.turning.centre)
-        return centre + self.turned(points - centre, t) + self.shift(t)
+        return centre + self._turned(points - centre, t) + self._shift(t)
 
     def velocity(self, t: float, x: Array) -> Array:
         """The velocities of the points of a wall that are at x at a time: those with which it drags bodies along.
@@ -206,7 +182,7 @@ class Movement:
             angle = FULL_TURN * (self.shaken.frequency * t + self.shaken.phase)
             found += self.shaken.amplitude * rate * math.cos(angle) * _direction(self.shaken.direction, self.d)
         if self.turning is not None:
-            spin, arm = FULL_TURN * self.turning.frequency, x - np.array(self.turning.centre) - self.shift(t)
+            spin, arm = FULL_TURN * self.turning.frequency, x - np.array(self.turning.centre) - self._shift(t)
             if self.d == 2:
                 found += spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
             else:
@@ -230,7 +206,7 @@ class Movement:
         ndarray, shape ()
             The offset at the time, for `HalfSpace`.
         """
-        return np.asarray(self.turned(normal, t) @ self.placed(through, t))
+        return np.asarray(self._turned(normal, t) @ self.placed(through, t))
 
     def points(self, points: Array) -> Array | Callable[[float], Array]:
         """Points in the form that constraint sets take: fixed, or a function of time.
@@ -260,7 +236,7 @@ class Movement:
         ndarray or callable (t) -> ndarray
             The directions, as a function of time if they turn.
         """
-        return partial(self.turned, vectors) if self.turning is not None else vectors
+        return partial(self._turned, vectors) if self.turning is not None else vectors
 
 
 def _check(name: str, vector: ArrayLike | None) -> None:

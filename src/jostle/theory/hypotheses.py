@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,68 +49,72 @@ from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, w
 
 
 TITLE = "Largest h for which the schemes are well defined (estimates at this place)"
-SECOND_ORDER: tuple[tuple[str, Scheme], ...] = (
-    ("Maury", Maury()), ("Paoli", Paoli()), ("Paoli, implicit", Paoli(implicit=True)), ("MoreauJean", MoreauJean()),
-)  # fmt: skip
-FIRST_ORDER: tuple[tuple[str, Scheme], ...] = (("Venel", Venel()), ("CatchingUp", CatchingUp()))
+
+
+def _within_c(numbers: Numbers, field: Slopes, v: float) -> float:
+    """h K_L = c."""
+    speed, c = numbers.speed_of_set, float(numbers.of_gaps.margin.min(initial=np.inf))
+    return np.inf if speed == 0.0 else c / speed
+
+
+def _contracting(numbers: Numbers, field: Slopes, v: float) -> float:
+    """h = 2 / L."""
+    return np.inf if field.in_u == 0.0 else 2.0 / field.in_u
+
+
+def _within_eta(numbers: Numbers, field: Slopes, v: float) -> float:
+    """h v + h^2 |F| = eta; for a `Sweeping` h (|U| + K_L) = eta."""
+    if numbers.place.within.flat:
+        return np.inf
+    eta = np.nan if numbers.of_gaps.why else numbers.prox_regularity
+    if isinstance(numbers.place.problem, Sweeping):
+        speed = field.size + numbers.speed_of_set
+        return eta / speed if speed > 0.0 else np.inf
+    if (v == 0.0 and field.size == 0.0) or not eta < np.inf:
+        return np.inf
+    return 2.0 * eta / (v + float(np.sqrt(v * v + 4.0 * field.size * eta)))
+
+
+class Limit(NamedTuple):
+    """The largest h of a scheme: in words, and from the numbers and the slopes of a place and the velocity there."""
+
+    name: str
+    scheme: Scheme
+    says: str
+    largest: Callable[[Numbers, Slopes, float], float]
+
+
+SECOND_ORDER = (
+    Limit("Maury", Maury(), "h K_L < c", _within_c),
+    Limit("Paoli", Paoli(), "h |u| + h^2 |F| < eta", _within_eta),
+    Limit("Paoli, implicit", Paoli(implicit=True), "h < 2 / L", _contracting),
+    Limit("MoreauJean", MoreauJean(), "every h", lambda numbers, field, v: np.inf),
+)
+FIRST_ORDER = (
+    Limit("Venel", Venel(), "h K_L < c", _within_c),
+    Limit("CatchingUp", CatchingUp(), "h (|U| + K_L) < eta", _within_eta),
+)
 
 
 def largest_steps(numbers: Numbers, field: Slopes, u: Array | None) -> Section:
-    """One line for each scheme."""
-    second = isinstance(numbers.place.problem, Motion)
-    lines = [_line(name, scheme, numbers, field, u) for name, scheme in (SECOND_ORDER if second else FIRST_ORDER)]
-    return Section(TITLE, "", tuple(lines))
+    """One line for each scheme, at the velocity u, by default v0."""
+    problem = numbers.place.problem
+    v = getattr(problem, "v0", np.zeros(1)) if u is None else u
+    limits = SECOND_ORDER if isinstance(problem, Motion) else FIRST_ORDER
+    return Section(TITLE, "", tuple(_line(each, numbers, field, float(np.linalg.norm(v))) for each in limits))
 
 
-def _line(name: str, scheme: Scheme, numbers: Numbers, field: Slopes, u: Array | None) -> Line:
-    says = SAYS[name]
+def _line(limit: Limit, numbers: Numbers, field: Slopes, v: float) -> Line:
+    name, says = limit.name, limit.says
     try:
-        scheme.check(numbers.place.problem)
+        limit.scheme.check(numbers.place.problem)
     except SchemeRefuses as refusal:
         return Line(name, says, FAILS, str(refusal), needed=False)
-    h = _largest(name, numbers, field, u)
+    h = limit.largest(numbers, field, v)
     if np.isnan(h):
-        return Line(
-            name, says, UNKNOWN, numbers.of_gaps.why or "a constant of (A0) or a slope is not known", needed=False
-        )
+        why = numbers.of_gaps.why or "a constant of (A0) or a slope is not known"
+        return Line(name, says, UNKNOWN, why, needed=False)
     return Line(name, says, HOLDS if h > 0.0 else FAILS, "", {"h": h}, needed=False, badness=-h)
-
-
-SAYS = {
-    "Maury": "h K_L < c",
-    "Venel": "h K_L < c",
-    "CatchingUp": "h (|U| + K_L) < eta",
-    "Paoli": "h |u| + h^2 |F| < eta",
-    "Paoli, implicit": "h < 2 / L",
-    "MoreauJean": "every h",
-}
-
-
-def _largest(name: str, numbers: Numbers, field: Slopes, u: Array | None) -> float:
-    place = numbers.place
-    if name == "MoreauJean":
-        return np.inf
-    if name in ("Maury", "Venel"):
-        speed = numbers.speed_of_set
-        c = float(numbers.of_gaps.margin.min(initial=np.inf))
-        return np.inf if speed == 0.0 else c / speed
-    if name == "Paoli, implicit":
-        return np.inf if field.in_u == 0.0 else 2.0 / field.in_u
-    if place.within.flat:
-        return np.inf
-    eta = np.nan if numbers.of_gaps.why else numbers.prox_regularity
-    if name == "CatchingUp":
-        speed = field.size + numbers.speed_of_set
-        return eta / speed if speed > 0.0 else np.inf
-    v = getattr(place.problem, "v0", np.zeros(1)) if u is None else u
-    return _root(float(np.linalg.norm(v)), field.size, eta)
-
-
-def _root(v: float, F: float, eta: float) -> float:
-    """The h with h v + h^2 F = eta."""
-    if v == 0.0 and F == 0.0:
-        return np.inf
-    return 2.0 * eta / (v + float(np.sqrt(v * v + 4.0 * F * eta))) if eta < np.inf else np.inf
 
 
 MAX_FRAMES = 100
@@ -240,7 +245,7 @@ def _maury(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
         assumptions.in_time(numbers, "(A5)", "|d^2 g_i/dt^2| <= M", "M", numbers.of_time.second),
         assumptions.inverse_triangle(numbers, "(A6)", True, moves),
         assumptions.inverse_triangle(numbers, "(A6')", False, True),
-        _field("(1.16), (1.17)", "f is Lipschitz in q and bounded", field),
+        _field("(1.16), (1.17)", "f is Lipschitz in q and bounded", field, {"slope": field.in_q}),
         _inelastic(numbers.place),
         _constant_mass(numbers.place),
         *(replace(line, needed=False) for line in begin),  # step 6 of the proof: else u(0+) = P_C v0
@@ -255,7 +260,7 @@ def _venel(numbers: Numbers, field: Slopes) -> Section:
         *_gaps(numbers),
         assumptions.inverse_triangle(numbers, "(A5)", True, moves),
         assumptions.inverse_triangle(numbers, "(A5')", False, True),
-        _field("(13)-(15)", "U is Lipschitz in q, integrable in t", field),
+        _field("(13)-(15)", "U is Lipschitz in q, integrable in t", field, {"slope": field.in_q}),
         *assumptions.consequences(numbers),
     )
     return Section(VENEL, "there is one solution, and Venel's scheme converges to it", lines)
@@ -264,7 +269,7 @@ def _venel(numbers: Numbers, field: Slopes) -> Section:
 def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
-        _force("(H1)", field, lipschitz=True),
+        _force(field, lipschitz=True),
         _convex_set(numbers),
         free,
         _consistent("(H4)"),
@@ -279,7 +284,7 @@ def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, 
 def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
-        _force("(H1)", field, lipschitz=False),
+        _force(field, lipschitz=False),
         _gradients(numbers),
         free,
         _mass(here),
@@ -291,11 +296,18 @@ def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, 
     return Section(PAOLI_2010, "a subsequence of Paoli's scheme converges to a solution, on some interval", lines)
 
 
-def _field(name: str, says: str, field: Slopes) -> Line:
+def _field(name: str, says: str, field: Slopes, slopes: dict[str, float]) -> Line:
+    """The line whether a force or a velocity is Lipschitz: its slopes are known at this place only."""
     if field.constant:
         return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
-    values, slope = {"slope": field.in_q}, float(np.nan_to_num(field.in_q))
-    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values, badness=slope)
+    steepest_here = float(np.nan_to_num(max(slopes.values())))
+    return Line(name, says, UNKNOWN, "a function; its slope is known here only", slopes, badness=steepest_here)
+
+
+def _force(field: Slopes, lipschitz: bool) -> Line:
+    """(H1)."""
+    says = "the force is continuous" + (", Lipschitz in q and u" if lipschitz else "")
+    return _field("(H1)", says, field, {"slope in q": field.in_q, "slope in u": field.in_u})
 
 
 def _inelastic(here: Place) -> Line:
@@ -409,16 +421,6 @@ def _independent(place: Place) -> Line:
     more = f" and {len(chosen) - MAX_NAMED_ROWS} more" if len(chosen) > MAX_NAMED_ROWS else ""
     named = "; ".join(cone.describe(int(row)) for row in sorted(chosen[:MAX_NAMED_ROWS].tolist()))
     return Line("(H3)", INDEPENDENT, FAILS, f"dependent: {named}{more}", values, badness=float(m - rank))
-
-
-def _force(name: str, found: Slopes, lipschitz: bool) -> Line:
-    """(H1)."""
-    says = "the force is continuous" + (", Lipschitz in q and u" if lipschitz else "")
-    if found.constant:
-        return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
-    values = {"slope in q": found.in_q, "slope in u": found.in_u}
-    steepest_here = float(np.nan_to_num(max(found.in_q, found.in_u)))
-    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values, badness=steepest_here)
 
 
 def _gradients(numbers: Numbers) -> Line:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.convex.linear_map import Dense
+from jostle.analysis.forces import coefficients
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue, NotApproaching
@@ -491,9 +491,8 @@ def _friction(sol: Solution, problem: Motion) -> Line:
         p, pairs = np.asarray(sol.multipliers[k])[touching], np.asarray(sol.pairs[k])[touching]
         if len(p) == 0:
             continue
-        some = Contacts(np.zeros(len(p)), Dense(np.zeros((len(p), 1))), pairs, numbers=len(p))
         length = np.linalg.norm(np.asarray(sol.tangential[k])[touching], axis=1)
-        limit = law.friction(some) * p
+        limit = coefficients(law, pairs) * p
         beyond = (length - limit) / largest
         mobilised += int(((length >= (1.0 - MOBILISED) * limit) & (limit > BALANCE_TOLERANCE * largest)).sum())
         row = int(np.argmax(beyond))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -23,7 +22,7 @@ from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.macro.grid import Grid, Velocity, mask_of
 from jostle.macro.lattice import Lattice
-from jostle.viz.drawing import MARGIN, figure_size, frames_at
+from jostle.viz.drawing import MARGIN, frames_at, painted, side_by_side
 from jostle.viz.sources import LENGTH, TIME, VACUUM, ShownDensity, images_of, unit_of, values, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, axes, by_name, legend, pen, plain, plot
 
@@ -286,6 +285,7 @@ def density(
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 2], h=1 / 8, closed=True)
     >>> left, right = grid.block([0.5, 0.5], [1.5, 1.5]), grid.block([2, 0.5], [3, 1.5])
@@ -298,13 +298,8 @@ def density(
     images = images_of(sol)
     if not -len(images.t) <= k < len(images.t):
         raise InvalidValue(f"k must be the number of one of the {len(images.t)} frames, not {k}")
-    picture, alone = DensityPicture.of(images, [k], colour), ax is None
-    if ax is None:
-        ax = plt.figure(figsize=figure_size(picture.size), layout="constrained").subplots()
-    picture.onto(ax, k, contours=contours, velocities=arrows)
-    if alone:
-        picture.bar(ax.figure, ax)
-    return ax
+    picture = DensityPicture.of(images, [k], colour)
+    return painted(picture, ax, lambda ax: picture.onto(ax, k, contours=contours, velocities=arrows))
 
 
 @plot
@@ -333,6 +328,7 @@ def densities(
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
     >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
@@ -344,14 +340,7 @@ def densities(
     images = images_of(sol)
     numbers = frames_at(images.t, moments)
     picture = DensityPicture.of(images, numbers, colour)
-    figure = plt.figure(figsize=figure_size(picture.size, len(numbers)), layout="constrained")
-    found = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
-    for ax, k in zip(found, numbers, strict=True):
-        picture.onto(ax, k, contours=contours, velocities=arrows)
-        if ax is not found[0]:
-            ax.set_ylabel("")
-    picture.bar(figure, found.tolist())
-    return figure
+    return side_by_side(picture, numbers, lambda ax, k: picture.onto(ax, k, contours=contours, velocities=arrows))
 
 
 @plot
@@ -365,6 +354,7 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
     >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))

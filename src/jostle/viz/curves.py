@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +14,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import BLUE, VERMILION
 from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
+from jostle.io.images import Images
 from jostle.result.solution import Solution
 from jostle.viz.continuum import HEADROOM
 from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for, refuse_space
@@ -26,7 +27,7 @@ from jostle.viz.sources import (
     Shown,
     ShownDensity,
     Unit,
-    density_in,
+    run_of,
     solution,
     with_unit,
 )
@@ -51,8 +52,7 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """
     sol, ax = solution(sol), axes(ax)
     names = _names("q", sol.q.shape[1:])
-    for number, (name, values) in enumerate(zip(names, _rows(sol.q).T, strict=True)):
-        ax.plot(sol.t, values, label=name, linewidth=1.3, **pen(number))
+    _plot(ax, sol.t, dict(zip(names, _rows(sol.q).T, strict=True)))
     ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label(names[0] if len(names) == 1 else "$q$", sol, LENGTH))
     legend(ax, names)
     return ax
@@ -164,6 +164,12 @@ def _label(name: str, sol: Solution, unit: Unit) -> str:
     return with_unit(name, sol.facts.units, unit) if sol.facts.dimension or unit == TIME else name
 
 
+def _plot(ax: Axes, t: Array, curves: Mapping[str, Array]) -> None:
+    """Plot curves over time, by their names in the legend."""
+    for number, (name, values) in enumerate(curves.items()):
+        ax.plot(t, values, label=name, linewidth=1.3, **pen(number))
+
+
 def _rows(values: Array) -> Array:
     """(k, N): one row per frame, read from the file if needed."""
     return np.asarray(values).reshape(len(values), -1)
@@ -212,24 +218,22 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     ['kinetic', 'potential', 'total']
     >>> plt.close(ax.figure)
     """
-    images = density_in(sol)
-    if images is not None:
+    run = run_of(sol)
+    if isinstance(run, Images):
         ax = axes(ax)
-        ax.plot(images.t, images.totals["energy"], label="kinetic", linewidth=1.3, **pen(0))
-        most = float(images.totals["energy"].max()) or 1.0
-        ax.set(xlabel=with_unit("$t$", images.units, TIME), ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
+        _plot(ax, run.t, {"kinetic": run.totals["energy"]})
+        most = float(run.totals["energy"].max()) or 1.0
+        ax.set(xlabel=with_unit("$t$", run.units, TIME), ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
         return ax
-    sol = solution(cast("Shown", sol))
-    energy, ax = sol.energy(), axes(ax)
-    hit = hits(sol)
-    keep = np.ones(len(sol.t), dtype=bool)
+    energy, ax = run.energy(), axes(ax)
+    hit = hits(run)
+    keep = np.ones(len(run.t), dtype=bool)
     keep[np.intersect1d(hit + 1, hit)] = False  # the velocity between the two steps of an impact has no meaning
     curves = {r"kinetic $\frac{1}{2}|u|_M^2$": energy.kinetic}
     if energy.potential is not None and energy.total is not None:
         curves |= {r"potential $-f \cdot q$": energy.potential, "total": energy.total}
-    for number, (name, values) in enumerate(curves.items()):
-        ax.plot(sol.t[keep], values[keep], label=name, linewidth=1.3, **pen(number))
-    ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("energy", sol, ENERGY))
+    _plot(ax, run.t[keep], {name: values[keep] for name, values in curves.items()})
+    ax.set(xlabel=_label("$t$", run, TIME), ylabel=_label("energy", run, ENERGY))
     legend(ax, list(curves))
     return ax
 
@@ -254,8 +258,7 @@ def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
         "kinetic": found.kinetic, "work of forces": found.work_of_forces, "work of moving walls": found.work_of_walls,
         "dissipated": found.dissipated, "error": found.error,
     }  # fmt: skip
-    for number, (name, values) in enumerate(curves.items()):
-        ax.plot(found.t, values, label=name, linewidth=1.3, **pen(number))
+    _plot(ax, found.t, curves)
     ax.set(xlabel=_label("$t$", sol, TIME), ylabel=_label("energy", sol, ENERGY))
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

@@ -8,9 +8,9 @@ six of them, so that one sees it roll. The balls of a clump are drawn as one bod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,6 +34,9 @@ from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import LENGTH, Shown, solution, with_time, with_unit
 from jostle.viz.style import BODY_COLOURS, plain, plot
+
+if TYPE_CHECKING:
+    from jostle.viz.continuum import DensityPicture
 
 # Projection of points in space onto the plane of a picture.
 
@@ -406,13 +409,7 @@ def draw(
     """
     refuse_space(ax)
     picture = Picture.of(solution(sol), [k], colour, view)
-    alone = ax is None
-    if ax is None:
-        ax = figure_for(picture).subplots()
-    picture.onto(ax, picture.scene.frame(k), contacts)
-    if alone:
-        picture.bar(ax.figure, ax)
-    return ax
+    return painted(picture, ax, lambda ax: picture.onto(ax, picture.scene.frame(k), contacts))
 
 
 @plot
@@ -447,10 +444,28 @@ def strip(
     sol = solution(sol)
     frames = telling_frames(sol, moments)
     picture = Picture.of(sol, frames, colour, view)
+    return side_by_side(picture, frames, lambda ax, k: picture.onto(ax, picture.scene.frame(k), contacts))
+
+
+def painted(picture: Picture | DensityPicture, ax: Axes | None, paint: Callable[[Axes], None]) -> Axes:
+    """The given Axes after `paint`, or those of a new figure, which has a colour bar."""
+    if ax is not None:
+        paint(ax)
+        return ax
+    ax = figure_for(picture).subplots()
+    paint(ax)
+    picture.bar(ax.figure, ax)
+    return ax
+
+
+def side_by_side(
+    picture: Picture | DensityPicture, frames: Sequence[int], paint: Callable[[Axes, int], None]
+) -> Figure:
+    """A figure with several frames side by side and one colour bar."""
     figure = figure_for(picture, len(frames))
     axes = figure.subplots(1, len(frames), sharex=True, sharey=True, squeeze=False)[0]
     for ax, k in zip(axes, frames, strict=True):
-        picture.onto(ax, picture.scene.frame(k), contacts)
+        paint(ax, k)
         if ax is not axes[0]:
             ax.set_ylabel("")
     picture.bar(figure, axes.tolist())
@@ -474,7 +489,7 @@ def refuse_space(ax: Axes | None) -> None:
         )
 
 
-def figure_for(picture: Picture, number: int = 1) -> Figure:
+def figure_for(picture: Picture | DensityPicture, number: int = 1) -> Figure:
     """A new figure for a number of frames side by side."""
     return plt.figure(figsize=figure_size(picture.size, number), layout="constrained")
 

@@ -25,8 +25,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +34,7 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.plans.outlines import package
+from jostle.result.solution import Solution
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE, Part, Quantity, offered
@@ -44,12 +44,7 @@ from jostle.viz.sources import (
     LENGTH,
     VACUUM,
     VELOCITY,
-    Shown,
-    ShownDensity,
     colours,
-    density_in,
-    file_of,
-    solution,
     unit_of,
     with_unit,
 )
@@ -152,8 +147,6 @@ class Encoder:
     """Converts the frames of a scene into bytes."""
 
     scene: Scene
-    small: bool
-    """Whether positions are stored in 16 bits."""
     origin: Array
     """(d,) the origin of all positions."""
     seen: View
@@ -166,27 +159,46 @@ class Encoder:
     """Number of the last walls that are lines of curved walls in space, which the page may show as glass."""
     given: tuple[Quantity, ...] = ()
     """Quantities given by the user."""
+    small: bool = False
+    """Whether positions are stored in 16 bits."""
     note: ClassVar[str] = ""
     """Empty, because rounding of positions is too fine to be visible."""
 
     @classmethod
-    def of(cls, scene: Scene, small: bool, quantities: Given | None = None) -> Encoder:
+    def of(cls, scene: Scene, quantities: Given | None = None) -> Encoder:
         first = scene.frame(0)
         seen = scene.view(first).holding(np.stack(scene.ways)).wider(0.02)
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point
-        if scene.facts.walls_move or scene.has_rods:
-            return cls(scene, small, seen.centre, seen, radii, None, given=tuple(given(scene, quantities)))
-        lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
-        wires = len(line_segments([line for line in lines if line.kind == WIRE], scene.d))
-        walls = line_segments(lines, scene.d)
-        return cls(scene, small, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
+        walls, wires = None, 0
+        if not scene.facts.walls_move and not scene.facts.rods:
+            lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
+            wires = len(line_segments([line for line in lines if line.kind == WIRE], scene.d))
+            walls = line_segments(lines, scene.d)
+        return cls(scene, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:
         """The same encoder for a scene with more frames, with the same origin."""
-        later = Encoder.of(scene, self.small)
-        return replace(later, origin=self.origin, given=self.given)
+        return replace(Encoder.of(scene), origin=self.origin, given=self.given, small=self.small)
+
+    @property
+    def t(self) -> Array:
+        """The times of all frames."""
+        return self.scene.sol.t
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates of a frame."""
+        return int(np.prod(self.scene.sol.q.shape[1:]))
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
+        """Read frames."""
+        return self.scene.frames(numbers)
+
+    def scales(self) -> Scales:
+        """Scales to which no frame was added yet."""
+        return Scales()
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -211,7 +223,7 @@ class Encoder:
         assert isinstance(quantity.of, Part)
         return {"part": quantity.of.name, "axis": quantity.of.axis, "overSurface": quantity.of.over_surface}
 
-    def frame(self, frame: Frame) -> bytes:
+    def encoded(self, frame: Frame) -> bytes:
         """The bytes of a frame."""
         m, c = len(frame.number), len(frame.bars.force)
         x = frame.x - self.origin
@@ -369,51 +381,42 @@ class FieldFrame(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FieldReel:
-    """The frames of a moving density, as a page plays them.
-
-    >>> fields = {"density": np.linspace(0.0, 1.0, 24).reshape(2, 4, 3)}
-    >>> reel = FieldReel(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields))
-    >>> [frame.t for frame in reel.frames([0, 1])], reel.encoder(small=False).about()["grid"]["shape"]
-    ([0.0, 1.0], [4, 3])
-    """
-
-    images: Images
-
-    @property
-    def t(self) -> Array:
-        return self.images.t
-
-    def frame(self, k: int) -> FieldFrame:
-        """Frame k; `BrokenFile` if the file was replaced by a run on another grid."""
-        found = {name: np.asarray(frames[k], dtype=float) for name, frames in self.images.fields.items()}
-        if any(one.shape[:2] != self.images.shape for one in found.values()):
-            raise BrokenFile(f"{self.images.path} was replaced by a run on another grid while it was being read")
-        return FieldFrame(float(self.t[k]), found)
-
-    def frames(self, numbers: Sequence[int]) -> Iterator[FieldFrame]:
-        return (self.frame(k) for k in numbers)
-
-    def encoder(self, small: bool) -> FieldEncoder:
-        return FieldEncoder(self.images, small)
-
-    def scales(self) -> FieldScales:
-        return FieldScales(self.images)
-
-
-@dataclass(frozen=True, eq=False)
 class FieldEncoder:
     """Converts the frames of a density into bytes.
 
-    >>> reel = FieldReel(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
-    >>> data = zlib.decompress(reel.encoder(small=False).frame(reel.frame(0)))
+    >>> images = Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)})
+    >>> encoder = FieldEncoder(images)
+    >>> (frame,) = encoder.frames([0])
+    >>> data = zlib.decompress(encoder.encoded(frame))
     >>> np.frombuffer(data, "<f8", 3).tolist(), set(np.frombuffer(data, "<f4", 12, 24).tolist())
     ([0.0, 0.0, 1.0], {0.25})
     """
 
     images: Images
-    small: bool
+    small: bool = False
     """Whether values are stored in 16 bits."""
+
+    @property
+    def t(self) -> Array:
+        """The times of all frames."""
+        return self.images.t
+
+    @property
+    def size(self) -> int:
+        """Number of values of a field in a frame."""
+        return int(np.prod(next(iter(self.images.fields.values())).shape[1:]))
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[FieldFrame]:
+        """Read frames; `BrokenFile` if the file was replaced by a run on another grid."""
+        for k in numbers:
+            found = {name: np.asarray(frames[k], dtype=float) for name, frames in self.images.fields.items()}
+            if any(one.shape[:2] != self.images.shape for one in found.values()):
+                raise BrokenFile(f"{self.images.path} was replaced by a run on another grid while it was being read")
+            yield FieldFrame(float(self.t[k]), found)
+
+    def scales(self) -> FieldScales:
+        """Scales to which no frame was added yet."""
+        return FieldScales()
 
     @property
     def note(self) -> str:
@@ -429,7 +432,7 @@ class FieldEncoder:
         """Whether the values can be rounded, which NaN and infinity cannot."""
         return all(bool(np.isfinite(one).all()) for one in frame.fields.values())
 
-    def frame(self, frame: FieldFrame) -> bytes:
+    def encoded(self, frame: FieldFrame) -> bytes:
         """The bytes of a frame."""
         shown = [frame.fields[name] for name in self.scalars]
         if "velocity" in frame.fields:
@@ -476,16 +479,31 @@ class FieldEncoder:
         }
 
 
+def extremes(values: ArrayLike) -> Array:
+    """The smallest and the largest finite value; empty if there is none."""
+    found = np.asarray(values, dtype=float)
+    found = found[np.isfinite(found)]
+    return np.array([found.min(), found.max()]) if len(found) else found
+
+
+def scale_of(quantity: Quantity, samples: Sequence[Array]) -> list[float]:
+    """The values of the first and of the last colour, from the extremes of some frames."""
+    values, start = np.concatenate([np.zeros(0), *samples]), quantity.low or 0.0
+    if len(values) == 0:
+        return [start, start + 1.0]
+    low, high = float(values.min()) if quantity.low is None else quantity.low, float(values.max())
+    return [low, high if high > low or quantity.low is None else low + 1.0]
+
+
 @dataclass
 class FieldScales:
     """Collects frames, and determines the colour scales from them.
 
-    >>> reel = FieldReel(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
-    >>> reel.scales().about(reel.encoder(small=False))["quantities"][0]["range"]
+    >>> images = Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)})
+    >>> FieldScales().about(FieldEncoder(images))["quantities"][0]["range"]
     [0.0, 1.0]
     """
 
-    images: Images
     taken: int = 0
     """Number of frames added."""
     samples: dict[str, list[Array]] = field(default_factory=dict)
@@ -493,16 +511,12 @@ class FieldScales:
     def take(self, frame: FieldFrame, encoder: FieldEncoder) -> None:
         """Add a frame."""
         self.taken += 1
-        for name in colours(self.images):
-            found = field_values(frame.fields, name)
-            found = found[np.isfinite(found)]
-            if len(found):
-                found = np.array([found.min(), found.max()])
-            self.samples.setdefault(name, []).append(found)
+        for name in colours(encoder.images):
+            self.samples.setdefault(name, []).append(extremes(field_values(frame.fields, name)))
 
     def about(self, encoder: FieldEncoder, some: bool = False) -> dict[str, Any]:
         """The colour scales, for the page; `some`: whether it also shows frames that were not added."""
-        images = self.images
+        images = encoder.images
         return {
             "quantities": [
                 {
@@ -557,31 +571,32 @@ class Packed(NamedTuple):
     @classmethod
     def of(
         cls,
-        reel: Reel,
+        encoder: Encoder | FieldEncoder,
         most_bytes: int,
         shell: int = 0,
         per_byte: float = 1.0,
         progress: Callable[[Drawn], object] | None = None,
     ) -> Packed:
         """Choose frames that take at most `most_bytes` with the shell, with `per_byte` bytes of text per byte."""
-        encoder, frames, numbers, scales = _fitting(reel, most_bytes, shell, per_byte, progress or (lambda drawn: None))
-        total, notes = len(reel.t), [encoder.note]
+        chosen = _fitting(encoder, most_bytes, shell, per_byte, progress or (lambda drawn: None))
+        encoder, frames, numbers, scales = chosen
+        total, notes = len(encoder.t), [encoder.note]
         if len(numbers) < total:
             notes.insert(0, f"{len(numbers)} of the {total} saved frames, to stay below {most_bytes / 1e6:.3g} MB.")
-        now = {"times": reel.t[numbers].tolist(), "note": " ".join(filter(None, notes))}
+        now = {"times": encoder.t[numbers].tolist(), "note": " ".join(filter(None, notes))}
         return cls(encoder.about() | scales.about(encoder) | now, frames)
 
 
 def _fitting(
-    reel: Reel, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
+    encoder: Any, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
 ) -> tuple[Any, list[bytes], list[int], Any]:
-    """The encoder, the frames that fit, their numbers, and the scales."""
-    total = len(reel.t)
-    sample = [*reel.frames(evenly(total, SAMPLED_FRAMES))]
+    """The encoder, rounded to 16 bits if necessary, the frames that fit, their numbers, and the scales."""
+    total = len(encoder.t)
+    sample = [*encoder.frames(evenly(total, SAMPLED_FRAMES))]
     choices = []
     for small in (False, True):
-        encoder: Any = reel.encoder(small)
-        sizes = [per_byte * len(encoder.frame(frame)) + FRAME_OVERHEAD for frame in sample]
+        encoder = replace(encoder, small=small)
+        sizes = [per_byte * len(encoder.encoded(frame)) + FRAME_OVERHEAD for frame in sample]
         left = most_bytes - shell - len(json.dumps(encoder.about()))
         count = min(total, int(FILL_FRACTION * left / np.mean(sizes)))
         choices.append((count, encoder, left, int(max(sizes))))
@@ -591,11 +606,11 @@ def _fitting(
     count, encoder, left, largest = max(choices, key=lambda choice: choice[0])
     while count > 0:
         numbers = evenly(total, count)
-        frames, scales = list[bytes](), cast("Any", reel.scales())
-        for frame in reel.frames(numbers):
-            frames.append(encoder.frame(frame))
+        frames, scales = list[bytes](), encoder.scales()
+        for frame in encoder.frames(numbers):
+            frames.append(encoder.encoded(frame))
             scales.take(frame, encoder)
-            progress(Drawn(len(frames), len(numbers), frame.t, float(reel.t[-1])))
+            progress(Drawn(len(frames), len(numbers), frame.t, float(encoder.t[-1])))
         size = sum(per_byte * len(data) + FRAME_OVERHEAD for data in frames)
         if size <= left:
             return encoder, frames, numbers, scales
@@ -639,7 +654,7 @@ class Scales:
         """Add a frame."""
         self.taken += 1
         for quantity in encoder.quantities:
-            self.samples.setdefault(quantity.name, []).append(quantity.sample(frame))
+            self.samples.setdefault(quantity.name, []).append(extremes(quantity.of(frame)))
         strongest = float(np.abs(frame.bars.force).max(initial=0.0))
         if strongest:
             self.strongest.append(strongest)
@@ -654,7 +669,7 @@ class Scales:
                 {
                     "name": quantity.name,
                     "label": quantity.title(encoder.scene),
-                    "range": quantity.range(self.samples.get(quantity.name, [])),
+                    "range": scale_of(quantity, self.samples.get(quantity.name, [])),
                     "beyond": some,
                     "steep": quantity.steep,
                     "categories": list(quantity.categories(encoder.scene)),
@@ -680,54 +695,10 @@ def _home(scene: Scene) -> View:
     return scene.view(first).holding(np.stack(ways))
 
 
-# The frames that a page plays, of bodies or of a density.
-
-
-@dataclass(frozen=True, eq=False)
-class BodyReel:
-    """The frames of a solution, as a page plays them.
-
-    >>> import jostle as jo
-    >>> BodyReel(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)), None).t.tolist()
-    [0.0, 0.1, 0.2]
-    """
-
-    scene: Scene
-    quantities: Given | None
-
-    @property
-    def t(self) -> Array:
-        return self.scene.sol.t
-
-    def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
-        return self.scene.frames(numbers)
-
-    def encoder(self, small: bool) -> Encoder:
-        return Encoder.of(self.scene, small, self.quantities)
-
-    def scales(self) -> Scales:
-        return Scales()
-
-
-Reel = BodyReel | FieldReel
-
-
-def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:
-    """The frames of a solution or of a moving density, and the file from which they are read.
-
-    >>> reel_of(7, None)  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    jostle.errors.InvalidValue: sol must be a Solution or the name of a trajectory file, not 7
-    """
-    images = density_in(sol)
-    if images is None:
-        shown = solution(cast("Shown", sol))
-        return BodyReel(Scene(shown), quantities), file_of(shown)
-    refuse_quantities(quantities)
-    return FieldReel(images), images.path
-
-
-def refuse_quantities(quantities: Given | None) -> None:
-    """Raise `InvalidValue` if quantities of bodies are given for a density."""
+def encoder_of(run: Solution | Images, quantities: Given | None) -> Encoder | FieldEncoder:
+    """What converts the frames of a run of bodies or of a density; a density has no quantities of bodies."""
+    if isinstance(run, Solution):
+        return Encoder.of(Scene(run), quantities)
     if checked(quantities):
         raise InvalidValue("quantities are numbers of bodies, which a density does not have: remove quantities=")
+    return FieldEncoder(run)

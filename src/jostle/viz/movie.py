@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -31,7 +31,7 @@ from jostle.viz.continuum import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
 from jostle.viz.films import FPS, Drawn, Gif, Mp4, film
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
+from jostle.viz.sources import Shown, ShownDensity, file_of, run_of
 
 # The times of the pictures of a film, and frames between two saved times.
 
@@ -169,15 +169,14 @@ def animate(
     ...     made.name
     1 2 3 'rack.gif'
     """
-    images = density_in(sol)
-    shown = solution(cast("Shown", sol)) if images is None else images
-    times = moments(shown.t, speed, fps)
+    run = run_of(sol)
+    times = moments(run.t, speed, fps)
     painted: tuple[Picture | DensityPicture, Painter]
-    with film(path, shown.path if isinstance(shown, Images) else file_of(shown), fps) as made:
-        if isinstance(shown, Images):
-            painted = _of_density(shown, times, "density" if colour is None else colour)
+    with film(path, file_of(run), fps) as made:
+        if isinstance(run, Images):
+            painted = _of_density(run, times, "density" if colour is None else colour)
         else:
-            painted = _of_bodies(shown, times, "speed" if colour is None else colour, view, contacts)
+            painted = _of_bodies(run, times, "speed" if colour is None else colour, view, contacts)
         picture, paint = painted
         _record(made, _figure(picture, size), times, paint, progress)
     return Path(path)

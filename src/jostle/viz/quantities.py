@@ -7,7 +7,7 @@ a scale. The page computes a `Part` of a frame itself; all other values are sent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -94,8 +94,8 @@ class Quantity:
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
     >>> force = chosen(scene, "force")
-    >>> force.title(scene), force.range([force.sample(scene.frame(-1))])
-    ('force', [0.0, 5.0])
+    >>> force.title(scene), force.of(scene.frame(-1)).round(9).tolist()
+    ('force', [5.0, 3.0, 1.0])
     """
 
     name: str
@@ -107,43 +107,6 @@ class Quantity:
     lacks: Callable[[Scene], str] = field(default_factory=lambda: lambda scene: "")
     constant: Callable[[Scene], Array] | None = None
     categories: Callable[[Scene], tuple[str, ...]] = field(default_factory=lambda: lambda scene: ())
-
-    def sample(self, frame: Frame) -> Array:
-        """Return the values of a frame from which `range` computes the colour scale.
-
-        Parameters
-        ----------
-        frame : Frame
-            The frame.
-
-        Returns
-        -------
-        array
-            The smallest and the largest value; empty if there are none.
-        """
-        values = np.asarray(self.of(frame), dtype=float)
-        values = values[np.isfinite(values)]
-        return np.array([values.min(), values.max()]) if len(values) else values
-
-    def range(self, samples: Sequence[Array]) -> list[float]:
-        """Compute the values of the first and the last colour.
-
-        Parameters
-        ----------
-        samples : sequence of array
-            Samples of the frames.
-
-        Returns
-        -------
-        list of float
-            The two values.
-        """
-        values = np.concatenate([np.zeros(0), *samples])
-        if len(values) == 0:
-            return [self.low or 0.0, (self.low or 0.0) + 1.0]
-        low = float(values.min()) if self.low is None else self.low
-        high = float(values.max())
-        return [low, high if high > low or self.low is None else low + 1.0]
 
     def title(self, scene: Scene) -> str:
         """Return the label with its unit.

@@ -17,7 +17,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
-from jostle.io.pictures import WALL_HEIGHT
+from jostle.io.polydata import WALL_HEIGHT
 from jostle.io.reading import source_of
 from jostle.result.solution import Solution
 from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
@@ -264,24 +264,17 @@ class Scene:
         """(count,) radii of all bodies in frame k, 0 for points."""
         if self.facts.radii is not None:
             return self.facts.radii.copy()
-        given = getattr(self.sol, "radii", None)
-        if given is not None:
-            if callable(given):
-                given = given(k)
-            elif not isinstance(given, np.ndarray | float | int):
-                given = given[k]
-            return np.array(np.broadcast_to(np.asarray(given, dtype=float), (self.count,)))
-        problem, t = self.sol.problem, float(self.sol.t[k])
-        sizes = np.zeros(1) if problem is None else problem.bodies.radii_at(t)
-        return np.array(np.broadcast_to(sizes.ravel(), (self.count,)))
+        sol = self.sol
+        if sol.radii is not None:
+            known = sol.radii[k]
+        else:
+            known = 0.0 if sol.problem is None else sol.problem.bodies.radii_at(float(sol.t[k]))
+        return np.array(np.broadcast_to(np.ravel(known), (self.count,)), dtype=float)
 
     @property
     def radii_change(self) -> bool:
         """Whether the radii may differ between frames."""
-        given = getattr(self.sol, "radii", None)
-        if self.facts.radii is not None or (given is None and self.sol.problem is None):
-            return False
-        return not isinstance(given, np.ndarray | float | int)
+        return self.facts.radii is None and (self.sol.radii is not None or self.sol.problem is not None)
 
     @cached_property
     def sized(self) -> bool:
@@ -352,13 +345,8 @@ class Scene:
         across = (shift != 0.0).any(axis=1)
         return both[across], shift[across]
 
-    @cached_property
-    def has_rods(self) -> bool:
-        """Whether there are rods; files do not contain rods whose points move."""
-        return bool(self.facts.rods)
-
     def rods(self, frame: Frame) -> Array:
-        """(m, 2, d) the ends of all rods whose bodies are there."""
+        """(m, 2, d) the ends of all rods whose bodies are there; files do not contain rods whose points move."""
         everyone = np.full((self.count, self.dimension), np.nan)
         everyone[frame.number] = frame.x[:, : self.dimension]
         found = np.zeros((0, 2, self.d))
@@ -479,11 +467,4 @@ def _dimension(sol: Solution) -> int:
     components = next((normal.shape[1] for normal in normals if len(normal)), 0)
     if 0 < components <= 3:
         return int(components)
-    return size if size <= 3 and _known(sol) <= 1 else 1
-
-
-def _known(sol: Solution) -> int:
-    """Number of radii of a solution per frame."""
-    if sol.radii is None:
-        return 1
-    return int(np.size(sol.radii if isinstance(sol.radii, np.ndarray | float | int) else sol.radii[0]))
+    return size if size <= 3 and (sol.radii is None or np.size(sol.radii[0]) <= 1) else 1

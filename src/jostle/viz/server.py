@@ -27,7 +27,7 @@ from jostle._tools.arguments import Natural, check_arguments
 from jostle.errors import InvalidValue, JostleError
 from jostle.viz.encoding import Given
 from jostle.viz.sources import Shown, ShownDensity
-from jostle.viz.streaming import FieldStream, Stream, stream_of
+from jostle.viz.streaming import Stream, stream_of
 from jostle.viz.viewer import SERVED, document, policy
 
 # The HTTP side of the server of the viewer: which requests are answered, and with which headers.
@@ -53,7 +53,7 @@ class Listener(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = MAX_WAITING
-    stream: Stream | FieldStream
+    stream: Stream
     word: str
     hosts: set[str]
 
@@ -163,7 +163,7 @@ class Server:
 
     Parameters
     ----------
-    stream : Stream or FieldStream
+    stream : Stream
         The frames to send.
     port : int, default 0
         Port of the server; 0: a free port.
@@ -184,7 +184,7 @@ class Server:
     21
     """
 
-    def __init__(self, stream: Stream | FieldStream, port: int = 0) -> None:
+    def __init__(self, stream: Stream, port: int = 0) -> None:
         word = secrets.token_urlsafe(SECRET_BYTES)
         try:
             self._http = Listener((LOOPBACK, port), Handler)

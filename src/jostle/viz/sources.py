@@ -40,9 +40,11 @@ def solution(sol: Shown) -> Solution:
     return read(sol)
 
 
-def file_of(sol: Solution) -> Path | None:
-    """The path of the file from which a solution was read; None if it is in memory."""
-    source = source_of(sol)
+def file_of(run: Solution | Images) -> Path | None:
+    """The path of the file from which a solution or a density was read; None if it is in memory."""
+    if isinstance(run, Images):
+        return run.path
+    source = source_of(run)
     return None if source is None else source.path
 
 
@@ -153,15 +155,16 @@ def images_of(shown: ShownDensity) -> Images:
     return shown if isinstance(shown, Images) else read_images(shown)
 
 
-def density_in(shown: object) -> Images | None:
-    """The fields of a density; None for anything else, such as a solution or a trajectory of bodies.
+def run_of(shown: Shown | ShownDensity) -> Solution | Images:
+    """The solution or the fields of a density, from memory or from a file.
 
-    >>> print(density_in(7))
-    None
+    >>> run_of(7)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: sol must be a Solution or the name of a trajectory file, not 7
     """
     if isinstance(shown, Evolution | Images):
         return images_of(shown)
-    return read_images(shown) if isinstance(shown, str | os.PathLike) and are_images(shown) else None
+    return read_images(shown) if isinstance(shown, str | os.PathLike) and are_images(shown) else solution(shown)
 
 
 def colours(images: Images) -> list[str]:

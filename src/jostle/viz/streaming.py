@@ -1,4 +1,4 @@
-"""A solution that is sent frame by frame, and grows while its file is being written."""
+"""A run that is sent frame by frame, and grows while its file is being written."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from jostle.io.new_files import being_written
 from jostle.io.reading import read
 from jostle.result.solution import Solution
 from jostle.result.status import FINISHED, RUNNING
-from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, FieldReel, Given, Scales, evenly, refuse_quantities
-from jostle.viz.scene import Scene
-from jostle.viz.sources import Shown, ShownDensity, density_in, file_of, solution
+from jostle.viz.encoding import SAMPLED_FRAMES, Encoder, FieldEncoder, Given, encoder_of, evenly
+from jostle.viz.sources import Shown, ShownDensity, file_of, run_of
 
 MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""
@@ -35,156 +34,121 @@ STOPPED = "The run stopped before its end: the process that wrote {name} ended. 
 
 
 class Stream:
-    """The header and the frames of a solution; a file that is being written is read again at intervals."""
+    """The header and the frames of a run, whose file, if there is one, is read again at intervals."""
 
-    def __init__(self, sol: Solution, *, title: str = "", quantities: Given | None = None) -> None:
-        self.title = title or "jostle"
-        self.path = file_of(sol)
-        self._problem, self._scheme = sol.problem, sol.scheme
+    live = False
+    """Whether the file is being written."""
+
+    def __init__(self, run: Solution | Images, *, title: str = "", quantities: Given | None = None) -> None:
+        self.title, self.path = title or "jostle", file_of(run)
         self._lock = threading.Lock()
-        self._file = _identity(self.path)
         self._number = 0
-        """Number of times the file was replaced by another one."""
-        self._begin(sol, quantities)
-        self.live = self.path is not None and sol.status == RUNNING and being_written(self.path)
-        self.trouble = ""
-        self._next_look = 0.0
+        """Number of times the run was replaced by another one."""
+        self._trouble, self._next_look = "", 0.0
+        self._file = _version(self.path)
+        self._begin(run, quantities)
+        self.live = self.path is not None and run.status == RUNNING and being_written(self.path)
 
     def header(self) -> tuple[str, dict[str, Any]]:
         """A tag that changes with the data, and the data for the page."""
         with self._lock:
             self._look()
-            times, note = self._sol.t.tolist(), self.trouble or self._stopped()
-            now = {"times": times, "live": self.live, "status": self._sol.status, "note": note}
+            times, note = self._encoder.t, self._trouble or self._stopped()
+            now = {"times": times.tolist(), "live": self.live, "status": self._run.status, "note": note}
             about = self._about | now | {"title": self.title, "session": self._number}
-            return f"{self._number}-{len(times)}-{self.live}-{zlib.crc32(note.encode()):x}", about
+            told = zlib.crc32(note.encode(), zlib.crc32(times.tobytes()))
+            return f"{self._number}-{len(times)}-{self.live}-{told:x}", about
 
     def frame(self, k: int) -> bytes | None:
         """The bytes of frame k; None if there is no such frame."""
-        encoder = self._encoder
-        if not 0 <= k < len(encoder.scene.sol.t):
+        encoder: Any = self._encoder
+        if not 0 <= k < len(encoder.t):
             return None
-        return encoder.frame(encoder.scene.frame(k))
+        (frame,) = encoder.frames([k])
+        return bytes(encoder.encoded(frame))
 
     def _stopped(self) -> str:
         """The note about a run that was killed; empty otherwise."""
-        if self.path is None or self.live or self._sol.status != RUNNING:
+        if self.path is None or self.live or self._run.status != RUNNING:
             return ""
         return STOPPED.format(name=self.path.name)
 
-    def _begin(self, sol: Solution, quantities: Given | None) -> None:
-        scene = Scene(sol)
-        self._sol, self._encoder, self._scales = sol, Encoder.of(scene, False, quantities), Scales()
-        for k in evenly(len(sol.t), _readable(sol.q[0].size)):
-            self._scales.take(scene.frame(k), self._encoder)
-        self._about = self._encoder.about() | self._scales.about(self._encoder, self._scales.taken < len(sol.t))
+    def _begin(self, run: Any, quantities: Given | None = None) -> None:
+        """Show a run from its start, with colour scales from some of its frames."""
+        self._run, encoder = run, cast("Any", encoder_of(run, quantities))
+        self._scales = encoder.scales()
+        for frame in encoder.frames(evenly(len(encoder.t), _readable(encoder.size))):
+            self._scales.take(frame, encoder)
+        self._show(encoder)
+
+    def _show(self, encoder: Encoder | FieldEncoder) -> None:
+        self._about = encoder.about() | self._scales.about(encoder, self._scales.taken < len(encoder.t))
+        self._encoder = encoder
 
     def _look(self) -> None:
         """Read the file again if it may have changed."""
         begin = time.monotonic()
         if self.path is None or begin < self._next_look:
             return
+        written = being_written(self.path)  # asked before the status is read: a run that ends meanwhile was not killed
         try:
             self._look_at(self.path)
-            self.trouble = ""
+            self.live, self._trouble = written and self._run.status == RUNNING, ""
         except JostleError as error:  # the file was removed, or replaced
-            self.trouble, self.live = str(error), False
+            self.live, self._trouble = False, str(error)
         end = time.monotonic()
         self._next_look = end + max(MIN_INTERVAL, IDLE_FACTOR * (end - begin))
 
     def _look_at(self, path: Path) -> None:
+        """Read the file again if it has changed."""
+        raise NotImplementedError
+
+
+class BodyStream(Stream):
+    """A stream of bodies: the encoder goes on with the frames that are added to the file."""
+
+    def __init__(self, run: Solution, *, title: str = "", quantities: Given | None = None) -> None:
+        self._given = run.problem, run.scheme
+        super().__init__(run, title=title, quantities=quantities)
+
+    def _look_at(self, path: Path) -> None:
         with reading(path) as file:
             said = header_of(file)
-        file_now = _identity(path)
-        if file_now == self._file and said.frames == len(self._sol.t) and said.status == self._sol.status:
-            self.live = said.status == RUNNING and being_written(path)  # the run may have been resumed
+        version = _version(path)
+        same_file = version is not None and self._file is not None and version[:2] == self._file[:2]
+        if same_file and said.frames == len(self._run.t) and said.status == self._run.status:
             return
         if said.frames == 0:  # a run that starts again
             return
-        if file_now == self._file and said.shape == self._sol.q.shape[1:]:
-            self._sol = read(path, self._problem, self._scheme)
-            scene = self._encoder.scene.continued(self._sol)
-            self._encoder = self._encoder.continued(scene)
-            self._scales.take(scene.frame(-1), self._encoder)
-            some = self._scales.taken < len(self._sol.t)
-            self._about = self._encoder.about() | self._scales.about(self._encoder, some)
+        same_shape = said.shape == self._run.q.shape[1:]
+        found = read(path, *self._given) if same_shape else read(path)
+        if same_file and same_shape:
+            encoder: Any = self._encoder
+            encoder = encoder.continued(encoder.scene.continued(found))
+            self._run = found
+            self._scales.take(encoder.scene.frame(-1), encoder)
+            self._show(encoder)
         else:
-            self._file, self._number = file_now, self._number + 1
-            same = said.shape == self._sol.q.shape[1:]
-            self._begin(read(path, self._problem, self._scheme) if same else read(path), None)
-        self.live = said.status == RUNNING and being_written(path)
+            self._begin(found)
+            self._file, self._number = version, self._number + 1
+
+
+class FieldStream(Stream):
+    """A stream of a moving density: all frames are read again when the file has changed."""
+
+    def _look_at(self, path: Path) -> None:
+        version = _version(path)
+        if version == self._file and not self._trouble:
+            return
+        before, found = self._run, read_images(path)
+        self._begin(found)
+        self._number += not continues(before, found)
+        self._file = version
 
 
 def _readable(size: int) -> int:
     """The number of frames of this many numbers from which the colour scales are determined before a page opens."""
     return min(MOST_FRAMES, max(SAMPLED_FRAMES, MOST_READ // max(size, 1)))
-
-
-def _identity(path: Path | None) -> tuple[int, ...] | None:
-    """What distinguishes a file from one that replaced it; None if there is no file."""
-    version = _version(path)
-    return None if version is None else version[:2]
-
-
-# A moving density that is sent frame by frame, and grows while its file is being written.
-
-
-class FieldStream:
-    """The header and the frames of a moving density; its file is read again when it was replaced."""
-
-    def __init__(self, images: Images, *, title: str = "") -> None:
-        self.title = title or "jostle"
-        self._lock = threading.Lock()
-        self._number = 0
-        """Number of times the run was replaced by another one."""
-        self._trouble = ""
-        self._next_look = 0.0
-        self._file = _version(images.path)
-        self._begin(images)
-
-    def header(self) -> tuple[str, dict[str, Any]]:
-        """A tag that changes with the data, and the data for the page."""
-        with self._lock:
-            self._look()
-            images = self._reel.images
-            live, note = False, self._trouble
-            if images.status == RUNNING and images.path is not None and not note:
-                live = being_written(images.path)
-                note = "" if live else STOPPED.format(name=images.path.name)
-            now = {"times": images.t.tolist(), "live": live, "status": images.status, "note": note}
-            about = self._about | now | {"title": self.title, "session": self._number}
-            told = zlib.crc32(note.encode(), zlib.crc32(images.t.tobytes()))
-            return f"{self._number}-{len(images.t)}-{live}-{told:x}", about
-
-    def frame(self, k: int) -> bytes | None:
-        """The bytes of frame k; None if there is no such frame."""
-        reel = self._reel
-        return reel.encoder(small=False).frame(reel.frame(k)) if 0 <= k < len(reel.t) else None
-
-    def _begin(self, images: Images) -> None:
-        reel = FieldReel(images)
-        encoder, scales = reel.encoder(small=False), reel.scales()
-        for frame in reel.frames(evenly(len(images.t), _readable(next(iter(images.fields.values()))[0].size))):
-            scales.take(frame, encoder)
-        self._reel, self._about = reel, encoder.about() | scales.about(encoder, scales.taken < len(images.t))
-
-    def _look(self) -> None:
-        """Read the file again if it has changed."""
-        before, now = self._reel.images, time.monotonic()
-        if before.path is None or now < self._next_look:
-            return
-        self._next_look = now + MIN_INTERVAL
-        version = _version(before.path)
-        if version == self._file and not self._trouble:
-            return
-        try:
-            found = read_images(before.path)
-            self._begin(found)
-        except JostleError as error:  # the file was removed, or replaced
-            self._trouble = str(error)
-            return
-        self._number += not continues(before, found)
-        self._file, self._trouble = version, ""
 
 
 def continues(before: Images, after: Images) -> bool:
@@ -225,13 +189,12 @@ LOOK_INTERVAL = 1.0
 """Time between two reads of a file that is being written, in seconds."""
 
 
-def stream_of(sol: Shown | ShownDensity, title: str, quantities: Given | None) -> Stream | FieldStream:
+def stream_of(sol: Shown | ShownDensity, title: str, quantities: Given | None) -> Stream:
     """The header and the frames of a solution, of the run of a density, or of the file of one."""
-    images = density_in(sol)
-    if images is None:
-        return Stream(solution(cast("Shown", sol)), title=title, quantities=quantities)
-    refuse_quantities(quantities)
-    return FieldStream(images, title=title)
+    run = run_of(sol)
+    if isinstance(run, Images):
+        return FieldStream(run, title=title, quantities=quantities)
+    return BodyStream(run, title=title, quantities=quantities)
 
 
 class News(NamedTuple):
@@ -247,7 +210,7 @@ class News(NamedTuple):
 class Follower:
     """The frames of a stream that take at most `most_bytes`, and what is new in it."""
 
-    def __init__(self, stream: Stream | FieldStream, most_bytes: int) -> None:
+    def __init__(self, stream: Stream, most_bytes: int) -> None:
         self._stream, self._most_bytes = stream, most_bytes
         self._tag, self._session, self._edition = "", None, 0
         self.frames: list[bytes] = []

@@ -18,9 +18,9 @@ from typing import Any
 from jostle._tools.arguments import check_arguments
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.io.new_files import whole
-from jostle.viz.encoding import SPARE_BYTES, Given, Packed, checked, reel_of, text
+from jostle.viz.encoding import SPARE_BYTES, Given, Packed, checked, encoder_of, text
 from jostle.viz.films import Drawn
-from jostle.viz.sources import Shown, ShownDensity, target_for
+from jostle.viz.sources import Shown, ShownDensity, file_of, run_of, target_for
 
 # The HTML page of the viewer, joined from the markup, the styles and the scripts of the folder web.
 #
@@ -166,12 +166,13 @@ def page(
     >>> "<title>The break</title>" in html, "http" in links
     (True, False)
     """
-    reel, source = reel_of(sol, quantities)
-    wanted = target_for(path, "a page", PAGES, source)
+    run = run_of(sol)
+    encoder = encoder_of(run, quantities)
+    wanted = target_for(path, "a page", PAGES, file_of(run))
     heading, names = title or "jostle", list(checked(quantities))
     shell = len(document(heading, {}, source=EMBEDDED).encode()) + SPARE_BYTES
     shell += len(json.dumps([heading, *names])) + 200 * len(names)
-    packed = Packed.of(reel, most_bytes, shell, per_byte=4 / 3, progress=progress)
+    packed = Packed.of(encoder, most_bytes, shell, per_byte=4 / 3, progress=progress)
     html = document(heading, {"title": heading, **packed.about}, map(text, packed.frames), source=EMBEDDED)
     with whole(wanted) as new:
         new.write_text(html, encoding="utf-8")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from jostle._tools.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
 from jostle.result.status import RUNNING
-from jostle.viz.encoding import Given, Packed, reel_of
-from jostle.viz.sources import Shown, ShownDensity, density_in, solution
+from jostle.viz.encoding import Given, Packed, encoder_of
+from jostle.viz.sources import Shown, ShownDensity, run_of
 from jostle.viz.streaming import Follower, News, follow, stream_of
 from jostle.viz.viewer import NOTEBOOK, markup, script, style
 
@@ -63,14 +63,13 @@ def widget(
     >>> shown.about["title"], len(shown.about["times"]), len(shown.frames), shown.height
     ('The break', 21, 5436, 560)
     """
-    images = density_in(sol)
-    run = images if images is not None else solution(cast("Shown", sol))
+    run = run_of(sol)
     if run.status == RUNNING:
         stream = stream_of(run, title, quantities)
         stream.title = title
         if stream.header()[1]["live"]:
             return _following(Follower(stream, most_bytes), height)
-    packed = Packed.of(reel_of(run, quantities)[0], most_bytes)
+    packed = Packed.of(encoder_of(run, quantities), most_bytes)
     lengths = [len(frame) for frame in packed.frames]
     about = packed.about | {"title": title, "lengths": lengths}
     shown: AnyWidget = _kind()(about=about, frames=b"".join(packed.frames), height=height)

@@ -1,4 +1,4 @@
-"""The picture of one state that VTK draws: points, velocities and radii of the bodies, contacts, walls and rods.
+"""One state as the PolyData of VTK: points, velocities and radii of the bodies, contacts, walls and rods.
 
 Walls and rods are lines, stored after the points and the contacts of each frame. Unbounded walls are drawn slightly
 beyond the bodies of the frame, up to the next corners of a grid whose spacing is a power of two. The lines therefore
@@ -36,7 +36,7 @@ class WallLines(NamedTuple):
 
 
 NO_LINES = WallLines(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-"""Lines of a scene without walls."""
+"""Lines of a state without walls."""
 
 
 def rod_lines(ends: Array, dtype: DTypeLike) -> WallLines:
@@ -170,7 +170,7 @@ class Touching(NamedTuple):
     """(m, 3) tangential and rolling, the impulses of friction and rolling resistance; empty if bodies do not turn."""
 
 
-class Picture(NamedTuple):
+class PolyData(NamedTuple):
     """One state: the n balls that are present, their contacts, and the w points of the lines of the walls.
 
     Each body is one ball, or a clump of several.
@@ -203,13 +203,13 @@ class Picture(NamedTuple):
         return np.concatenate([np.arange(2, 2 * m + 2, 2), 2 * m + self.walls.ends]).astype(np.int32)
 
 
-class Scene:
-    """Converts states with a q of fixed shape into pictures.
+class Converter:
+    """Converts states with a q of fixed shape into PolyData.
 
-    >>> scene = Scene((2, 2), contacts=True)
+    >>> converter = Converter((2, 2), contacts=True)
     >>> contacts = [[0, 1], [1, -1]], [3.0, 0.0], [[1, 0], [0, -1]]
-    >>> picture = scene.picture([[0, 0], [2, 0]], np.zeros((2, 2)), 1.0, *contacts)
-    >>> picture.points.tolist(), picture.touching.ends.tolist(), picture.touching.impulse.tolist()
+    >>> data = converter.polydata([[0, 0], [2, 0]], np.zeros((2, 2)), 1.0, *contacts)
+    >>> data.points.tolist(), data.touching.ends.tolist(), data.touching.impulse.tolist()
     ([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [[0, 1]], [3.0])
     """
 
@@ -234,7 +234,7 @@ class Scene:
         self._drawer = WallDrawer(self.dtype)
         self._rods = [one for one in rods if one.at_rest and self.d == dimension]
 
-    def picture(
+    def polydata(
         self,
         q: ArrayLike,
         u: ArrayLike,
@@ -244,7 +244,7 @@ class Scene:
         normals: ArrayLike,
         walls: Sequence[Shape] = (),
         turned: Turned | None = None,
-    ) -> Picture:
+    ) -> PolyData:
         """Convert the state (q, u), with one radius per point or one for all, and the shapes of the walls."""
         x, v = np.asarray(q), np.asarray(u)
         if x.shape != self.shape or v.shape != self.shape:
@@ -277,7 +277,7 @@ class Scene:
                 more["orientation"][n:, 0] = 1.0
             points[n:] = lines.points
             body, radius = np.pad(body, (0, w), constant_values=-1), np.pad(radius, (0, w))
-        return Picture(n, points, velocity, body, radius, touching, lines, more)
+        return PolyData(n, points, velocity, body, radius, touching, lines, more)
 
     def _turned(self, x: Array, turned: Turned | None) -> dict[str, Floats]:
         """The point data of bodies at x that turn, for each ball."""
