@@ -22,7 +22,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels import offers
-from jostle.kernels.parallel import concatenated, copy_all
+from jostle.kernels.parallel import NUMBERS_A_CHUNK, concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import DENSE_KERNELS, Solver
@@ -83,13 +83,18 @@ def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
     both: Integers = place.empty((2, total), dtype=np.int64)
     gap, lengths, normal = place.empty(total), place.empty(total), place.empty((total, d))
     numbers, reach, bodies, places, known, equal, moving = 0, first.reach, 0, None, True, False, False
-    maps, bendings, copies, words, end = [], [], [], [], 0
+    maps, bendings, copies, words, end, few = [], [], [], [], 0, total < NUMBERS_A_CHUNK
     for part in parts:
         start, end = end, end + len(part.gap)
-        pairs = part.pairs
-        copies += [(both[0, start:end], pairs[:, 0]), (both[1, start:end], pairs[:, 1]), (gap[start:end], part.gap)]
+        if few:
+            both[:, start:end], gap[start:end] = part.pairs.T, part.gap
+        else:
+            copies += [(to[start:end], of) for to, of in zip((*both, gap), (*part.pairs.T, part.gap), strict=True)]
         if isinstance(part, BodyContacts):
-            copies.append((normal[start:end], part.normal))
+            if few:
+                normal[start:end] = part.normal
+            else:
+                copies.append((normal[start:end], part.normal))
             lengths[start:end] = part.length or 0.0
             places = part.places if places is None else places
         else:
@@ -102,7 +107,8 @@ def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
         words.append((start, end, numbers, part.describe if part.numbers else None))
         numbers += part.numbers
         bendings.append(part.bending or partial(place.full, len(part.gap), np.nan))
-    copy_all(copies)
+    if copies:
+        copy_all(copies)
     for start, end, before, _ in words:
         if before and end > start:
             i, j = both[0, start:end], both[1, start:end]
