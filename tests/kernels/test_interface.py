@@ -123,6 +123,12 @@ def project_dense(random):
     return A, c, random.normal(size=9), random.uniform(0.5, 2.0, 9), 1e-14, *np.zeros((2, len(c))), 100
 
 
+def project_few(random):
+    A, c = independent(random)
+    mass, lengths = random.uniform(0.5, 2.0, 9), np.where(np.arange(len(c)) % 2, 0.3, 0.0)
+    return A, (c, np.zeros(len(c)), lengths), random.normal(size=9), mass, 1.0 / np.sqrt(mass), 1e-8, 100
+
+
 def sweep_rows(random):
     A, s0 = independent(random)
     A = csr_array(A)
@@ -308,6 +314,7 @@ ARGUMENTS = {
     "collisions": blocks,
     "exact": exact,
     "project_dense": project_dense,
+    "project_few": project_few,
     "sweep_rows": sweep_rows,
     "sweep_cones": sweep_cones,
     "sweep_grips": sweep_grips,

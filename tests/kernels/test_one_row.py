@@ -41,6 +41,18 @@ def test_its_residuals_are_as_defined(columns, c, p, with_length):
     assert [type(value) for value in found] == [float] * 3
 
 
+@given(st.lists(st.tuples(numbers, numbers, masses), min_size=1, max_size=6), numbers)
+def test_both_together_are_as_defined(columns, c):
+    row, w, mass = (np.array(column) for column in zip(*columns, strict=True))
+    settings = row[None], (np.array([c]), np.zeros(1), np.array([0.4])), w, mass, 1.0 / np.sqrt(mass), 1e-9, 100
+    found, defined = one_row.project_few(*settings), reference.project_few(*settings)
+    assert found[2:4] == defined[2:4]
+    np.testing.assert_allclose(found[0], defined[0], rtol=1e-11, atol=1e-11)
+    if found[2] == SOLVED:
+        assert found[4] == pytest.approx(defined[4], abs=1e-12)
+        assert max(found[4]) <= 1e-9
+
+
 @pytest.mark.parametrize("broken", ["u", "p"])
 def test_what_is_not_finite_has_an_infinite_residual(broken):
     u, p = np.array([1.0, np.nan if broken == "u" else 1.0]), np.array([np.inf if broken == "p" else 1.0])

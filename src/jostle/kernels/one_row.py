@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.kernels.reference.dense import CONTRADICTION, EMPTY, SOLVED, UNFINISHED
+from jostle.kernels.reference.dense import CONTRADICTION, EMPTY, ROUND_OFF, SOLVED, UNFINISHED
 from jostle.kernels.reference.residuals import Answer, add_coordinate, add_row, residual_of_sums
 
 MAX_COORDINATES = 6
@@ -43,6 +43,15 @@ def project_dense(
     push = -s / square
     moved = [push * a * factor for a, factor in zip(white, roots, strict=False)]
     return w + np.array(moved), np.full(1, push), SOLVED if max_iterations > 1 else UNFINISHED, 1
+
+
+def project_few(
+    G: Array, rows: tuple[Array, Array, Array], w: Array, mass: Array, root: Array, tol: float, max_iterations: int
+) -> tuple[Array, Array, int, int, tuple[float, float, float]]:
+    """See `reference.project_few`."""
+    c, c_noise, length = rows
+    u, p, status, iterations = project_dense(G, c, w, root, ROUND_OFF, c_noise, tol * length, max_iterations)
+    return u, p, status, iterations, residual_dense(G, Answer(c, c_noise, length, w, mass, u, p))
 
 
 def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:

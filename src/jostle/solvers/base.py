@@ -163,9 +163,15 @@ class Solver:
         target, guess = floats(w), None if guess is None else floats(guess)
         M, flat = metric(mass, target.shape), target.ravel()
         rows, coordinates = K.G.shape
-        if 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
-            K = K.dense()
         _check(flat, K, coordinates, guess)
+        if 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
+            if guess is None and M.diagonal and K.equal is None and K.cones is None:
+                few = self._few(flat, K, M)
+                if few is not None and few[2].worst <= self.tol:
+                    u, p, found, iterations, name = few
+                    name = name if iterations else self.name
+                    return Projection(u.reshape(target.shape), p, found, iterations, True, name)
+            K = K.dense()
         if K.cones is not None:
             part = CLOSED * self.tol
             K = K.with_closed_contacts(part, part if self.tol >= LOOSE else 0.0)
@@ -241,6 +247,10 @@ class Solver:
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         """The solvers to try, one after the other; each yield returns the answer, which did not converge."""
         yield self
+
+    def _few(self, w: Array, K: Rows, M: Metric) -> tuple[Array, Array, Residual, int, str] | None:
+        """(u, p, residual, iterations, solver) for few inequalities, by one compiled call; None if there is none."""
+        return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one."""

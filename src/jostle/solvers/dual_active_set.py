@@ -23,6 +23,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
+from jostle.convex.projection import Residual
 from jostle.convex.rows import Rows
 from jostle.kernels import one_row
 from jostle.kernels.parallel import one_blas_thread
@@ -208,12 +209,22 @@ class ActiveSet(Solver):
     [1.5, -0.5]
     """
 
-    kernels: ClassVar[frozenset[str]] = frozenset({"exact", "project_dense"})
+    kernels: ClassVar[frozenset[str]] = frozenset({"exact", "project_dense", "project_few"})
     accepts_start: ClassVar[bool] = False
     """False: resting contacts carry their load even where a step moves bodies by less than the tolerance."""
 
     tol: float = 1e-10
     max_iterations: int = 10_000
+
+    def _few(self, w: Array, K: Rows, M: Metric) -> tuple[Array, Array, Residual, int, str] | None:
+        rows, coordinates = K.G.shape
+        if type(self)._solve is not ActiveSet._solve or coordinates > MAX_COLUMNS_A_ROW * rows:
+            return None
+        G = K.G.toarray()
+        project = one_row.project_few if rows == 1 and one_row.serves(G) else kernels.project_few
+        few = project(G, (K.c, K.noise, K.length), w, M.mass, M.root, self.tol, self.max_iterations)
+        u, p, status, iterations, found = few
+        return (u, p, Residual(*found), iterations, self.name) if status == SOLVED else None
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
@@ -266,8 +277,7 @@ class ActiveSet(Solver):
     def _on_columns(self, w: Array, G: Array, K: Rows, M: Metric, allowed: Array) -> tuple[Array, Array, int, int]:
         """The projection in the coordinates that occur in a row: few of many, where few of many bodies touch."""
         if G.shape[1] <= MAX_COLUMNS_A_ROW * G.shape[0]:
-            project = one_row.project_dense if len(G) == 1 and one_row.serves(G) else kernels.project_dense
-            return project(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
+            return kernels.project_dense(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
         occur, u = np.flatnonzero(G.any(axis=0)), w.copy()
         rows = np.ascontiguousarray(G[:, occur])
         u[occur], p, status, iterations = kernels.project_dense(

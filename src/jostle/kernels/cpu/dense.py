@@ -8,7 +8,7 @@ from jostle import kernels
 from jostle._tools.arrays import Array
 from jostle.kernels.compiling import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts2, jit
 from jostle.kernels.cpu.contacts import _add_coordinate, _add_row
-from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, DROP, EMPTY, EPS, SOLVED, UNFINISHED
+from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, DROP, EMPTY, EPS, ROUND_OFF, SOLVED, UNFINISHED
 from jostle.kernels.reference.residuals import Answer, residual_of_sums
 
 SUMS = {"reassoc", "contract"}
@@ -26,15 +26,9 @@ def exact(
 
 @kernels.project_dense.on("numpy")
 def project_dense(
-    G: Floats2,
-    c: Floats,
-    w: Floats,
-    root: Floats,
-    noise_level: float,
-    c_noise: Floats,
-    allowed: Floats,
+    G: Floats2, c: Floats, w: Floats, root: Floats, noise_level: float, c_noise: Floats, allowed: Floats,
     max_iterations: int,
-) -> tuple[Floats, Floats, int, int]:
+) -> tuple[Floats, Floats, int, int]:  # fmt: skip
     """See `reference.project_dense`: here with an updated QR factorisation of the active rows."""
     m, n = G.shape
     most = min(m, n) + 1
@@ -46,8 +40,24 @@ def project_dense(
     return u, p, status, iterations
 
 
-S0, NOISE, UNIT = 0, 1, 2
-"""What the entries of `rows` are: (c + G w) / unit, its round-off, and the lengths of the rows in the metric."""
+@kernels.project_few.on("numpy")
+def project_few(
+    G: Floats2, rows: tuple[Floats, Floats, Floats], w: Floats, mass: Floats, root: Floats, tol: float,
+    max_iterations: int,
+) -> tuple[Floats, Floats, int, int, tuple[float, float, float]]:  # fmt: skip
+    m, n = G.shape
+    most = min(m, n) + 1
+    u, p, of_rows = np.zeros((2, n)), np.zeros(m), np.empty((4, m))
+    work, lists = np.empty((m + 2 * most + VECTORS, n + 1)), np.zeros((2, m + 1), np.int64)
+    status, iterations, *parts = _project_few(
+        G, *rows, w, mass, root, tol, max_iterations, u[0], u[1], p, of_rows, work, lists
+    )
+    return u[0], p, status, iterations, residual_of_sums(*parts)
+
+
+S0, NOISE, UNIT, ALLOWED = 0, 1, 2, 3
+"""What the entries of `rows` are: (c + G w) / unit, its round-off, the lengths of the rows in the metric, and by how
+much they may be violated."""
 ACTIVE, EXCLUDED = 0, 1
 """What the entries of `lists` are: the active rows, and whether a row is left out of the search."""
 VECTORS = 4
@@ -59,15 +69,9 @@ multipliers fall."""
 
 @jit(helper=True)
 def _whiten(
-    G: Floats2,
-    c: Floats,
-    w: Floats,
-    root: Floats,
-    noise_level: float,
-    c_noise: Floats,
-    rows: OutFloats2,
+    G: Floats2, c: Floats, w: Floats, root: Floats, noise_level: float, c_noise: Floats, rows: OutFloats2,
     work: OutFloats2,
-) -> None:
+) -> None:  # fmt: skip
     """Fills `rows`, and A."""
     m, n = G.shape
     for i in range(m):
@@ -255,6 +259,21 @@ def _active_set(
     return status, iteration
 
 
+@jit()
+def _project_few(
+    G: Floats2, c: Floats, c_noise: Floats, length: Floats, w: Floats, mass: Floats, root: Floats, tol: float,
+    max_iterations: int, u: OutFloats, reaction: OutFloats, p: OutFloats, rows: OutFloats2, work: OutFloats2,
+    lists: OutInts2,
+) -> tuple[int, int, float, float, float, float, float, float, float, float]:  # fmt: skip
+    """The status and the iterations of the projection, and the parts of its residuals."""
+    for i in range(len(c)):
+        rows[ALLOWED, i] = tol * length[i]
+    status, iterations = _active_set(
+        G, c, w, root, ROUND_OFF, c_noise, rows[ALLOWED], max_iterations, u, p, rows, work, lists
+    )
+    return status, iterations, *_measured(G, c, c_noise, length, w, mass, u, p, reaction)
+
+
 @kernels.residual_dense.on("numpy")
 def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:
     return residual_of_sums(*_residual_parts(G, *answer, np.zeros(len(answer.w))))
@@ -262,16 +281,17 @@ def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:
 
 @jit()
 def _residual_parts(
-    G: Floats2,
-    c: Floats,
-    c_noise: Floats,
-    length: Floats,
-    w: Floats,
-    mass: Floats,
-    u: Floats,
-    p: Floats,
+    G: Floats2, c: Floats, c_noise: Floats, length: Floats, w: Floats, mass: Floats, u: Floats, p: Floats,
     reaction: OutFloats,
-) -> tuple[float, float, float, float, float, float, float, float]:
+) -> tuple[float, float, float, float, float, float, float, float]:  # fmt: skip
+    return _measured(G, c, c_noise, length, w, mass, u, p, reaction)
+
+
+@jit(helper=True)
+def _measured(
+    G: Floats2, c: Floats, c_noise: Floats, length: Floats, w: Floats, mass: Floats, u: Floats, p: Floats,
+    reaction: OutFloats,
+) -> tuple[float, float, float, float, float, float, float, float]:  # fmt: skip
     """What `add_row` finds in all rows, and `add_coordinate` in all coordinates; reaction is zero, becomes G^T p."""
     m, n = G.shape
     of_rows = (0.0, 0.0, 0.0, 0.0, 0.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle.kernels.reference.contacts import ContactRows, pairs_to_dense
-from jostle.kernels.reference.dense import ROUND_OFF, TINY
+from jostle.kernels.reference.dense import ROUND_OFF, TINY, project_dense
 
 
 class Answer(NamedTuple):
@@ -60,6 +60,15 @@ def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[floa
     """`residual_dense` of contacts; w, mass and u of shape (bodies, d); computed by `chunks` threads."""
     w, mass, u = (vector.ravel() for vector in (answer.w, answer.mass, answer.u))
     return residual_dense(pairs_to_dense(rows, len(answer.w)), answer._replace(w=w, mass=mass, u=u))
+
+
+def project_few(
+    G: Array, rows: tuple[Array, Array, Array], w: Array, mass: Array, root: Array, tol: float, max_iterations: int
+) -> tuple[Array, Array, int, int, tuple[float, float, float]]:
+    """`project_dense` of w on few rows, and the residuals of its answer; rows are c, its round-off and the lengths."""
+    c, c_noise, length = rows
+    u, p, status, iterations = project_dense(G, c, w, root, ROUND_OFF, c_noise, tol * length, max_iterations)
+    return u, p, status, iterations, residual_dense(G, Answer(c, c_noise, length, w, mass, u, p))
 
 
 def add_row(
