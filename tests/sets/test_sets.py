@@ -397,6 +397,19 @@ def test_coincident_centres_have_no_direction():
         jo.Segments(WALL, radii=0.1).linearise(0.0, np.array([1.0, 0.0]))
 
 
+def test_balls_of_different_sizes_and_points_of_clumps_with_one_centre_are_refused():
+    q = np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 0.0]])
+    with pytest.raises(jo.errors.UndefinedGradient, match=r"balls 1 and 2 have the same centre \[9.0, 0.0\]"):
+        jo.Balls([0.1, 4.0, 2.0]).linearise(0.0, q)
+    # balls of two clumps: only points among them have no overlap by which a common centre shows
+    ends = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    clumps = jo.Clumps([(ends, [0.5, 0.0]), (ends, [0.0, 0.5])])
+    places = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 0.0], [4.0, 0.0]])
+    assert clumps.linearise(0.0, places + 0.1 * np.arange(4)[:, None]).gap.min() > -np.inf
+    with pytest.raises(jo.errors.UndefinedGradient, match="same centre"):
+        jo.Clumps([(ends, [0.5, 0.0]), (ends, [0.3, 0.5])]).linearise(0.0, places)
+
+
 def test_the_middle_of_a_container_is_far_from_its_wall():
     """There the gap has no gradient either, but it does not matter."""
     contacts = jo.Inside([1.0, 1.0], 2.0).linearise(0.0, np.array([1.0, 1.0]))

@@ -87,8 +87,7 @@ class Balls(BodySet):
         own = getattr(reach, "ndim", 0) > 0
         (pairs, normal, gap), each = self._near(x, radii, reach if own else _each(reach, x))
         i, j = pairs
-        if not all_finite(normal):
-            _check_centres(x, pairs, normal)
+        self._check_centres(x, smallest, pairs, normal, gap)
         return BodyContacts(
             gap, pairs.T, normal, len(x), x, 0, smallest, each if own else min(reach, 2.0 * lowest(each, np.inf)),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
@@ -103,8 +102,7 @@ class Balls(BodySet):
         if len(x) == 0:
             return 0.0
         (pairs, normal, gap), _ = self._near(x, radii, _each(0.0, x))
-        if not all_finite(normal):
-            _check_centres(x, pairs, normal)
+        self._check_centres(x, smallest, pairs, normal, gap)
         return abs(lowest(gap, 0.0)) / smallest
 
     def crossing(self, step: Step) -> Crossing | None:
@@ -192,6 +190,18 @@ class Balls(BodySet):
             radii = body_radii(self.bodies.radii_at(t), len(x), t)  # which refuses zeros
         return x, radii, smallest
 
+    def _check_centres(self, x: Array, smallest: float, pairs: Integers, normal: Array, gap: Array) -> None:
+        """Refuse two balls with the same centre, which overlap by both radii; those of clumps may have none."""
+        if lowest(gap, np.inf) > -2.0 * smallest and self.bodies.clumped is None:
+            return
+        if all_finite(normal) or not all_finite(x):
+            return
+        i, j = pairs[:, int(np.argmin(np.isfinite(normal).all(axis=1)))].tolist()
+        raise UndefinedGradient(
+            f"balls {i} and {j} have the same centre {x[i].tolist()}; the direction between them is undefined: move "
+            f"one of them"
+        )
+
     def _shape(self, q: tuple[int, ...], radii: tuple[int, ...]) -> tuple[int, int]:
         """The number of balls and the dimension of space, from the shapes of q and of the radii."""
         size = math.prod(q)
@@ -206,17 +216,6 @@ class Balls(BodySet):
         if n == 0 or size % n or (len(q) > 1 and q[0] != n):
             raise InvalidValue(f"there are {n} radii; q has shape {q}, expected ({n}, d)")
         return n, size // n
-
-
-def _check_centres(x: Array, pairs: Integers, normal: Array) -> None:
-    """Refuse two balls with the same centre."""
-    if not all_finite(x):
-        return
-    i, j = pairs[:, int(np.argmin(np.isfinite(normal).all(axis=1)))].tolist()
-    raise UndefinedGradient(
-        f"balls {i} and {j} have the same centre {x[i].tolist()}; the direction between them "
-        f"is undefined: move one of them"
-    )
 
 
 def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:

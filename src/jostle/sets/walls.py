@@ -116,8 +116,8 @@ class Walls(BodySet):
         reach, kept = np.inf if everything else reach, None
         if isinstance(walls, Planes):
             if n == 1:  # without compiled code
-                pairs, normal, gap = self._all_pairs(x), -walls.unit, walls.distances(x).ravel()
-                gap = gap if radii is None else gap - radii
+                gap, normal = walls.distances(x)[0], -walls.unit
+                gap, pairs = gap if radii is None else gap - radii, self._all_pairs(x)
             else:
                 both, normal, gap = walls.near_balls(x, radii, reach)
                 pairs = both.T

@@ -163,14 +163,16 @@ class Solver:
         target, guess = floats(w), None if guess is None else floats(guess)
         M, flat = metric(mass, target.shape), target.ravel()
         rows, coordinates = K.G.shape
+        dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
+        if dense and guess is None and M.diagonal and K.equal is None and K.cones is None and len(flat) == coordinates:
+            few = self._few(flat, K, M)
+            if few is not None and few[2].worst <= self.tol:  # which it is not if something is NaN
+                u, p, found, iterations, name = few
+                return Projection(
+                    u.reshape(target.shape), p, found, iterations, True, name if iterations else self.name
+                )
         _check(flat, K, coordinates, guess)
-        if 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
-            if guess is None and M.diagonal and K.equal is None and K.cones is None:
-                few = self._few(flat, K, M)
-                if few is not None and few[2].worst <= self.tol:
-                    u, p, found, iterations, name = few
-                    name = name if iterations else self.name
-                    return Projection(u.reshape(target.shape), p, found, iterations, True, name)
+        if dense:
             K = K.dense()
         if K.cones is not None:
             part = CLOSED * self.tol
