@@ -594,6 +594,20 @@ class Impact:
     admissible: bool
 
 
+def reflected(projected: Any, before: Any, e: Any) -> Any:
+    """(1 + e) P - e before: Moreau's law u+ = u- - (1 + e) P_N u- for P = P_C u-, of numbers or arrays."""
+    return (1.0 + e) * projected - e * before
+
+
+def aimed(free: Any, before: Any, e: Any) -> Any:
+    """(free + e before) / (1 + e): what a scheme projects, so that `reflected` gives `free` where there is no contact.
+
+    >>> reflected(aimed(3.0, -1.0, 0.5), -1.0, 0.5)
+    3.0
+    """
+    return (free + e * before) / (1.0 + e)
+
+
 @check_arguments
 def impact(
     u: ArrayLike,
@@ -652,7 +666,7 @@ def impact(
     rate_before = cone.slack(before)
     if law.uniform is not None and cone.equal is None:
         e: float | Array = law.uniform
-        after = (1.0 + e) * P.point - e * before if e > 0.0 else P.point.copy()
+        after = reflected(P.point, before, e) if e > 0.0 else P.point.copy()
         impulse = (1.0 + e) * P.multipliers
     else:
         e = _coefficients_of_rows(law, cone, rate_before)

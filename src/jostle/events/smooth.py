@@ -25,6 +25,7 @@ from jostle.errors import UnresolvedEvent
 from jostle.events.accumulations import Limit, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
 from jostle.events.solution import EventSolution
+from jostle.laws import reflected
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
@@ -326,7 +327,7 @@ class SmoothRun(EventRun):
             equal = self.contacts.equal[rows]
             K = Polyhedron(G[rows], np.where(equal, -G[rows] @ before, drift[rows]), equal=equal)
             P = project(before, K, mass=M, solver=ActiveSet())
-            after, impulse = (1.0 + e) * P.point - e * before, (1.0 + e) * P.multipliers
+            after, impulse = reflected(P.point, before, e), (1.0 + e) * P.multipliers
             pushing = (impulse > 0.0) & ~equal
             hit, impulse = rows[pushing], impulse[pushing]
             rates = np.array([G[hit] @ v + drift[hit] for v in (before, after)])

@@ -1,10 +1,8 @@
 """Steps of a small system in free flight, many at a time; bit-identical to single steps.
 
 A step of one body takes much longer than its formula: contacts, checks, a projection that changes nothing.
-Between impacts, with a constant force and flat constraints at rest, only the formula is left:
-
-    Paoli         W = (q + (q - U^{n-1}) + h^2 F + e U^{n-1}) / (1 + e),   q^{n+1} = (1 + e) W - e U^{n-1}       (5)-(6)
-    Moreau-Jean   v = (u + h F + e u) / (1 + e),   u^{n+1} = (1 + e) v - e u,   q^{n+1} = q + h (u + u^{n+1}) / 2
+Between impacts, with a constant force and flat constraints at rest, only the formulas of the schemes are left, which
+are computed here with numbers instead of arrays.
 
 The steps around a contact are left to the scheme itself: a flight starts after some free steps, and ends some steps
 before the first one in which a gap could matter.
@@ -18,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
+from jostle.laws import aimed, reflected
 from jostle.problems import Motion
 from jostle.result.recording import Frame, MemorySaver, constant_acceleration
 from jostle.run.steps import Grid, Saving
-from jostle.schemes.moreau_jean import MoreauJean
-from jostle.schemes.paoli import NO_PAIRS, Memory, Paoli
+from jostle.schemes.moreau_jean import MoreauJean, by_mean
+from jostle.schemes.paoli import NO_PAIRS, Memory, Paoli, free
 from jostle.schemes.state import State
 from jostle.solvers.base import Solver
 
@@ -117,13 +116,13 @@ class FreeFlight:
 
     def _paoli(self, state: State, most: int) -> tuple[Array, Array, Array | None, Booleans]:
         h, e = self.h, self.e
-        ratio, more, kept = h / h, 1.0 + e, []
+        kept = []
         for q, before, F in zip(state.q.tolist(), state.memory.before.tolist(), self.F, strict=True):
-            push, path = h * (h + h) / 2.0 * F, []
+            path = []
             for _ in range(most):
                 X = before + 0.0
-                W = (q + ratio * (q - before) + push + e * X) / more
-                before, q = q, more * W - e * X
+                W = aimed(free(q, before, h, h, F), X, e)
+                before, q = q, reflected(W, X, e)
                 path.append((q, (q - before) / h, W))
             kept.append(path)
         q, u, W = np.array(kept).transpose(2, 1, 0).copy()
@@ -131,12 +130,12 @@ class FreeFlight:
 
     def _moreau_jean(self, state: State, most: int) -> tuple[Array, Array, Array | None, Booleans]:
         h, e = self.h, self.e
-        more, kept = 1.0 + e, []
+        kept = []
         for q, u, F in zip(state.q.tolist(), state.u.tolist(), self.F, strict=True):
-            push, path = h * F, []
+            path = []
             for _ in range(most):
-                after = more * ((u + push + e * u) / more) - e * u
-                q, u = q + h * (u + after) / 2.0, after
+                after = reflected(aimed(u + h * F, u, e), u, e)
+                q, u = by_mean(q, u, after, h), after
                 path.append((q, u))
             kept.append(path)
         q, u = np.array(kept).transpose(2, 1, 0).copy()

@@ -48,7 +48,7 @@ from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, Wedged, warn
-from jostle.laws import Coulomb, coefficients
+from jostle.laws import Coulomb, aimed, coefficients, reflected
 from jostle.problems import Motion
 from jostle.schemes.abilities import (
     EQUALITIES,
@@ -146,8 +146,7 @@ class MoreauJean(Scheme):
         multipliers[closed] = p
         if turning is not None:
             turning = turned_on(problem, _of_all(turning, closed, len(contacts.gap)), h / 2.0)
-        moved = q + h * (u + after) / 2.0
-        return State(t + h, moved, after, P, contacts, multipliers, depth, turning=turning)
+        return State(t + h, by_mean(q, u, after, h), after, P, contacts, multipliers, depth, turning=turning)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 f, and the metric W = M + h/2 C + h^2/4 K.
@@ -178,8 +177,8 @@ class MoreauJean(Scheme):
         if depth is None and touching.equal is None and at_rest and law.uniform is not None and turning is None:
             guess, zeros = state.impulses_of(touching), np.zeros(len(touching.gap))
             e, C = law.uniform, Rows(touching.G, zeros, zeros, zeros, None, touching.describe)
-            P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
-            return Pushed(P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers, None)
+            P = self.solver.project(aimed(predicted, u, e), C, M, None if guess is None else guess / (1.0 + e))
+            return Pushed(P, reflected(P.point, u, e), (1.0 + e) * P.multipliers, None)
         before = touching.G @ problem.bodies.velocities(u, turning).ravel() + drift[0]
         bounce = coefficients(law, touching, before) * before
         if isinstance(law, Coulomb) and state.contacts is not None:
@@ -210,6 +209,11 @@ class MoreauJean(Scheme):
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         return self.solver.project(state.u, rates, M).point
+
+
+def by_mean(q: Any, u: Any, after: Any, h: float) -> Any:
+    """q^{n+1} = q^n + h (u^n + u^{n+1}) / 2, of numbers or arrays."""
+    return q + h * (u + after) / 2.0
 
 
 def _rows_of_law(touching: Contacts, depth: Depth | None, drift: Array, bounce: Array, h: float) -> Rows:

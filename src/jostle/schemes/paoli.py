@@ -33,6 +33,7 @@ from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
+from jostle.laws import aimed, reflected
 from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
 from jostle.schemes.base import Scheme
@@ -294,9 +295,8 @@ class Paoli(Scheme):
             X = nearest(part_of(problem.within, lambda Q: Q.equalities), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
-            W = (q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F + e * X) / (1.0 + e)
-            Z = nearest(problem.within, W, M, t, self.solver)
-            return Z, (1.0 + e) * Z[0].point - e * X
+            Z = nearest(problem.within, aimed(free(q, before, h, h_before, F), X, e), M, t, self.solver)
+            return Z, reflected(Z[0].point, X, e)
 
         F = None if self.implicit else _acceleration(problem, M, t, q, u)
         Z, after = self._fixed_point(problem, state, correct, h) if F is None else correct(F)
@@ -340,6 +340,11 @@ class Paoli(Scheme):
             f"{h:g}, an iteration multiplies the error by up to {largest:.4g}; it contracts for h < 2 / L, L the "
             f"Lipschitz constant of F in the velocity: choose h well below {h / largest:.2g}, or implicit=False"
         )
+
+
+def free(q: Any, before: Any, h: float, h_before: float, F: Any) -> Any:
+    """U^n + h_n V^{n-1} + h_n (h_n + h_{n-1}) / 2 F^n: the next position without contacts, of numbers or arrays."""
+    return q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F
 
 
 def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> Array:
