@@ -387,3 +387,12 @@ def test_a_line_is_found_by_name_and_paper():
 def test_q_of_another_shape_is_refused():
     with pytest.raises(jo.InvalidValue, match="shape of q0"):
         hypotheses(wedge(60.0), [0.0, 0.0, 0.0])
+
+
+def test_a_prox_regularity_that_is_not_known_is_no_proof_that_every_step_is_short_enough():
+    """In many coordinates, second derivatives of a function of the user are not computed."""
+    n = 50
+    Q = jo.constraints(lambda t, q: np.array([q @ q - 0.25]))
+    report = hypotheses(jo.Motion(q0=np.full(n, 1.0), v0=np.full(n, 0.5), within=Q))
+    assert np.isnan(report["eta"].values.get("eta", np.nan))
+    assert report["Paoli"].verdict == UNKNOWN

@@ -70,7 +70,7 @@ def _within_eta(numbers: Numbers, field: Slopes, v: float) -> float:
     if isinstance(numbers.place.problem, Sweeping):
         speed = field.size + numbers.speed_of_set
         return eta / speed if speed > 0.0 else np.inf
-    if (v == 0.0 and field.size == 0.0) or not eta < np.inf:
+    if (v == 0.0 and field.size == 0.0) or eta == np.inf:
         return np.inf
     return 2.0 * eta / (v + float(np.sqrt(v * v + 4.0 * field.size * eta)))
 
