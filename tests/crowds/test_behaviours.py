@@ -161,7 +161,7 @@ CHANGED = {
     "Reaction": {"towards", "waits"},
     "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
     "GatedWalk": {"chosen", "towards", "distance", "lengths", "order", "cut_off", "closed"},
-    "KnownExits": {"chosen", "lengths"},
+    "KnownExits": {"chosen", "distance", "lengths"},
     "StairPaces": {"towards"},
     "Together": {"chosen", "towards"},
     "Quickest": {"towards", "remembers", "memory", "remind"},

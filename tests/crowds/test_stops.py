@@ -150,6 +150,34 @@ def test_people_take_the_nearest_exit_that_they_know():
     assert jammed.chosen(np.array(places)).tolist() == [1, 0]
 
 
+def test_nobody_leaves_by_an_exit_that_they_do_not_know():
+    """A person who fits through an unknown exit alone is refused, and not sent there."""
+    exits = {"narrow": ((0, 1), (0, 1.3)), "wide": ((9, 1), (9, 2.5))}
+    plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 4), (0, 4)], exits=exits)
+    group = Group("guests", places=[[2.0, 2.0], [4.0, 3.0]], radius=0.2, knows=["narrow"])
+    with pytest.raises(jo.InvalidValue, match=r"person 0 .* cannot reach their exit, nor can 1 others"):
+        crowd(group, room=plan)
+    knows_both = Group("staff", places=[[2.0, 2.0]], radius=0.2, knows=["narrow", "wide"])
+    assert crowd(knows_both, room=plan).wish.chosen(np.array([[2.0, 2.0]])).tolist() == [1]
+
+
+def test_a_known_exit_has_its_length_and_an_unknown_one_none():
+    places = np.array([[2.0, 1.0], [2.0, 4.0]])
+    groups = [
+        Group("guests", places=places[:1], radius=0.2, knows=["east"]),
+        Group("guides", places=places[1:], radius=0.2, goal="west"),
+    ]
+    wish = crowd(groups, room=PLAN).wish
+    west, east = np.zeros(2, dtype=int), np.ones(2, dtype=int)
+    assert np.isfinite(wish.distance(places, west)).tolist() == [False, True]
+    np.testing.assert_array_equal(wish.distance(places, east), wish.wish.distance(places, east))
+    assert wish.chosen(places).tolist() == [1, 0]
+    nothing_but_east = KnownExits(
+        wish.wish, [[False, True], [False, True]]
+    )  # a goal of their own is known all the same
+    np.testing.assert_array_equal(nothing_but_east.distance(places, west), wish.distance(places, west))
+
+
 def test_a_family_stays_together_and_others_do_not():
     q = [[2.0, 2.0], [2.0, 3.0], [3.0, 2.5]]
     together, alone = (

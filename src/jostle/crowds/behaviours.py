@@ -455,6 +455,11 @@ class KnownExits(Behaviour):
         far = self.lengths(q)[: self.eligible]
         return np.where(own | ~np.isfinite(far).any(axis=0), first, far.argmin(axis=0))
 
+    def distance(self, q: Array, goal: Integers) -> Array:
+        exits, there = goal < self.eligible, np.arange(len(q))
+        known = np.asarray(self.known)[there, np.where(exits, goal, 0)] | ~exits
+        return np.where(known | (self.wish.own(len(q)) != NEAREST), self.wish.distance(q, goal), np.inf)
+
     def lengths(self, q: Array) -> Array:
         far = np.array(self.wish.lengths(q))
         far[: self.eligible][~np.asarray(self.known).T] = np.inf

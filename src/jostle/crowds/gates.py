@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
-from jostle.crowds.behaviours import KnownExits
 from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
@@ -166,10 +165,7 @@ class GatedWalk(Behaviour):
 
     def chosen(self, q: Array) -> Integers:
         now = self._now.chosen(q)
-        if isinstance(self._now, KnownExits):  # exits that people do not know are infinitely far
-            stuck = ~np.isfinite(self._now.lengths(q)[now, np.arange(len(q))])
-        else:
-            stuck = ~np.isfinite(self._now.distance(q, now))
+        stuck = ~np.isfinite(self._now.distance(q, now))
         return np.where(stuck, self.wish.chosen(q), now) if stuck.any() else now
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
