@@ -288,8 +288,14 @@ def copy_all(copies: Sequence[tuple[Any, Any]]) -> None:
     >>> to.tolist()
     [1.0, 0.0, 1.0]
     """
-    several = all(isinstance(to, np.ndarray) for to, _ in copies)
-    chunks = chunks_of(sum(to.size for to, _ in copies), NUMBERS_A_CHUNK) if several else 1
+    size = 0
+    for to, _ in copies:
+        size += to.size
+    if size < 2 * NUMBERS_A_CHUNK or not isinstance(copies[0][0], np.ndarray):
+        for to, source in copies:
+            to[:] = source
+        return
+    chunks = chunks_of(size, NUMBERS_A_CHUNK)
 
     def copy(piece: int) -> None:
         for to, source in copies:

@@ -22,7 +22,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels import offers
-from jostle.kernels.parallel import NUMBERS_A_CHUNK, concatenated, copy_all
+from jostle.kernels.parallel import concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import DENSE_KERNELS, Solver
@@ -55,8 +55,19 @@ class BodyContacts(NamedTuple):
 
     @property
     def G(self) -> LinearMap:
-        """The map of the contacts alone."""
+        """The map of these contacts."""
         return self.kept or map_of_bodies(self.pairs.T, self.normal, self.bodies, self.places)
+
+    def alone(self, q: Array) -> Contacts:
+        """The contacts of a set that is not part of an intersection."""
+        gap, pairs, _, bodies, _, numbers, length, reach, describe, bending, gap_at, _ = self
+        return Contacts(
+            gap, self.G, pairs, numbers=numbers, length=length, reach=reach, describe=describe, at=q, bending=bending,
+            bodies=bodies, gap_at=gap_at, known=True,
+        )  # fmt: skip
+
+
+Parts = Sequence[Contacts | BodyContacts]
 
 
 def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | None) -> LinearMap:
@@ -66,56 +77,30 @@ def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | N
     return Pairs(pairs[0], pairs[1], normal, bodies, places, known=True)
 
 
-def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
+def joined(parts: Parts, q: Array) -> Contacts:
     """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts."""
-    first = parts[0]
-    if len(parts) == 1 and isinstance(first, BodyContacts):
-        gap, pairs, _, bodies, _, numbers, length, reach, describe, bending, gap_at, _ = first
-        return Contacts(
-            gap, first.G, pairs, numbers=numbers, length=length, reach=reach, describe=describe, at=q, bending=bending,
-            bodies=bodies, gap_at=gap_at, known=True,
-        )  # fmt: skip
-    total, d = 0, 0
-    for part in parts:
-        total += len(part.gap)
-        d = part.normal.shape[1] if isinstance(part, BodyContacts) else d
-    place = place_of(q)
-    both: Integers = place.empty((2, total), dtype=np.int64)
-    gap, lengths, normal = place.empty(total), place.empty(total), place.empty((total, d))
-    numbers, reach, bodies, places, known, equal, moving = 0, first.reach, 0, None, True, False, False
-    maps, bendings, copies, words, end, few = [], [], [], [], 0, total < NUMBERS_A_CHUNK
+    both, gap, normal, lengths = _written(parts, place_of(q))
+    numbers, reach, bodies, places, known, equal, moving = 0, parts[0].reach, 0, None, True, False, False
+    bendings, words, general, end = [], [], False, 0
     for part in parts:
         start, end = end, end + len(part.gap)
-        if few:
-            both[:, start:end], gap[start:end] = part.pairs.T, part.gap
-        else:
-            copies += [(to[start:end], of) for to, of in zip((*both, gap), (*part.pairs.T, part.gap), strict=True)]
         if isinstance(part, BodyContacts):
-            if few:
-                normal[start:end] = part.normal
-            else:
-                copies.append((normal[start:end], part.normal))
-            lengths[start:end] = part.length or 0.0
             places = part.places if places is None else places
         else:
-            lengths[start:end] = part.length
-            known, equal = known and part.known, equal or part.equal is not None
-            maps.append(part)
+            general, known, equal = True, known and part.known, equal or part.equal is not None
         reach = reach if part.reach is reach else _least(reach, part.reach)
         bodies, moving = max(bodies, part.bodies), moving or part.gap_at is not None
-        # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
-        words.append((start, end, numbers, part.describe if part.numbers else None))
-        numbers += part.numbers
-        bendings.append(part.bending or partial(place.full, len(part.gap), np.nan))
-    if copies:
-        copy_all(copies)
-    for start, end, before, _ in words:
-        if before and end > start:
+        if numbers and end > start:
             i, j = both[0, start:end], both[1, start:end]
-            j[i < 0] += before
-            j[(i >= 0) & (j < 0)] -= before
-    if maps:
-        G = stacked(*([part.G for part in parts if len(part.gap)] or [first.G]), pairs=both, known=known)
+            j[i < 0] += numbers
+            j[(i >= 0) & (j < 0)] -= numbers
+        # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
+        words.append((start, end, part.describe if part.numbers else None))
+        numbers += part.numbers
+        bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
+    if general:
+        maps = [part.G for part in parts if len(part.gap)] or [parts[0].G]
+        G = stacked(*maps, pairs=both, known=known)
     else:
         G = map_of_bodies(both, normal, bodies, places)
     return Contacts(
@@ -135,9 +120,30 @@ def joined(parts: Sequence[Contacts | BodyContacts], q: Array) -> Contacts:
     )
 
 
-def _describe(pairs: Integers, words: list[tuple[int, int, int, Callable[[int], str] | None]], row: int) -> str:
+def _written(parts: Parts, place: Any) -> tuple[Integers, Array, Array, Array]:
+    """The pairs (2, m), gaps, normals and lengths of all parts; no normals in rows that are not `BodyContacts`."""
+    total, d = 0, 0
+    for part in parts:
+        total += len(part.gap)
+        d = part.normal.shape[1] if isinstance(part, BodyContacts) else d
+    both, gap = place.empty((2, total), dtype=np.int64), place.empty(total)
+    lengths, normal, copies, end = place.empty(total), place.empty((total, d)), [], 0
+    for part in parts:
+        start, end = end, end + len(part.gap)
+        pairs = part.pairs.T
+        copies += [(both[0, start:end], pairs[0]), (both[1, start:end], pairs[1]), (gap[start:end], part.gap)]
+        if isinstance(part, BodyContacts):
+            copies.append((normal[start:end], part.normal))
+            lengths[start:end] = part.length or 0.0
+        else:
+            lengths[start:end] = part.length
+    copy_all(copies)
+    return both, gap, normal, lengths
+
+
+def _describe(pairs: Integers, words: list[tuple[int, int, Callable[[int], str] | None]], row: int) -> str:
     """What a row is, in the words of its part."""
-    start, _, _, say = next(block for block in words if row < block[1])
+    start, _, say = next(block for block in words if row < block[1])
     return f"balls {int(pairs[0, row])} and {int(pairs[1, row])}" if say is None else say(row - start)
 
 
@@ -146,7 +152,7 @@ def _bend(bendings: list[Any]) -> Any:
     return concatenated([bending() for bending in bendings])
 
 
-def _kinds_of(parts: Sequence[Contacts | BodyContacts]) -> Booleans:
+def _kinds_of(parts: Parts) -> Booleans:
     """(m,) which rows of all parts are equalities."""
     kinds = [getattr(part, "equal", None) for part in parts]
     each = zip(parts, kinds, strict=True)
@@ -163,7 +169,7 @@ def _least(one: Reach, other: Reach) -> Reach:
     return bodies if pairs == np.inf else np.minimum(bodies, pairs / 2.0)
 
 
-def _gap_at(gap: Array, parts: Sequence[Contacts | BodyContacts]) -> Callable[[float, Integers], Array]:
+def _gap_at(gap: Array, parts: Parts) -> Callable[[float, Integers], Array]:
     """`Contacts.gap_at` of contacts that are those of the parts, one after the other."""
     ends = np.cumsum([len(part.gap) for part in parts]).tolist()
     blocks = zip(ends, parts, strict=True)
@@ -391,7 +397,7 @@ class BodySet(ConstraintSet):
         raise NotImplementedError
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        return joined([self.found(t, q, reach)], q)
+        return self.found(t, q, reach).alone(q)
 
 
 def finds_bodies(Q: ConstraintSet) -> bool:
