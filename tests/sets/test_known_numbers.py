@@ -51,6 +51,15 @@ def test_a_reach_may_be_a_whole_number():
     assert box.linearise(0.0, q, 1).pairs.tolist() == box.linearise(0.0, q, 1.0).pairs.tolist()
 
 
+def test_places_and_reaches_may_be_whole_numbers():
+    q, reach = np.array([[1, 1], [4, 1]]), np.array([3, 3])
+    for Q in (jo.Balls([0.5, 0.5]), jo.Box([0, 0], [9, 9], radii=0.5)):
+        found, expected = Q.linearise(0.0, q, reach), Q.linearise(0.0, q.astype(float), reach.astype(float))
+        assert found.gap.tolist() == expected.gap.tolist()
+        assert found.pairs.tolist() == expected.pairs.tolist()
+        assert len(found.gap) > 0
+
+
 @pytest.fixture
 def balls():
     """100 balls that have made a list of neighbours, which serves at the same place."""

@@ -397,6 +397,7 @@ class BodySet(ConstraintSet):
         raise NotImplementedError
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        q, reach = floats(q), floats(reach) if of_bodies(reach) else reach
         return self.found(t, q, reach).alone(q)
 
 
