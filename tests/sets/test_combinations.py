@@ -165,3 +165,28 @@ def test_an_intersection_serves_problems_of_several_sizes():
     for n in (3, 5, 2):
         sol = jo.solve(jo.Motion(q0=np.ones((n, 2)), force=[0.0, -1.0], within=within), jo.Maury(), t=3.0, h=0.1)
         np.testing.assert_allclose(sol.q[-1], [[1.0, 0.0]] * n, atol=1e-12)
+
+
+LINE_AND_PLANE = {
+    "balls on a line, and the plane of both": (
+        jo.Balls([0.1, 0.1]), jo.HalfSpace([-1.0, 2.0], 1.9, radii=0), [0.0, 1.0]
+    ),
+    "a wall for each coordinate, and a plane": (jo.HalfSpace([1.0]), jo.HalfSpace([1.0, 1.0], 2.0), [1.0, 2.0]),
+    "a wall, and no balls": (jo.HalfSpace([0.0, 1.0]), jo.Balls(1.0), np.zeros((0, 2))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("case", LINE_AND_PLANE)
+def test_parts_may_see_the_same_coordinates_as_other_bodies(case, turned):
+    one, other, q0 = LINE_AND_PLANE[case]
+    within, q = (other & one if turned else one & other), np.asarray(q0, dtype=float)
+    found = within.linearise(0.0, q)
+    alone = [Q.linearise(0.0, q) for Q in within.sets]
+    assert found.G.shape == (sum(len(each.gap) for each in alone), q.size)
+    np.testing.assert_array_equal(found.gap, np.concatenate([each.gap for each in alone]))
+    rates = np.concatenate([each.G @ np.arange(1.0, q.size + 1.0) for each in alone if len(each.gap)] or [np.zeros(0)])
+    np.testing.assert_allclose(found.G @ np.arange(1.0, q.size + 1.0), rates, atol=1e-15)
+    if q.size:
+        sol = jo.solve(jo.Motion(q0=q, within=within, force=-1.0 * np.ones(q.shape)), jo.Maury(), t=0.5, h=0.01)
+        assert sol.overlap < 1e-9

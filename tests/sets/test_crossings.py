@@ -204,3 +204,14 @@ def test_a_ball_goes_through_the_place_where_an_absent_one_is_kept():
     assert np.linalg.norm(v0[0]) > 0.4
     sol = jo.solve(jo.Motion(v0=v0, **start), jo.MoreauJean(), t=7.0, h=1.0)
     np.testing.assert_allclose(sol.q[-1, 0], 7.0 * v0[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=repr)
+def test_balls_of_a_class_of_the_user_do_not_go_through_each_other_unnoticed(scheme):
+    class Named(jo.Balls):
+        pass
+
+    for within in (Named([0.1, 0.1]), Named([0.1, 0.1]) & jo.HalfSpace([0.0, 1.0], -9.0)):
+        flying = jo.Motion(q0=[[-1.0, 0.0], [1.0, 0.0]], v0=[[100.0, 0.0], [-100.0, 0.0]], within=within)
+        with pytest.raises(jo.LeftTheSet, match="went through ball"):
+            jo.solve(flying, scheme, t=0.05, h=0.05)

@@ -52,7 +52,7 @@ def test_a_reach_may_be_a_whole_number():
 
 
 def test_places_and_reaches_may_be_whole_numbers():
-    q, reach = np.array([[1, 1], [4, 1]]), np.array([3, 3])
+    q, reach = np.array([[1, 1], [4, 1]]), np.array([3, 0, 3, 0])[::2]
     for Q in (jo.Balls([0.5, 0.5]), jo.Box([0, 0], [9, 9], radii=0.5)):
         found, expected = Q.linearise(0.0, q, reach), Q.linearise(0.0, q.astype(float), reach.astype(float))
         assert found.gap.tolist() == expected.gap.tolist()

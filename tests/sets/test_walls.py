@@ -546,3 +546,13 @@ def test_a_problem_that_is_deleted_leaves_no_memory(kind):
     finally:
         tracemalloc.stop()
     assert kept < 20_000 * 8
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_planes_have_the_same_gaps_for_one_point_for_many_and_with_gradients(d):
+    random = np.random.default_rng(d)
+    x, normal = random.normal(size=(200, d)), random.normal(size=d)
+    plane = jo.HalfSpace(normal, 0.3)
+    many = plane.linearise(0.0, x).gap
+    np.testing.assert_array_equal(many, plane.gaps(0.0, x))
+    np.testing.assert_array_equal(many, [plane.linearise(0.0, one).gap[0] for one in x])

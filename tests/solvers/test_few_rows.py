@@ -17,7 +17,7 @@ def step_by_step(monkeypatch, *args):
     """`Solver.project` without the one call."""
     with monkeypatch.context() as context:
         for kind in (jo.ActiveSet, jo.Automatic):
-            context.setattr(kind, "_few", jo.Solver._few)
+            context.setattr(kind, "_at_once", jo.Solver._at_once)
         return args[0].project(*args[1:])
 
 
@@ -102,3 +102,38 @@ def test_a_looser_tolerance_is_that_of_the_solver_that_was_asked():
         P = replace(jo.Automatic(), tol=tol).project(w, K)
         assert P.converged
         assert P.residual.worst <= tol
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@pytest.mark.parametrize("n", [2, 9])
+def test_a_row_that_is_infinitely_violated_is_not_finite(solver, n):
+    """Its round-off is infinite, too, so that it may not pass for round-off."""
+    one, several = np.eye(n)[:1], np.eye(n)
+    for G in (one, several):
+        for c, w in ((-np.inf, 1.0), (-1e308, -1e308)):
+            far = np.where(np.arange(n) == 0, w, 1.0)
+            with pytest.raises(NotFinite, match="row 0 is not finite"):
+                solver.project(far, jo.convex.Polyhedron(G, np.full(len(G), c)))
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_floor_that_jumps_to_a_huge_height_stops_the_run():
+    floor = jo.HalfSpace([0.0, 1.0], offset=lambda t: 1e307 if t > 0 else 0.0)
+    for within, q0 in ((floor, [0.0, 1.0]), (floor & jo.Balls([0.1, 0.1]), [[0.0, 1.0], [3.0, 1.0]])):
+        with pytest.raises(NotFinite, match="not finite") as raised:
+            jo.solve(jo.Motion(q0=q0, within=within), jo.Maury(), t=2e-3, h=1e-3)
+        assert raised.value.step == 1
+
+
+def test_the_plan_and_the_start_of_a_solver_of_the_user_are_asked():
+    class First(jo.ActiveSet):
+        def _plan(self, K):
+            yield jo.GaussSeidel(tol=self.tol)
+
+    class Starting(jo.ActiveSet):
+        accepts_start = True
+
+    cone = jo.convex.Polyhedron([[0.0, 1.0]], [0.0], length=1.0)
+    assert First(tol=1e-8).project([1.0, -1.0], cone).solver == "GaussSeidel"
+    assert Starting(tol=1e-3).project([1.0, -1e-6], cone).point.tolist() == [1.0, -1e-6]

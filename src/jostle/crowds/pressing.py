@@ -270,8 +270,8 @@ def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Posit
     CrowdForces
         The fields are the times `t` (k,), the sum `load` (k, n) of the contact forces on each person (N), 0 for people
         who are absent, the load `per_metre` (k, n) of circumference (N/m), NaN for points, `mass`, `relaxation_time`
-        and the `assumption` in words. ``above(threshold)`` and
-        ``exceeded(threshold)`` compare the forces with thresholds of the literature.
+        and the `assumption` in words. ``above(threshold)`` and ``exceeded(threshold)`` compare the forces with
+        thresholds of the literature.
 
     Examples
     --------

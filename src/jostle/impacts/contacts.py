@@ -85,7 +85,7 @@ def meeting(
 ) -> Meeting:
     """The contacts that are closed at the start of a problem, or those that were given."""
     if isinstance(before, Motion | Meeting) and not (cone is None and law is None and mass is None):
-        raise InvalidValue("a jo.Motion has contacts, a law and masses: leave out cone=, law= and mass=")
+        raise InvalidValue(f"a {type(before).__name__} has contacts, a law and masses: leave out cone=, law= and mass=")
     if isinstance(before, Meeting):
         return before
     if isinstance(before, Motion):

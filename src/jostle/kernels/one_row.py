@@ -6,6 +6,8 @@ with compiled code: some microseconds of two hundred.
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from jostle._tools.arrays import Array
@@ -51,6 +53,8 @@ def project_few(
     """See `reference.project_few`."""
     c, c_noise, length = rows
     u, p, status, iterations = project_dense(G, c, w, root, ROUND_OFF, c_noise, tol * length, max_iterations)
+    if not c.item() + sum(g * x for g, x in zip(G.tolist()[0], w.tolist(), strict=False)) > -inf:
+        status = UNFINISHED
     return u, p, status, iterations, residual_dense(G, Answer(c, c_noise, length, w, mass, u, p))
 
 

@@ -322,7 +322,7 @@ class MemorySaver(Saver):
         G = getattr(contacts, "G", None)  # a checkpoint does not have it
         if contacts is None:
             pairs, _, normals = contacts_of(state)
-        elif G is not None and G is self.last[0] and contacts.pairs is self.last[1]:
+        elif G is not None and G is self.last[0] and contacts.pairs is self.last[1] and contacts.known:
             _, pairs, normals = self.last
         else:
             self.last = _, pairs, normals = G, contacts.pairs, read_only(contacts.normals[:])

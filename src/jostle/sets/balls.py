@@ -36,7 +36,7 @@ from jostle.convex.linear_map import Dense, LinearMap, Pairs
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.parallel import all_finite, by_rows, chunks_of, threads
-from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, finds_bodies
+from jostle.sets.base import BodyContacts, BodySet, ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.surfaces import Crossing, Step
 
@@ -81,7 +81,7 @@ class Balls(BodySet):
         """Radii of the balls."""
         return self.bodies.radii
 
-    def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
+    def body_contacts(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         # The pairs of balls within reach, with their gaps and normals.
         x, radii, smallest = self._bodies(t, q)
         own = getattr(reach, "ndim", 0) > 0
@@ -96,7 +96,7 @@ class Balls(BodySet):
         )  # fmt: skip
 
     def overlap(self, t: float, q: Array) -> float:
-        if not finds_bodies(self):  # a class of the user's own
+        if self._is_changed:
             return super().overlap(t, q)
         x, radii, smallest = self._bodies(t, q)
         if len(x) == 0:
@@ -118,7 +118,7 @@ class Balls(BodySet):
         Crossing or None
             The smaller ball and the other one; None if there are none.
         """
-        if step.linearised or not finds_bodies(self):
+        if step.linearised or self._is_changed:
             return None
         x, radii, smallest = self._bodies(step.times[0], step.ends[0])
         way = step.ends[1].reshape(x.shape) - x
@@ -143,6 +143,11 @@ class Balls(BodySet):
             one, other = other, one
         safe = float(radii[one] + radii[other])
         return Crossing(int(there[one]), f"ball {int(there[other])}", float(np.sqrt(squared[row])), safe)
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether the rows are those of another class: of clumps, or of a user."""
+        return type(self).linearise is not BodySet.linearise or type(self).body_contacts is not Balls.body_contacts
 
     def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Array, Array], Array]:
         """(pairs (2, m), normal, gap) within reach, by the list that serves arrays of this kind; and the reach."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, highest, lowest, place_of
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Pairs, stacked
@@ -79,15 +79,20 @@ def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | N
 
 def joined(parts: Parts, q: Array) -> Contacts:
     """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts."""
-    both, gap, normal, lengths = _written(parts, place_of(q))
-    numbers, reach, bodies, places, known, equal, moving = 0, parts[0].reach, 0, None, True, False, False
-    bendings, words, general, end = [], [], False, 0
+    first, total, alike = parts[0], 0, True
+    for part in parts:
+        total += len(part.gap)
+        alike = alike and isinstance(part, BodyContacts) and part.bodies == first.bodies
+        alike = alike and part.normal.shape[1] == first.normal.shape[1]  # type: ignore[union-attr]
+    both, gap, normal, lengths = _written(parts, total, alike, place_of(q))
+    numbers, reach, bodies, places, known, equal, moving = 0, first.reach, 0, None, True, False, False
+    bendings, words, end = [], [], 0
     for part in parts:
         start, end = end, end + len(part.gap)
         if isinstance(part, BodyContacts):
             places = part.places if places is None else places
         else:
-            general, known, equal = True, known and part.known, equal or part.equal is not None
+            known, equal = known and part.known, equal or part.equal is not None
         reach = reach if part.reach is reach else _least(reach, part.reach)
         bodies, moving = max(bodies, part.bodies), moving or part.gap_at is not None
         if numbers and end > start:
@@ -98,9 +103,8 @@ def joined(parts: Parts, q: Array) -> Contacts:
         words.append((start, end, part.describe if part.numbers else None))
         numbers += part.numbers
         bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
-    if general:
-        maps = [part.G for part in parts if len(part.gap)] or [parts[0].G]
-        G = stacked(*maps, pairs=both, known=known)
+    if normal is None:
+        G = stacked(*([part.G for part in parts if len(part.gap)] or [first.G]), pairs=both, known=known)
     else:
         G = map_of_bodies(both, normal, bodies, places)
     return Contacts(
@@ -120,23 +124,18 @@ def joined(parts: Parts, q: Array) -> Contacts:
     )
 
 
-def _written(parts: Parts, place: Any) -> tuple[Integers, Array, Array, Array]:
-    """The pairs (2, m), gaps, normals and lengths of all parts; no normals in rows that are not `BodyContacts`."""
-    total, d = 0, 0
-    for part in parts:
-        total += len(part.gap)
-        d = part.normal.shape[1] if isinstance(part, BodyContacts) else d
-    both, gap = place.empty((2, total), dtype=np.int64), place.empty(total)
-    lengths, normal, copies, end = place.empty(total), place.empty((total, d)), [], 0
+def _written(parts: Sequence[Any], total: int, alike: bool, place: Any) -> tuple[Integers, Array, Array | None, Array]:
+    """The pairs (2, total), gaps, normals and lengths of all parts; no normals if the parts are not alike."""
+    both, gap, lengths = place.empty((2, total), dtype=np.int64), place.empty(total), place.empty(total)
+    normal = place.empty((total, parts[0].normal.shape[1])) if alike else None
+    copies, end = [], 0
     for part in parts:
         start, end = end, end + len(part.gap)
         pairs = part.pairs.T
         copies += [(both[0, start:end], pairs[0]), (both[1, start:end], pairs[1]), (gap[start:end], part.gap)]
-        if isinstance(part, BodyContacts):
+        if normal is not None:
             copies.append((normal[start:end], part.normal))
-            lengths[start:end] = part.length or 0.0
-        else:
-            lengths[start:end] = part.length
+        lengths[start:end] = part.length or 0.0 if isinstance(part, BodyContacts) else part.length
     copy_all(copies)
     return both, gap, normal, lengths
 
@@ -388,21 +387,21 @@ class ConstraintSet:
 
 
 class BodySet(ConstraintSet):
-    """A set of contacts of bodies; a new one defines `found`, and `linearise` follows from it."""
+    """A set of contacts of bodies; a new one defines `body_contacts`, and `linearise` follows from it."""
 
     by_body = True
 
-    def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
+    def body_contacts(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         """The contacts within reach, as `linearise` gives them."""
         raise NotImplementedError
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        q, reach = floats(q), floats(reach) if of_bodies(reach) else reach
-        return self.found(t, q, reach).alone(q)
+        q, reach = floats(q), contiguous(reach) if of_bodies(reach) else reach
+        return self.body_contacts(t, q, reach).alone(q)
 
 
-def finds_bodies(Q: ConstraintSet) -> bool:
-    """Whether `found` says all that `linearise` does: not for a class of the user, which may change either."""
+def gives_body_contacts(Q: ConstraintSet) -> bool:
+    """Whether `body_contacts` says all that `linearise` does; False for all classes outside jostle."""
     return isinstance(Q, BodySet) and type(Q).linearise is BodySet.linearise and is_of_jostle(Q)
 
 
@@ -449,7 +448,7 @@ class Intersection(ConstraintSet):
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
         self._numbers: dict[tuple[int, ...], int] = {}  # shared with the copies for those who are present
-        self._finds_bodies = tuple(finds_bodies(Q) for Q in self.sets)
+        self._gives_body_contacts = tuple(gives_body_contacts(Q) for Q in self.sets)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
@@ -478,8 +477,8 @@ class Intersection(ConstraintSet):
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         found: list[Contacts | BodyContacts] = []
         for k, Q in enumerate(self.sets):
-            if self._finds_bodies[k]:
-                found.append(Q.found(t, q, reach))  # type: ignore[attr-defined]
+            if self._gives_body_contacts[k]:
+                found.append(Q.body_contacts(t, q, reach))  # type: ignore[attr-defined]
             else:
                 found.append(self._checked(k, Q.near(t, q, reach), t, q.shape))
         contacts = joined(found, q)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous, highest, lowest, on_device, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, highest, lowest, place_of
 from jostle.kernels.parallel import chunks_of
 from jostle.sets.contacts import of_bodies
 
@@ -63,16 +63,21 @@ class Surfaces:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Planes(Surfaces):
-    """unit_k . x - offset_k; unit (k, d), offset (k,)."""
+    """unit_k . x - offset_k; unit (k, d), offset (k,).
+
+    Sums are taken coordinate by coordinate, as by the kernel. A point with a coordinate that is not finite has no
+    finite distance to any plane.
+    """
 
     unit: Array
     offset: Array
 
     def distances(self, x: Array) -> Array:
-        heights = self.unit @ x.T if on_device(x) else np.einsum("kd,nd->kn", self.unit, x)
+        heights = self.unit[:, :1] * x[:, 0]
+        for c in range(1, x.shape[1]):
+            heights += self.unit[:, c, None] * x[:, c]
         heights -= self.offset[:, None]
-        distances: Array = heights.T
-        return distances
+        return heights.T
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         return self.unit[wall], place_of(x).zeros(len(wall))
@@ -80,7 +85,7 @@ class Planes(Surfaces):
     def near_balls(self, x: Array, radii: Array | None, reach: Array | float) -> tuple[Integers, Array, Array]:
         """The (pairs (2, m), normal, gap) with gap <= reach of balls at x (n, d), and points if the radii are None."""
         radii = place_of(x).zeros(1) if radii is None else radii
-        reaches = reach if of_bodies(reach) else place_of(x).full(1, float(reach))
+        reaches = contiguous(reach) if of_bodies(reach) else place_of(x).full(1, float(reach))
         chunks = chunks_of(len(x) * len(self.unit))
         return kernels.near_planes(contiguous(x), radii, reaches, self.unit, self.offset, chunks)
 

@@ -37,7 +37,7 @@ from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import MANY
-from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, finds_bodies, map_of_bodies
+from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, gives_body_contacts, map_of_bodies
 from jostle.sets.contacts import Reach, deepest, of_bodies, pairs_of_rows
 from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surfaces, crossed, movers
 
@@ -48,6 +48,10 @@ from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surface
 
 MAX_TABLE_ENTRIES = 2**15
 """Number of gaps between bodies and walls that a core computes at a time, so that they stay in the cache."""
+
+
+Rows = tuple[Integers, Array, Array, Array | None]
+"""(m, 2) pairs, (m, d) normals, (m,) gaps, and (m,) what `Contacts.bend` says, None if it is not known."""
 
 
 class Walls(BodySet):
@@ -96,7 +100,7 @@ class Walls(BodySet):
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
     def overlap(self, t: float, q: Array) -> float:
-        if not finds_bodies(self) or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
+        if not gives_body_contacts(self) or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
             return super().overlap(t, q)
         gaps = self.gaps(t, q)
         return deepest(gaps, lengths(self._at(t, q)[3], len(gaps), gaps))
@@ -109,39 +113,45 @@ class Walls(BodySet):
         ]
         return float(np.min(smallest, initial=np.inf))
 
-    def found(self, t: float, q: Array, reach: Reach) -> BodyContacts:
+    def body_contacts(self, t: float, q: Array, reach: Reach) -> BodyContacts:
         x, walls, radii, length = self._at(t, q)
-        n, k = len(x), len(self.names)
-        everything = n == 1 or (not of_bodies(reach) and reach == np.inf)
-        reach, kept = np.inf if everything else reach, None
-        if isinstance(walls, Planes):
-            if n == 1:  # without compiled code
-                gap, normal = walls.distances(x)[0], -walls.unit
-                gap, pairs = gap if radii is None else gap - radii, self._all_pairs(x)
-            else:
-                both, normal, gap = walls.near_balls(x, radii, reach)
-                pairs = both.T
-            if self.flat and len(gap) == n * k:
-                pairs, normal, kept = self._flat(walls, x)
-            bend: Array | None = place_of(x).zeros(len(gap))
-        else:
-            if everything:
-                row, distance = place_of(x).arange(n * k), walls.distances(x).ravel()
-            else:
-                row, distance = _near(walls, x, k, radii, reach)
-            pairs = self._all_pairs(x) if len(row) == n * k else pairs_of_rows(row, k)
-            body, wall = pairs.T[0], -1 - pairs.T[1]
-            gradient, bend = walls.slopes(x[body], wall)
-            self._check(gradient, distance, body, wall)
-            gap, normal = distance if radii is None else distance - radii[body], -gradient
+        n, k, kept = len(x), len(self.names), None
+        if n == 1 or (not of_bodies(reach) and reach == np.inf):
+            reach = np.inf
+        found = self._of_planes if isinstance(walls, Planes) else self._of_others
+        pairs, normal, gap, bend = found(walls, x, radii, reach)
+        if self.flat and len(gap) == n * k:
+            pairs, normal, kept = self._flat(walls, x)
 
         def describe(row: int) -> str:
             body, wall = pairs[row].tolist()
             return f"body {body} and {self.names[-1 - wall]}"
 
-        gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
         bending = None if bend is None else lambda: bend
+        gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
         return BodyContacts(gap, pairs, normal, n, None, k, length, reach, describe, bending, gap_at, kept)
+
+    def _of_planes(self, walls: Any, x: Array, radii: Array | None, reach: Reach) -> Rows:
+        """The rows of planes; one ball has all of them, and needs no compiled code."""
+        if len(x) != 1:
+            pairs, normal, gap = walls.near_balls(x, radii, reach)
+            return pairs.T, normal, gap, place_of(x).zeros(len(gap))
+        distance = walls.distances(x)[0]
+        gap = distance if radii is None else distance - radii
+        return self._all_pairs(x), -walls.unit, gap, place_of(x).zeros(len(gap))
+
+    def _of_others(self, walls: Surfaces, x: Array, radii: Array | None, reach: Reach) -> Rows:
+        """The rows of walls whose gradients depend on the place."""
+        n, k = len(x), len(self.names)
+        if not of_bodies(reach) and reach == np.inf:
+            row, distance = place_of(x).arange(n * k), walls.distances(x).ravel()
+        else:
+            row, distance = _near(walls, x, k, radii, reach)
+        pairs = self._all_pairs(x) if len(row) == n * k else pairs_of_rows(row, k)
+        body, wall = pairs.T[0], -1 - pairs.T[1]
+        gradient, bend = walls.slopes(x[body], wall)
+        self._check(gradient, distance, body, wall)
+        return pairs, -gradient, distance if radii is None else distance - radii[body], bend
 
     def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:
         """The gaps of some pairs at time t."""

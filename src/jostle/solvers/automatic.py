@@ -12,7 +12,7 @@ import numpy as np
 from jostle._tools.arrays import Array, place_of
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
-from jostle.convex.projection import Projection, Residual
+from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.kernels import offers
 from jostle.solvers.augmented_newton import AugmentedNewton
@@ -92,10 +92,11 @@ class Automatic(Solver):
 
     max_iterations: int = 200_000
 
-    def _few(self, w: Array, K: Rows, M: Metric) -> tuple[Array, Array, Residual, int, str] | None:
+    def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
         first = _active_set(self.tol)
-        planned = type(self)._plan is Automatic._plan and first.max_iterations <= self.max_iterations
-        return first._few(w, K, M) if planned and len(K.c) <= MAX_EXACT_ROWS else None
+        if type(self) is not Automatic or len(K.c) > MAX_EXACT_ROWS or first.max_iterations > self.max_iterations:
+            return None
+        return first._at_once(w, K, M)
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         if not offers(K.c, OTHER_KERNELS):

@@ -165,12 +165,10 @@ class Solver:
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         if dense and guess is None and M.diagonal and K.equal is None and K.cones is None and len(flat) == coordinates:
-            few = self._few(flat, K, M)
-            if few is not None and few[2].worst <= self.tol:  # which it is not if something is NaN
-                u, p, found, iterations, name = few
-                return Projection(
-                    u.reshape(target.shape), p, found, iterations, True, name if iterations else self.name
-                )
+            P = self._at_once(flat, K, M)
+            if P is not None and P.residual.worst <= self.tol:  # which it is not if something is NaN
+                name = P.solver if P.iterations else self.name
+                return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
         _check(flat, K, coordinates, guess)
         if dense:
             K = K.dense()
@@ -250,8 +248,8 @@ class Solver:
         """The solvers to try, one after the other; each yield returns the answer, which did not converge."""
         yield self
 
-    def _few(self, w: Array, K: Rows, M: Metric) -> tuple[Array, Array, Residual, int, str] | None:
-        """(u, p, residual, iterations, solver) for few inequalities, by one compiled call; None if there is none."""
+    def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
+        """The projection of a flat point on few inequalities by one compiled call; None if there is no such call."""
         return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:

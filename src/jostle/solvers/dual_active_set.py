@@ -23,7 +23,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
-from jostle.convex.projection import Residual
+from jostle.convex.projection import Projection, Residual
 from jostle.convex.rows import Rows
 from jostle.kernels import one_row
 from jostle.kernels.parallel import one_blas_thread
@@ -216,15 +216,15 @@ class ActiveSet(Solver):
     tol: float = 1e-10
     max_iterations: int = 10_000
 
-    def _few(self, w: Array, K: Rows, M: Metric) -> tuple[Array, Array, Residual, int, str] | None:
+    def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
         rows, coordinates = K.G.shape
-        if type(self)._solve is not ActiveSet._solve or coordinates > MAX_COLUMNS_A_ROW * rows:
+        if type(self) is not ActiveSet or coordinates > MAX_COLUMNS_A_ROW * rows:  # others may solve in another way
             return None
         G = K.G.toarray()
         project = one_row.project_few if rows == 1 and one_row.serves(G) else kernels.project_few
-        few = project(G, (K.c, K.noise, K.length), w, M.mass, M.root, self.tol, self.max_iterations)
-        u, p, status, iterations, found = few
-        return (u, p, Residual(*found), iterations, self.name) if status == SOLVED else None
+        answer = project(G, (K.c, K.noise, K.length), w, M.mass, M.root, self.tol, self.max_iterations)
+        u, p, status, iterations, found = answer
+        return Projection(u, p, Residual(*found), iterations, True, self.name) if status == SOLVED else None
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length

@@ -10,7 +10,7 @@ import numpy as np
 from jostle import kernels
 from jostle.kernels.compiling import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts, jit
 from jostle.kernels.parallel import by_rows, cut, together
-from jostle.kernels.reference.bodies import more_than_own
+from jostle.kernels.reference.bodies import common_way
 
 BLOCK = 4096
 """Number of bodies whose sums are taken together."""
@@ -32,14 +32,14 @@ def expected_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: f
         return ways
     sums = np.zeros((-(-n // BLOCK), 3))
     together(_fill_speeds, [(u, v, *part, ways, sums) for part in _blocks(n, chunks)])
-    return by_rows(_ways, (ways,), h, more_than_own(*sums.sum(axis=0).tolist(), of_mean, of_spread))
+    return by_rows(_ways, (ways,), h, common_way(*sums.sum(axis=0).tolist(), of_mean, of_spread))
 
 
 def _ways(speeds: Floats, h: float, more: float) -> Floats:
     return h * (speeds + more)
 
 
-_more_than_own = jit(helper=True)(more_than_own)
+_common_way = jit(helper=True)(common_way)
 
 
 @jit(helper=True)
@@ -72,7 +72,7 @@ def _fill_speeds(u: Floats2, v: Floats2, first: int, last: int, larger: OutFloat
 def _fill_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: float, ways: OutFloats) -> None:
     """The expected ways of few bodies."""
     moving, total, squares = _speeds(u, v, 0, len(u), ways)
-    more = _more_than_own(moving, total, squares, of_mean, of_spread)
+    more = _common_way(moving, total, squares, of_mean, of_spread)
     for a in range(len(u)):
         ways[a] = h * (ways[a] + more)
 
@@ -138,16 +138,16 @@ def near_planes(
     # Where there are many rows, the near ones are counted before they are written.
     (n, d), k, given = x.shape, len(unit), (x, radii, reach, unit, offset)
     if n * k <= MOST_UNCOUNTED:
-        (first, second), normal, gap = _room(n * k, d)
+        (first, second), normal, gap = _empty_contacts(n * k, d)
         m = _near_planes(*given, 0, n, 0, first, second, normal, gap)
         pairs = np.empty((2, m), np.int64)
         pairs[0], pairs[1] = first[:m], second[:m]
         return pairs, normal[:m].copy(), gap[:m].copy()
     parts = cut(n, chunks)
-    (first, second), normal, gap = _room(0, d)
+    (first, second), normal, gap = _empty_contacts(0, d)
     counts = together(_near_planes, [(*given, *part, 0, first, second, normal, gap) for part in parts])
     ends = np.cumsum(counts).tolist()
-    pairs, normal, gap = _room(ends[-1], d)
+    pairs, normal, gap = _empty_contacts(ends[-1], d)
     starts = [end - count for end, count in zip(ends, counts, strict=True)]
     together(_near_planes, [(*given, *part, at, *pairs, normal, gap) for part, at in zip(parts, starts, strict=True)])
     return pairs, normal, gap
@@ -157,7 +157,7 @@ MOST_UNCOUNTED = 4096
 """Up to this many rows, there is room for all of them at first."""
 
 
-def _room(m: int, d: int) -> tuple[Ints2, Floats2, Floats]:
+def _empty_contacts(m: int, d: int) -> tuple[Ints2, Floats2, Floats]:
     """Empty arrays for the pairs, normals and gaps of m rows."""
     return np.empty((2, m), np.int64), np.empty((m, d)), np.empty(m)
 

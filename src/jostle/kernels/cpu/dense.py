@@ -266,11 +266,18 @@ def _project_few(
     lists: OutInts2,
 ) -> tuple[int, int, float, float, float, float, float, float, float, float]:  # fmt: skip
     """The status and the iterations of the projection, and the parts of its residuals."""
+    finite = True
     for i in range(len(c)):
+        slack = c[i]
+        for k in range(len(w)):
+            slack += G[i, k] * w[k]
+        finite = finite and slack > -np.inf
         rows[ALLOWED, i] = tol * length[i]
     status, iterations = _active_set(
         G, c, w, root, ROUND_OFF, c_noise, rows[ALLOWED], max_iterations, u, p, rows, work, lists
     )
+    if not finite:
+        status = UNFINISHED
     return status, iterations, *_measured(G, c, c_noise, length, w, mass, u, p, reaction)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jostle import kernels
 from jostle._tools.arrays import Array, Integers
 from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, on_host, summed, summed_by_blocks
-from jostle.kernels.reference.bodies import more_than_own
+from jostle.kernels.reference.bodies import common_way
 
 
 @kernels.expected_ways.on("cupy")
@@ -16,7 +16,7 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
     (n, d), larger = u.shape, cupy.empty(len(u))
     sums = summed_by_blocks("fill_speeds", d, n, *floats(u, v), larger, sums=3)
     moving, total, squares = on_host(sums).sum(axis=0).tolist()
-    ways: Array = h * (larger + more_than_own(moving, total, squares, of_mean, of_spread))
+    ways: Array = h * (larger + common_way(moving, total, squares, of_mean, of_spread))
     return ways
 
 

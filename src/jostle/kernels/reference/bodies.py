@@ -17,11 +17,11 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
     """
     speeds = np.sqrt(np.maximum(squares(u), squares(v)))
     sums = float(np.count_nonzero(speeds)), float(speeds.sum()), float(speeds @ speeds)
-    ways: Array = h * (speeds + more_than_own(*sums, of_mean, of_spread))
+    ways: Array = h * (speeds + common_way(*sums, of_mean, of_spread))
     return ways
 
 
-def more_than_own(moving: float, total: float, squares: float, of_mean: float, of_spread: float) -> float:
+def common_way(moving: float, total: float, squares: float, of_mean: float, of_spread: float) -> float:
     """What `expected_ways` adds to each speed: how many are not zero, their sum, and the sum of their squares."""
     mean = total / max(moving, 1.0)
     variance = squares / max(moving, 1.0) - mean * mean

@@ -15,7 +15,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle.kernels.reference.contacts import ContactRows, pairs_to_dense
-from jostle.kernels.reference.dense import ROUND_OFF, TINY, project_dense
+from jostle.kernels.reference.dense import ROUND_OFF, TINY, UNFINISHED, project_dense
 
 
 class Answer(NamedTuple):
@@ -68,6 +68,8 @@ def project_few(
     """`project_dense` of w on few rows, and the residuals of its answer; rows are c, its round-off and the lengths."""
     c, c_noise, length = rows
     u, p, status, iterations = project_dense(G, c, w, root, ROUND_OFF, c_noise, tol * length, max_iterations)
+    if not (c + G @ w > -inf).all():  # the round-off of an infinite slack is infinite, too
+        status = UNFINISHED
     return u, p, status, iterations, residual_dense(G, Answer(c, c_noise, length, w, mass, u, p))
 
 
