@@ -113,7 +113,7 @@ def impacts_by_times(
 
     Parameters
     ----------
-    before, cone : Motion or array_like, Cone
+    before, cone : Motion, Meeting or array_like, Cone
         The velocity before the impact and the contacts, as for `compare`.
     gaps : array_like, shape (m,)
         Gap of each contact, 0 or more; only the ratios matter.
