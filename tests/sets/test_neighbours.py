@@ -97,6 +97,14 @@ def test_a_period_too_short_or_a_step_too_long_is_refused():
         jo.solve(fast, jo.Maury(), t=2.0, h=1.0)
 
 
+def test_a_step_too_long_for_the_period_of_a_ring_is_refused_too():
+    """The configuration is not one of bodies (n, d), so that all pairs have one reach."""
+    ring = jo.Motion(q0=[0.0, 3.0, 6.0], v0=[9.0, 0.0, 0.0], within=jo.Balls(np.full(3, 0.5), period=10.0))
+    assert ring.within.linearise(0.0, ring.q0, 100.0).reach == 4.0
+    with pytest.raises(InvalidValue, match="too large for the period"):
+        jo.solve(ring, jo.Maury(), t=1.0, h=1.0)
+
+
 def test_the_smallest_gap_of_many_is_found_however_large_it_is():
     q = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0)), axis=2).reshape(-1, 2)
     for spacing in (1.0, 1.1, 5.0, 1e6):
