@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import jostle as jo
 from jostle.schemes.reach import first_reach
 
 
@@ -12,3 +13,12 @@ def test_bodies_that_were_pushed_are_expected_to_be_pushed_again(shape):
     still, pushed = np.zeros(shape), np.full(shape, 2.0)
     assert np.min(first_reach(0.1, still, pushed)) == np.min(first_reach(0.1, pushed, still)) > 0.2
     assert np.max(first_reach(0.1, still, still)) == 0.0
+
+
+def test_bodies_that_are_pushed_against_each_other_are_found_where_all_have_one_reach():
+    """The two in the middle are pushed by heavy balls that swell; what was expected is the way of the last one alone."""
+    balls = jo.Balls(lambda t: np.full(5, 1.0 + t))
+    row = jo.Motion(
+        q0=[0.0, 2.0, 4.56, 6.56, 99.0], v0=[0.0, 0.0, 0.0, 0.0, 0.8], mass=[1e3, 1.0, 1.0, 1e3, 1.0], within=balls
+    )
+    assert jo.solve(row, jo.Maury(), t=0.1, h=0.1).gaps().min() > -1e-6
