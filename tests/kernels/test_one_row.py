@@ -65,6 +65,14 @@ def test_a_row_of_zeros_that_is_violated_is_an_empty_set():
     assert one_row.project_dense(*given)[1:] == (pytest.approx([1.0]), EMPTY, 0)
 
 
+@pytest.mark.parametrize(("c", "status"), [(-0.2, EMPTY), (-7e-10, EMPTY), (-1e-10, SOLVED)])
+def test_a_row_of_zeros_may_be_violated_by_the_tolerance_times_its_length(c, status):
+    rows = np.array([c]), np.zeros(1), np.array([0.4])
+    for kernels in (one_row, reference):
+        found = kernels.project_few(np.zeros((1, 2)), rows, np.ones(2), np.ones(2), np.ones(2), 1e-9, 10)
+        assert found[2] == status
+
+
 BALL = """
 import sys
 import jostle as jo
