@@ -348,7 +348,8 @@ def test_squares_beyond_the_cutoff_of_everybody_have_no_speed():
     )
     assert np.isfinite(first).tolist() == [False, True, False, False]
     assert np.isfinite(both).tolist() == [False, True, True, False]
-    assert both[1:3] == pytest.approx(first[1]) and first[1] > 0.0
+    assert both[1:3] == pytest.approx(first[1])
+    assert first[1] > 0.0
 
 
 def test_squares_outside_of_the_area_have_no_density():

@@ -16,7 +16,7 @@ def test_bodies_that_were_pushed_are_expected_to_be_pushed_again(shape):
 
 
 def test_bodies_that_are_pushed_against_each_other_are_found_where_all_have_one_reach():
-    """The two in the middle are pushed by heavy balls that swell; what was expected is the way of the last one alone."""
+    """The two in the middle are pushed by heavy balls that swell; only the way of the last was expected."""
     balls = jo.Balls(lambda t: np.full(5, 1.0 + t))
     row = jo.Motion(
         q0=[0.0, 2.0, 4.56, 6.56, 99.0], v0=[0.0, 0.0, 0.0, 0.0, 0.8], mass=[1e3, 1.0, 1.0, 1e3, 1.0], within=balls
