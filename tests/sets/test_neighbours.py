@@ -118,6 +118,14 @@ def test_a_position_that_is_not_finite_is_named():
         jo.Balls(np.full(100, 0.1)).linearise(0.0, q, 0.1)
 
 
+@pytest.mark.parametrize("kernels", [cpu, reference])
+def test_near_pairs_that_are_not_in_the_list_are_left_out(kernels):
+    row, half, far = np.array([[0.0], [1.0], [2.0]]), np.full(3, 0.5), np.full(1, np.inf)
+    listed = np.array([[0], [1]], dtype=np.int32)
+    pairs, normal, gap = kernels.near(*listed, row, half, np.zeros(3), far, 1)
+    assert (pairs.tolist(), normal.tolist(), gap.tolist()) == ([[0], [1]], [[1.0]], [0.0])
+
+
 @settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([20, 150]))
 def test_each_body_may_have_a_reach_of_its_own(seed, n):
