@@ -338,6 +338,20 @@ def test_maps_are_the_measurement_areas_of_their_squares(evacuation):
     np.testing.assert_array_equal(density_map(evacuation, slice(20, 36, 15), ROOM, size=1.3).voronoi, thick.voronoi)
 
 
+def test_squares_beyond_the_cutoff_of_everybody_have_no_speed():
+    """The mean over frames is over those in which the square has one."""
+    one = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    sol = jo.solve(one, jo.Venel(), t=2.0, h=1.0)
+    first, both = (
+        speed_map(sol, frames, [(0, 0), (4, 0), (4, 1), (0, 1)], size=1.0, cutoff=0.4).voronoi[0]
+        for frames in (1, [1, 2])
+    )
+    assert np.isfinite(first).tolist() == [False, True, False, False]
+    assert np.isfinite(both).tolist() == [False, True, True, False]
+    assert both[1:3] == pytest.approx(first[1])
+    assert first[1] > 0.0
+
+
 def test_squares_outside_of_the_area_have_no_density():
     grid = density_map(at_rest([[0.5, 0.5]]), None, [(0, 0), (4, 0), (4, 1), (1, 1), (1, 4), (0, 4)], size=1.0)
     assert np.isfinite(grid.classic).sum() == np.isfinite(grid.voronoi).sum() == 7

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import jostle as jo
-from jostle.cli.show import plain
+from jostle.cli.show import plain, show_rows
 
 HOSTILE = r"a [/b] [red]x :smile: \u001b]0;owned\u0007\u001b[31m\u202e end"
 SCENARIO = f'title = "{HOSTILE}"\nproblem = {{ kind = "cradle" }}\nrun = {{ t = 0.1, h = 0.01 }}\n'
@@ -46,6 +46,14 @@ def test_characters_that_the_terminal_cannot_show_are_written_out(here, jostle, 
         there.setattr(sys, "stderr", io.TextIOWrapper(seen, encoding="ascii", errors="strict"))
         code, _, _ = jostle("run", "a.toml")
         assert (code, seen.getvalue().decode().splitlines()[0]) == (0, r"caf\xe9")
+
+
+def test_the_title_of_a_table_is_plain_text_in_the_letters_of_the_terminal(monkeypatch):
+    seen = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(seen, encoding="ascii", errors="strict"))
+    show_rows([("λ", 1)], title="café \x9b")
+    sys.stdout.flush()
+    assert seen.getvalue().split() == [rb"caf\xe9", rb"\x9b", rb"\u03bb", b"1"]
 
 
 def test_plain_text_keeps_lines_tabs_and_letters():

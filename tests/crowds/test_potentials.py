@@ -124,3 +124,13 @@ def test_people_without_a_quickest_way_keep_the_direction_of_the_wish_inside(mon
     monkeypatch.setattr(quickest, "headings", unknown)
     np.testing.assert_allclose(wish(0.0, q), wish.wish(0.0, q), rtol=1e-14, atol=1e-14)
     assert len(calls) == quickest.LAST + 1
+
+
+def test_directions_are_continued_to_the_walls_and_not_into_them():
+    q, wish = people_of(hall())
+    wish(0.0, q)
+    inside = wish.floor.inside.reshape(wish.floor.grid.shape)
+    layers = [places for frame in wish._frames.values() for places, _ in frame.layers]
+    assert len(layers) > 0
+    for places in layers:
+        assert inside[tuple(places.T)].all()

@@ -40,6 +40,14 @@ def test_stairs_are_walked_at_their_pace(said, longer):
     assert alone(building(**said)).t[-1] == pytest.approx(level + longer, abs=0.3)
 
 
+def test_people_beside_stairs_are_not_on_them():
+    around = [(0, 0), (4, 0), (4, 4), (8, 4), (8, 6), (0, 6)]
+    link = Link("stairs", ((4, 1), (4, 2)), ((20, 1), (20, 2)), length=3.0, pace=0.5)
+    plan = Plan([around, UPPER], exits={"street": ((8, 4.5), (8, 5.5))}, links=[link])
+    people = crowd(2, radius=R, speed=1.0, room=plan, q0=[(6.0, 5.0), (5.0, 1.5)])
+    np.testing.assert_allclose(np.linalg.norm(people.velocity(0.0, people.q0), axis=1), [1.0, 0.5])
+
+
 def test_a_crowd_on_stairs_is_slower_by_the_pace_too():
     """The gap of 0.35 m ahead of the first person allows 0.5 m/s on level ground; nobody is ahead of the second."""
     plan = building(pace="up")

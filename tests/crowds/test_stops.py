@@ -196,6 +196,12 @@ def test_people_of_different_groups_are_in_different_families():
     assert wish.family.tolist() == [0, 0, 1, 1]
 
 
+def test_people_who_are_alone_are_no_family():
+    q = np.array([[2.0, 2.0], [4.0, 2.0], [6.0, 2.0], [8.0, 2.0]])
+    walk = jo.crowds.walk(PLAN, radius=0.2, speed=[1.0, 0.5, 1.0, 1.5])
+    np.testing.assert_array_equal(Together(walk, [-1, -1, 0, -1], apart=0.1)(0.0, q), walk(0.0, q))
+
+
 def test_who_is_far_ahead_of_the_family_slows_down_but_never_stops():
     wish = Together(jo.crowds.walk(PLAN, radius=0.2, speed=1.0, goal="east"), [0, 0], apart=1.0)
     for ahead, part in ((0.5, 1.0), (1.5, 0.5), (4.0, SLOWEST)):

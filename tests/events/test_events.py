@@ -561,3 +561,13 @@ def test_impacts_of_two_contacts_in_turn_end_at_their_limit(rows, mass, e):
     exact = limit_in_many_digits(rows, mass, q0, v0, e)
     assert abs(limit.t - exact) <= limit.error <= 1e-6
     np.testing.assert_allclose(sol.q([exact, 3.0]), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("ceiling", [1.0, 1e12])
+def test_a_point_bounces_on_the_floor_of_a_box_however_high_its_ceiling_is(ceiling):
+    """Points have no size of which a gap is a difference; the size of the box is that of no gap at its floor."""
+    below, open_above = (
+        jo.solve_by_events(bouncing(0.5, q0=[1e-3], force=[-1.0], within=within), t=0.3)
+        for within in (jo.Box([0.0], [ceiling]), jo.HalfSpace([1.0]))
+    )
+    assert times(below).tolist() == times(open_above).tolist()

@@ -62,7 +62,8 @@ def test_gsd_is_read_by_its_own_package(sol, tmp_path):
             np.testing.assert_array_equal(frame.particles.position, points.astype(np.float32))
             np.testing.assert_array_equal(frame.particles.velocity, velocity.astype(np.float32))
             np.testing.assert_array_equal(frame.particles.diameter, 2 * radius.astype(np.float32))
-            assert (np.abs(frame.particles.position) <= frame.configuration.box[:3] / 2).all()
+            farthest = np.abs(frame.particles.position) + frame.particles.diameter[:, None] / 2
+            assert (farthest <= (1 + 1e-6) * frame.configuration.box[:3] / 2).all()
             frame.validate()
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jostle import kernels
 from jostle.kernels import Answer, one_row
 from jostle.kernels.reference.dense import EMPTY, SOLVED
 from kernel_sets import reference
@@ -63,6 +64,14 @@ def test_what_is_not_finite_has_an_infinite_residual(broken):
 def test_a_row_of_zeros_that_is_violated_is_an_empty_set():
     given = np.zeros((1, 2)), np.array([-1.0]), np.ones(2), np.ones(2), 1e-14, np.zeros(1), np.array([0.5]), 10
     assert one_row.project_dense(*given)[1:] == (pytest.approx([1.0]), EMPTY, 0)
+
+
+@pytest.mark.parametrize(("c", "status"), [(-0.2, EMPTY), (-7e-10, EMPTY), (-1e-10, SOLVED)])
+def test_a_row_of_zeros_may_be_violated_by_the_tolerance_times_its_length(c, status):
+    rows = np.array([c]), np.zeros(1), np.array([0.4])
+    for project in (one_row.project_few, reference.project_few, kernels.project_few):
+        found = project(np.zeros((1, 2)), rows, np.ones(2), np.ones(2), np.ones(2), 1e-9, 10)
+        assert found[2] == status
 
 
 BALL = """

@@ -50,6 +50,8 @@ MISTAKES = [
      'my.toml:4: problem.kind = "grain": must be one of "cradle", "crowd", "crowd_density", "flow", '
      '"grains", "labyrinth"; '
      'did you mean "grains"?'),
+    ("h = 0.01\n", 'h = 0.01\n\n[solver]\nkind = ""\n',
+     'my.toml:22: solver.kind = "": must be one of "active_set", "automatic", "gauss_seidel", "interior_point"'),
     ('kind = "lattice"', 'kind = "lattice"\nlattice = "hexagonal"',
      'my.toml:14: problem.start.lattice = "hexagonal": must be one of "triangular", "square"'),
     ('{ kind = "box", lower = [0, 0], upper', '{ kind = "box", lower = [0, 0, 0], upper',

@@ -97,6 +97,14 @@ def test_a_period_too_short_or_a_step_too_long_is_refused():
         jo.solve(fast, jo.Maury(), t=2.0, h=1.0)
 
 
+def test_a_step_too_long_for_the_period_of_a_ring_is_refused_too():
+    """The configuration is not one of bodies (n, d), so that all pairs have one reach."""
+    ring = jo.Motion(q0=[0.0, 3.0, 6.0], v0=[9.0, 0.0, 0.0], within=jo.Balls(np.full(3, 0.5), period=10.0))
+    assert ring.within.linearise(0.0, ring.q0, 100.0).reach == 4.0
+    with pytest.raises(InvalidValue, match="too large for the period"):
+        jo.solve(ring, jo.Maury(), t=1.0, h=1.0)
+
+
 def test_the_smallest_gap_of_many_is_found_however_large_it_is():
     q = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0)), axis=2).reshape(-1, 2)
     for spacing in (1.0, 1.1, 5.0, 1e6):
@@ -108,6 +116,14 @@ def test_a_position_that_is_not_finite_is_named():
     q[42, 1] = np.nan
     with pytest.raises(NotFinite, match="ball 42"):
         jo.Balls(np.full(100, 0.1)).linearise(0.0, q, 0.1)
+
+
+@pytest.mark.parametrize("kernels", [cpu, reference])
+def test_near_pairs_that_are_not_in_the_list_are_left_out(kernels):
+    row, half, far = np.array([[0.0], [1.0], [2.0]]), np.full(3, 0.5), np.full(1, np.inf)
+    listed = np.array([[0], [1]], dtype=np.int32)
+    pairs, normal, gap = kernels.near(*listed, row, half, np.zeros(3), far, 1)
+    assert (pairs.tolist(), normal.tolist(), gap.tolist()) == ([[0], [1]], [[1.0]], [0.0])
 
 
 @settings(max_examples=examples(25), deadline=None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.linear_map import Dense
+from jostle.convex.linear_map import Dense, Pairs
 
 FLOOR = np.array([[0.0, 1.0]])
 
@@ -51,6 +51,21 @@ def test_saved_normals_belong_to_their_frame_alone():
         sol.normals[-1][:] = 0.0
     again = jo.solve(ball, jo.Maury(), t=0.5, h=0.1)
     assert again.q[-1].tolist() == sol.q[-1].tolist()
+
+
+class Plates(jo.ConstraintSet):
+    """A floor of plates of length one, whose gradient is always the same map."""
+
+    convex_gaps, moving, G = True, False, Pairs(np.array([0]), np.array([-1]), -FLOOR, 1)
+
+    def linearise(self, t, q, reach=np.inf):
+        return jo.sets.Contacts(q[1:].copy(), self.G, np.array([[0, -1 - int(q[0])]]), numbers=4, at=q)
+
+
+def test_saved_pairs_belong_to_their_frame_alone():
+    slide = jo.Motion(q0=[0.5, 0.0], v0=[1.0, 0.0], force=[0.0, -1.0], within=Plates())
+    sol = jo.solve(slide, jo.Maury(), t=3.0, h=1.0)
+    assert [int(pairs[0, 1]) for pairs in sol.pairs[1:]] == [-1, -2, -3]
 
 
 class NoNumber(jo.ConstraintSet):

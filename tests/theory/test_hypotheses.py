@@ -242,6 +242,13 @@ def test_the_largest_steps_of_the_other_schemes():
     assert hypotheses(drag)["Maury"].values["h"] == np.inf
 
 
+def test_the_largest_step_of_catching_up_with_a_moving_wall():
+    """h (|U| + K_L) < eta: a disc of radius 1 that grows at the speed 1/2 towards a body that walks at the speed 2."""
+    grows = jo.Outside([0.0, 0.0], lambda t: 1.0 + 0.5 * t)
+    sweep = hypotheses(jo.Sweeping(q0=[-1.0, 0.0], velocity=[2.0, 0.0], within=grows))
+    assert sweep["CatchingUp"].values["h"] == pytest.approx(0.4, rel=1e-6)
+
+
 def test_a_scheme_that_refuses_the_problem_says_why():
     line = hypotheses(jo.models.cradle(3))["Maury"]
     assert line.verdict == FAILS

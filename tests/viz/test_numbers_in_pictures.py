@@ -98,6 +98,13 @@ def test_the_colours_of_forces_cover_the_data(tower):
     assert all(each["beyond"] for each in found.about(encoder, some=True)["quantities"])
 
 
+def test_the_same_value_everywhere_is_both_ends_of_a_scale_unless_its_first_colour_is_fixed(tower):
+    x, speed = (chosen(Scene(tower), name) for name in ("x", "speed"))
+    assert (x.low, speed.low) == (None, 0.0)
+    assert scale_of(x, [np.full(2, 3.0)]) == [3.0, 3.0]
+    assert scale_of(speed, [np.zeros(2)]) == scale_of(speed, []) == [0.0, 1.0]
+
+
 def decoded(encoder, frame):
     """The arrays of a frame of the page in which everybody is there and no radius changes."""
     raw, d = encoder.encoded(frame), encoder.scene.d

@@ -1,0 +1,24 @@
+"""How far bodies are expected to go in a step, which decides what contacts are looked for first."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.schemes.reach import first_reach
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 2), (3, 2)])
+def test_bodies_that_were_pushed_are_expected_to_be_pushed_again(shape):
+    """They were found in a second search in each step where bodies have one reach together."""
+    still, pushed = np.zeros(shape), np.full(shape, 2.0)
+    assert np.min(first_reach(0.1, still, pushed)) == np.min(first_reach(0.1, pushed, still)) > 0.2
+    assert np.max(first_reach(0.1, still, still)) == 0.0
+
+
+def test_bodies_that_are_pushed_against_each_other_are_found_where_all_have_one_reach():
+    """The two in the middle are pushed by heavy balls that swell; only the way of the last was expected."""
+    balls = jo.Balls(lambda t: np.full(5, 1.0 + t))
+    row = jo.Motion(
+        q0=[0.0, 2.0, 4.56, 6.56, 99.0], v0=[0.0, 0.0, 0.0, 0.0, 0.8], mass=[1e3, 1.0, 1.0, 1e3, 1.0], within=balls
+    )
+    assert jo.solve(row, jo.Maury(), t=0.1, h=0.1).gaps().min() > -1e-6
