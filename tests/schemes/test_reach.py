@@ -22,3 +22,17 @@ def test_bodies_that_are_pushed_against_each_other_are_found_where_all_have_one_
         q0=[0.0, 2.0, 4.56, 6.56, 99.0], v0=[0.0, 0.0, 0.0, 0.0, 0.8], mass=[1e3, 1.0, 1.0, 1e3, 1.0], within=balls
     )
     assert jo.solve(row, jo.Maury(), t=0.1, h=0.1).gaps().min() > -1e-6
+
+
+@pytest.mark.parametrize("reach", [np.broadcast_to(np.inf, (2,)), np.array([9, 9]), np.full(4, 9.0)[::2]], ids=str)
+def test_the_reach_that_a_set_of_a_user_gives_may_be_any_array(reach):
+    class Floor(jo.ConstraintSet):
+        moving = False
+
+        def linearise(self, t, q, _=np.inf):
+            rows = jo.HalfSpace([0.0, 1.0]).linearise(t, q)
+            return jo.sets.contacts.Contacts(rows.gap, rows.G, rows.pairs, numbers=1, reach=reach, bodies=2)
+
+    falling = jo.Motion(q0=[[0.0, 0.1], [1.0, 0.3]], force=[0.0, -9.81], within=Floor())
+    sol = jo.solve(falling, jo.Maury(), t=0.5, h=0.01)
+    np.testing.assert_allclose(sol.q[-1][:, 1], 0.0, atol=1e-12)

@@ -88,7 +88,9 @@ def with_checked_reach(
     reach = first_reach(h, w, before)
     while True:
         contacts, u, found = attempt(reach)
-        if of_bodies(contacts.reach) and not kernels.outran(contiguous(u), h, contacts.reach, chunks_of(len(u))):
+        if of_bodies(contacts.reach) and not kernels.outran(
+            contiguous(u), h, contiguous(contacts.reach), chunks_of(len(u))
+        ):
             return contacts, found
         ways = h * np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
         bodies = of_bodies(contacts.reach)
