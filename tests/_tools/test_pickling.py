@@ -18,7 +18,7 @@ from jostle.crowds.stairs import ClosedLifts
 from jostle.io.identity import describe
 from jostle.scenarios import ScenarioError
 from jostle.schemes import SCHEMES
-from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.base import BodySet, ConstraintSet, Intersection
 from jostle.sets.user import UserSet
 from jostle.sets.walls import Walls
 from jostle.solvers import SOLVERS
@@ -95,8 +95,9 @@ def test_the_list_of_sets_is_complete():
         name for name in dir(jo) if inspect.isclass(found := getattr(jo, name)) and issubclass(found, ConstraintSet)
     }
     assert public - {"ConstraintSet"} <= SETS.keys()
-    internal = {Walls, Intersection, UserSet, ClosedGates, ClosedLifts}
-    assert {kind.__name__ for kind in ConstraintSet.__subclasses__() if kind.__module__.startswith("jostle")} <= (
+    internal = {BodySet, Walls, Intersection, UserSet, ClosedGates, ClosedLifts}
+    kinds = [*ConstraintSet.__subclasses__(), *BodySet.__subclasses__()]
+    assert {kind.__name__ for kind in kinds if kind.__module__.startswith("jostle")} <= (
         SETS.keys() | {kind.__name__ for kind in internal}
     )
 
