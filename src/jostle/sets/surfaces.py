@@ -65,8 +65,8 @@ class Surfaces:
 class Planes(Surfaces):
     """unit_k . x - offset_k; unit (k, d), offset (k,).
 
-    Sums are taken coordinate by coordinate, as by the kernel. A point with a coordinate that is not finite has no
-    finite distance to any plane.
+    Sums are taken coordinate by coordinate, as by the kernel. In `distances`, a point with a coordinate that is not
+    finite has no finite distance to any plane.
     """
 
     unit: Array

@@ -136,7 +136,8 @@ def near_planes(
     x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, chunks: int
 ) -> tuple[Ints2, Floats2, Floats]:
     # Where there are many rows, the near ones are counted before they are written.
-    (n, d), k, given = x.shape, len(unit), (x, radii, reach, unit, offset)
+    (n, d), k = x.shape, len(unit)
+    given = x, radii, reach, unit, offset, np.empty(k, np.int64)
     if n * k <= MOST_UNCOUNTED:
         (first, second), normal, gap = _empty_contacts(n * k, d)
         m = _near_planes(*given, 0, n, 0, first, second, normal, gap)
@@ -153,6 +154,7 @@ def near_planes(
     return pairs, normal, gap
 
 
+OBLIQUE = -1
 MOST_UNCOUNTED = 4096
 """Up to this many rows, there is room for all of them at first."""
 
@@ -164,18 +166,30 @@ def _empty_contacts(m: int, d: int) -> tuple[Ints2, Floats2, Floats]:
 
 @jit()
 def _near_planes(
-    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, first_ball: int, last_ball: int,
-    start: int, first: OutInts, second: OutInts, normal: OutFloats2, gap: OutFloats,
+    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, axis: OutInts, first_ball: int,
+    last_ball: int, start: int, first: OutInts, second: OutInts, normal: OutFloats2, gap: OutFloats,
 ) -> int:  # fmt: skip
     """Writes the near rows of some balls from a start on, if there is room, and returns how many there are."""
     (k, d), at, written = unit.shape, start, len(gap) > 0
+    for plane in range(k):  # most planes are across an axis
+        axis[plane] = 0
+        for c in range(d):
+            if unit[plane, c] != 0.0:
+                axis[plane] = c
+        for c in range(axis[plane]):
+            if unit[plane, c] != 0.0:
+                axis[plane] = OBLIQUE
     for a in range(first_ball, last_ball):
         radius = radii[a if len(radii) > 1 else 0]
         limit = reach[a if len(reach) > 1 else 0] + radius
         for plane in range(k):
-            distance = 0.0
-            for c in range(d):
-                distance += unit[plane, c] * x[a, c]
+            along, distance = axis[plane], 0.0
+            if along != OBLIQUE:
+                distance = unit[plane, along] * x[a, along]
+            else:
+                for c in range(d):
+                    if unit[plane, c] != 0.0:
+                        distance += unit[plane, c] * x[a, c]
             distance -= offset[plane]
             if not distance > limit:
                 if written:

@@ -81,7 +81,10 @@ struct Planes {
 
 __device__ double above(const Planes &planes, const double *x, i64 a, i64 plane) {
     double height = 0.0;
-    for (int c = 0; c < D; c++) height += planes.unit[plane * D + c] * x[a * D + c];
+    for (int c = 0; c < D; c++) {
+        double unit = planes.unit[plane * D + c];
+        if (unit != 0.0) height += unit * x[a * D + c];
+    }
     return height - planes.offset[plane];
 }
 

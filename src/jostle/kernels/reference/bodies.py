@@ -46,9 +46,9 @@ def near_planes(
     """(pairs, normal, gap) of balls at x (n, d) and planes unit_k . x = offset_k with gap <= reach, or NaN.
 
     pairs (2, m) are the numbers of a ball and -1 - k, in order; radii and reach have one entry for each ball, or one
-    for all.
+    for all. Coordinates along a plane do not count, even if they are NaN.
     """
-    distance = (x[:, None] * unit).sum(axis=2) - offset
+    distance = np.where(unit == 0.0, 0.0, x[:, None] * unit).sum(axis=2) - offset
     body, plane = np.nonzero(~(distance > (reach + radii)[:, None]))
     gap = distance[body, plane] - np.broadcast_to(radii, len(x))[body]
     return np.stack([body, -1 - plane]), -unit[plane], gap
