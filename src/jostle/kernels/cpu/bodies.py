@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle import kernels
-from jostle.kernels.compiling import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts, jit
+from jostle.kernels.compiling import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutInts, jit
 from jostle.kernels.parallel import by_rows, cut, together
 from jostle.kernels.reference.bodies import common_way
 
@@ -137,7 +137,9 @@ def near_planes(
 ) -> tuple[Ints2, Floats2, Floats]:
     # Where there are many rows, the near ones are counted before they are written.
     (n, d), k = x.shape, len(unit)
-    given = x, radii, reach, unit, offset, np.empty(k, np.int64)
+    axis = np.empty(k, np.int64)
+    _fill_axes(unit, axis)  # before threads share it
+    given = x, radii, reach, unit, offset, axis
     if n * k <= MOST_UNCOUNTED:
         (first, second), normal, gap = _empty_contacts(n * k, d)
         m = _near_planes(*given, 0, n, 0, first, second, normal, gap)
@@ -165,20 +167,29 @@ def _empty_contacts(m: int, d: int) -> tuple[Ints2, Floats2, Floats]:
 
 
 @jit()
+def _fill_axes(unit: Floats2, axis: OutInts) -> None:
+    """The axis that each plane is across, as most are; OBLIQUE for the others."""
+    k, d = unit.shape
+    for plane in range(k):
+        found = 0
+        for c in range(d):
+            if unit[plane, c] != 0.0:
+                found = c
+        for c in range(found):
+            if unit[plane, c] != 0.0:
+                axis[plane] = OBLIQUE
+                break
+        else:
+            axis[plane] = found
+
+
+@jit()
 def _near_planes(
-    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, axis: OutInts, first_ball: int,
+    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, axis: Ints, first_ball: int,
     last_ball: int, start: int, first: OutInts, second: OutInts, normal: OutFloats2, gap: OutFloats,
 ) -> int:  # fmt: skip
     """Writes the near rows of some balls from a start on, if there is room, and returns how many there are."""
     (k, d), at, written = unit.shape, start, len(gap) > 0
-    for plane in range(k):  # most planes are across an axis
-        axis[plane] = 0
-        for c in range(d):
-            if unit[plane, c] != 0.0:
-                axis[plane] = c
-        for c in range(axis[plane]):
-            if unit[plane, c] != 0.0:
-                axis[plane] = OBLIQUE
     for a in range(first_ball, last_ball):
         radius = radii[a if len(radii) > 1 else 0]
         limit = reach[a if len(reach) > 1 else 0] + radius
