@@ -50,7 +50,7 @@ MAX_TABLE_ENTRIES = 2**15
 """Number of gaps between bodies and walls that a core computes at a time, so that they stay in the cache."""
 
 
-Rows = tuple[Integers, Array, Array, Array | None]
+WallRows = tuple[Integers, Array, Array, Array | None]
 """(m, 2) pairs, (m, d) normals, (m,) gaps, and (m,) what `Contacts.bend` says, None if it is not known."""
 
 
@@ -118,8 +118,10 @@ class Walls(BodySet):
         n, k, kept = len(x), len(self.names), None
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
             reach = np.inf
-        found = self._of_planes if isinstance(walls, Planes) else self._of_others
-        pairs, normal, gap, bend = found(walls, x, radii, reach)
+        if isinstance(walls, Planes):
+            pairs, normal, gap, bend = self._of_planes(walls, x, radii, reach)
+        else:
+            pairs, normal, gap, bend = self._of_others(walls, x, radii, reach)
         if self.flat and len(gap) == n * k:
             pairs, normal, kept = self._flat(walls, x)
 
@@ -131,7 +133,7 @@ class Walls(BodySet):
         gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
         return BodyContacts(gap, pairs, normal, n, None, k, length, reach, describe, bending, gap_at, kept)
 
-    def _of_planes(self, walls: Any, x: Array, radii: Array | None, reach: Reach) -> Rows:
+    def _of_planes(self, walls: Planes, x: Array, radii: Array | None, reach: Reach) -> WallRows:
         """The rows of planes; one ball has all of them, and needs no compiled code."""
         if len(x) != 1:
             pairs, normal, gap = walls.near_balls(x, radii, reach)
@@ -140,7 +142,7 @@ class Walls(BodySet):
         gap = distance if radii is None else distance - radii
         return self._all_pairs(x), -walls.unit, gap, place_of(x).zeros(len(gap))
 
-    def _of_others(self, walls: Surfaces, x: Array, radii: Array | None, reach: Reach) -> Rows:
+    def _of_others(self, walls: Surfaces, x: Array, radii: Array | None, reach: Reach) -> WallRows:
         """The rows of walls whose gradients depend on the place."""
         n, k = len(x), len(self.names)
         if not of_bodies(reach) and reach == np.inf:

@@ -164,12 +164,13 @@ class Solver:
         M, flat = metric(mass, target.shape), target.ravel()
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
-        if dense and guess is None and M.diagonal and K.equal is None and K.cones is None and len(flat) == coordinates:
+        _check_shapes(flat, K, guess)
+        if dense and guess is None:
             P = self._at_once(flat, K, M)
-            if P is not None and P.residual.worst <= self.tol:  # which it is not if something is NaN
+            if P is not None and P.converged:  # which it has not if something is NaN
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
-        _check(flat, K, coordinates, guess)
+        _check_finite(flat, guess)
         if dense:
             K = K.dense()
         if K.cones is not None:
@@ -249,7 +250,7 @@ class Solver:
         yield self
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
-        """The projection of a flat point on few inequalities by one compiled call; None if there is no such call."""
+        """The projection of a flat point by one compiled call, converged or not; None if there is none for these rows."""
         return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
@@ -336,13 +337,18 @@ def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float)
     return np.maximum(tol * np.where(length > 0.0, length / unit, moved), noise)
 
 
-def _check(w: Array, K: Rows, coordinates: int, guess: Array | None) -> None:
+def _check_shapes(w: Array, K: Rows, guess: Array | None) -> None:
     """Refuse arrays whose shapes do not fit, which kernels do not check."""
+    rows, coordinates = K.G.shape
     if len(w) != coordinates:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {coordinates} columns")
-    shape = K.c.shape if guess is None else guess.shape
-    finite = shape == K.c.shape and math.isfinite(w.sum() if guess is None else w.sum() + guess.sum())
-    if guess is not None and not finite and (shape != K.c.shape or not all_finite(guess)):
-        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {shape}")
-    if not finite:
+    if guess is not None and guess.shape != (rows,):
+        raise InvalidValue(f"guess must be {rows} finite numbers, one for each row; it has shape {guess.shape}")
+
+
+def _check_finite(w: Array, guess: Array | None) -> None:
+    """Refuse numbers that are not finite."""
+    if not math.isfinite(w.sum()):
         raise NotFinite("the point to project is not finite")
+    if guess is not None and not all_finite(guess):
+        raise InvalidValue(f"guess must be {len(guess)} finite numbers, one for each row")

@@ -218,13 +218,16 @@ class ActiveSet(Solver):
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
         rows, coordinates = K.G.shape
-        if type(self) is not ActiveSet or coordinates > MAX_COLUMNS_A_ROW * rows:  # others may solve in another way
+        if type(self) is not ActiveSet:  # which may solve in another way
+            return None
+        if not M.diagonal or K.equal is not None or K.cones is not None or coordinates > MAX_COLUMNS_A_ROW * rows:
             return None
         G = K.G.toarray()
         project = one_row.project_few if rows == 1 and one_row.serves(G) else kernels.project_few
         answer = project(G, (K.c, K.noise, K.length), w, M.mass, M.root, self.tol, self.max_iterations)
         u, p, status, iterations, found = answer
-        return Projection(u, p, Residual(*found), iterations, True, self.name) if status == SOLVED else None
+        good = status == SOLVED and max(found) <= self.tol
+        return Projection(u, p, Residual(*found), iterations, good, self.name)
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
