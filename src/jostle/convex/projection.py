@@ -15,9 +15,8 @@ violation is -s_n by Coulomb's law and mu |s_T| - s_n by the convex one. The dua
 the cone, and the complementarity is the sum of p_n times the violation or the slack and of mu p_n |s_T| + p_T . s_T.
 The natural map |p - P_K(p - rho (s + mu |s_T| n))| is a fourth residual, for information.
 
-A solver takes contacts with friction as closed where they are so up to a quarter of its tolerance, and from a tolerance
-of 1e-6 on as sticking where they slip by as little (`Rows.with_closed_contacts`). Slacks below tol / 4 times the length
-of their row then count as zero in the first and the third residual, but not in the natural map.
+From a tolerance of 1e-6 on, slacks of contacts with friction up to tol / 4 times their length count as zero in the
+first and the third residual (`Rows.with_noise`), but not in the natural map.
 
 The sum has |s|, not s: in p . s violated and slack rows cancel. eta = sqrt(2 sum p |s|) / |u - w|_M
 estimates the relative error of u: 1/2 |u - u*|_M^2 <= p.s + p*.(-s)_+ with p in the place of p*.

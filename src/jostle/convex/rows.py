@@ -175,24 +175,15 @@ class Rows:
             None if self.cones is None else self.cones.only(rows),
         )
 
-    def with_closed_contacts(self, part: float, stuck: float = 0.0) -> Rows:
-        """The same rows, where contacts with friction that are closed or stick to some accuracy do so exactly."""
-        # Contacts that stick and depend on each other cannot all close what the steps before left of their gaps: in a
-        # narrow wedge no impulses can, and in a pile impulses shift from contact to contact by tiny amounts until
-        # enough contacts have opened, which takes 10^5 sweeps. So offsets c_n up to `part` of the length of a contact
-        # become zero. Overlaps up to four times as large, which a solver may leave, become smaller by it; larger ones,
-        # of walls that move, stay. Slacks up to `stuck` of the length count as zero.
+    def with_noise(self, part: float) -> Rows:
+        """The same rows, where slacks of contacts with friction up to a part of their length count as zero."""
         cones = self.cones
         if cones is None:
             return self
-        c_n, length = parts(cones.blocks_of(self.c), cones.axis)[0], cones.blocks_of(self.length)[:, 0]
-        c, noise = self.c.copy(), self.noise.copy()
-        most = part * length
-        change = np.where((c_n <= most) & (c_n >= -4.0 * most), np.maximum(c_n, -most), 0.0)
-        cones.blocks_of(c)[:, : cones.axis.shape[1]] -= change[:, None] * cones.axis
-        least = np.repeat(stuck * length / cones.height**0.5, cones.height)
+        length, noise = cones.blocks_of(self.length)[:, 0], self.noise.copy()
+        least = np.repeat(part * length / cones.height**0.5, cones.height)
         noise[: cones.rows] = np.maximum(noise[: cones.rows], least)
-        return Rows(self.G, c, self.length, noise, self.equal, self.describe, cones)
+        return Rows(self.G, self.c, self.length, noise, self.equal, self.describe, cones)
 
     def normals(self) -> Rows:
         """The normal row of each block, and all rows that are in no cone: the least that the set demands."""

@@ -133,8 +133,23 @@ class Scheme:
         seen = state.of_balls(problem.bodies)
         contacts = state.within(problem.within).near(t, seen.q, 0.0)
         check_kinds(problem.within, contacts, seen)
-        check_start(contacts)
+        check_start(contacts, self.overlap_at_start(problem))
         return state
+
+    def overlap_at_start(self, problem: Any) -> float:
+        """The largest overlap of q0 that is accepted, as a fraction of the length of a contact.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+
+        Returns
+        -------
+        float
+            0, up to round-off; a scheme whose steps leave overlaps accepts these, so that a run can go on from them.
+        """
+        return 0.0
 
     def check(self, problem: Any) -> None:
         """Refuse a problem that the scheme cannot solve.

@@ -45,7 +45,7 @@ from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, TURNING, needs_of, refusal
 from jostle.schemes.maury import Maury
-from jostle.schemes.reach import REACH_FACTOR, with_checked_reach
+from jostle.schemes.reach import REACH_FACTOR, relative_to_closing, with_checked_reach
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
@@ -202,12 +202,13 @@ class Gluey(Maury):
 
     def _held(self, known: _Known, w: Array, rows: Integers, closest: Array) -> Projection:
         """The projection on K_h, and on g / h + G u <= closest for some rows; their multipliers are p1 - p2."""
-        K, M = known.K, known.M
+        K, m = known.K, len(known.K.c)
         guess = None if known.guess is None else _split(known.guess, rows)
+        if len(rows):
+            K = _with_upper(K, rows, closest)
+        P = self.solver.project(w, relative_to_closing(K, w, self.solver.tol), known.M, guess)
         if len(rows) == 0:
-            return self.solver.project(w, K, M, guess)
-        m = len(K.c)
-        P = self.solver.project(w, _with_upper(K, rows, closest), M, guess)
+            return P
         p = P.multipliers[:m].copy()
         p[rows] -= P.multipliers[m:]
         return replace(P, multipliers=p)

@@ -130,6 +130,11 @@ def dragged(problem: Any, contacts: Contacts, t: float, places: Array) -> Array:
     return _law(problem).dragged(contacts, t, places[balls] + (0.0 if radii is None else radii[balls, None] * normal))
 
 
+def rubs(problem: Any) -> bool:
+    """Whether bodies obey Coulomb's law with friction."""
+    return isinstance(problem.law, Coulomb) and problem.law.exact and problem.law.mu != 0.0
+
+
 def _law(problem: Any) -> Coulomb:
     return problem.law if isinstance(problem.law, Coulomb) else FRICTIONLESS
 

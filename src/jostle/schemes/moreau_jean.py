@@ -137,7 +137,7 @@ class MoreauJean(Scheme):
             way = problem.bodies.places(q + way, turning) - here
         before, free = problem.bodies.velocities(u, state.turning), problem.bodies.velocities(predicted, turning)
         contacts = _at_midpoint(problem.within, t + h / 2.0, here, way, first_reach(h, free, before))
-        closed = _closed(contacts, h / 2.0 * (np.abs(before) + np.abs(free)))
+        closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), self.solver.tol)
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
@@ -305,7 +305,14 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
     )
 
 
-def _closed(contacts: Contacts, way: Array) -> Integers:
-    """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities."""
+def _closed(contacts: Contacts, state: State, way: Array, tol: float) -> Integers:
+    """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities.
+
+    A contact that carried an impulse in the last step stays closed up to tol times its length: what a projection leaves
+    of its velocity would open it otherwise, and bodies that rest would fall for a step.
+    """
     near = ~(contacts.gap > contacts.tolerance(way))  # NaN is closed, and then an error of the projection
+    if state.contacts is not None:
+        held = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0
+        near |= held & (contacts.gap <= tol * contacts.length)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)

@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jostle import kernels
-from jostle._tools.arrays import Array, contiguous, highest, place_of, squares
+from jostle._tools.arrays import Array, contiguous, highest, lowest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.parallel import chunks_of
 from jostle.schemes.grip import Pushed, push
-from jostle.schemes.state import State
+from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
-from jostle.solvers.base import Solver
+from jostle.solvers.base import STUCK, Solver
 
 Found = TypeVar("Found")
 REACH_FACTOR = 4.0
@@ -26,14 +26,24 @@ REACH_FACTOR = 4.0
 MEAN_FACTOR, SPREAD_FACTOR = 0.5, 1.0
 """The initial search radius of a body is its own displacement plus these multiples of the mean and of the standard
 deviation of the displacements of all moving bodies: a body that is pushed moves about as far as those who push it."""
+CLOSING_FACTOR, MAX_LEFT = 50.0, 0.5
+"""A step that keeps velocities may leave a contact violated by tol times its length, but by no more than tol times this
+multiple of the largest closing velocity, and by no more than this fraction of that velocity."""
+RETURN = 0.25
+"""Overlaps that count as closed return to zero at this fraction of the velocity that counts as sticking. At more than
+that, piles do not converge; at zero, their overlaps grow up to the most that is allowed."""
 WIDENING_FACTOR = 1.5
 """The widened search radius, in multiples of the displacement that exceeded the last one."""
 
 
 def project_velocity(
-    solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric
+    solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric, gap_tol: float | None = None
 ) -> tuple[Contacts, Pushed]:
-    """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13)."""
+    """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13).
+
+    gap_tol is None where velocities are not kept from step to step; where they are, it is the gap at which surfaces
+    with friction touch, over their length, and 0 without friction.
+    """
     within, bodies, turning = problem.within, problem.bodies, state.turning
     places, before, free = state.q, state.u, w
     if turning is not None:
@@ -43,6 +53,10 @@ def project_velocity(
     def attempt(reach: Reach) -> tuple[Contacts, Array, Pushed]:
         contacts = within.near(state.t + h, places, reach)
         K = velocities_of_step(contacts, state, h)
+        if gap_tol:
+            K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
+        elif gap_tol is not None:
+            K = relative_to_closing(K, free, solver.tol)
         try:
             pushed = push(solver, problem, state, contacts, K, w, M, turning)
             u = pushed.point if turning is None else bodies.velocities(pushed.point, pushed.turning)
@@ -62,11 +76,50 @@ def velocities_of_step(contacts: Contacts, state: State, h: float) -> Rows:
     K = contacts.velocities(h)
     if not state.duration > h:
         return K
-    gap = contacts.gap
-    if contacts.gap_at is not None:
-        gap = contacts.gap_at(state.t, place_of(gap).arange(len(gap)))
+    gap = gaps_before(contacts, state)
     left = np.minimum(gap, 0.0) if contacts.equal is None else np.where(contacts.equal, gap, np.minimum(gap, 0.0))
     return replace(K, c=K.c + (1.0 / state.duration - 1.0 / h) * left)
+
+
+def gaps_before(contacts: Contacts, state: State) -> Array:
+    """The gaps at the time before a step, at the same positions."""
+    if contacts.gap_at is None:
+        return contacts.gap
+    return contacts.gap_at(state.t, place_of(contacts.gap).arange(len(contacts.gap)))
+
+
+def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
+    """The same rows, whose lengths are at most some multiple of the largest closing velocity at w."""
+    # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
+    # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
+    closing = -lowest(np.where(K.length > 0.0, K.margin(K.slack(w)), 0.0), 0.0)
+    if not 0.0 < closing < np.inf:
+        return K
+    return replace(K, length=np.minimum(K.length, min(CLOSING_FACTOR, MAX_LEFT / tol) * closing))
+
+
+def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol: float, gap_tol: float) -> Rows:
+    """The rows K of a step with friction, `relative_to_closing`, where surfaces that are nearly closed touch.
+
+    Gaps of contacts that carried an impulse in the last step, and overlaps, count as closed up to gap_tol times their
+    length. Overlaps up to that are closed at a velocity that counts as rest, and what exceeds it at once. Where there
+    are few contacts, and for gaps of new ones, it is what a slip may be that counts as sticking.
+    """
+    # What earlier steps left of gaps contradicts itself in a pile: contacts that depend on each other cannot all close
+    # it, and impulses would shift from contact to contact until enough of them have opened. The motion of walls and
+    # radii is never left out. Few contacts are solved to the last digit, and bodies that roll keep the accuracy of h.
+    left, least = gaps_before(contacts, state), min(STUCK * tol, gap_tol) * contacts.length
+    most = gap_tol * contacts.length if len(left) >= MIN_WARM_CONTACTS else least
+    overlaps, held = left < 0.0, True
+    if state.contacts is not None:
+        held = overlaps | (by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0)
+    near = np.abs(left) <= np.where(held, most, least)
+    if contacts.equal is not None:
+        overlaps, near = overlaps & ~contacts.equal, near & ~contacts.equal
+    late = state.duration if state.duration > h else h  # see `velocities_of_step`
+    allowed = np.where(near, left / np.where(overlaps, late, h), np.where(overlaps, -most / late, 0.0))
+    K = relative_to_closing(replace(K, c=K.c - allowed), w, tol)
+    return replace(K, c=K.c + np.clip(allowed, -RETURN * STUCK * tol * K.length, 0.0))
 
 
 def with_checked_reach(

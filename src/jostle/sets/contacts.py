@@ -486,8 +486,11 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     return kernels.by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
-def check_start(contacts: Contacts) -> None:
-    """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero."""
+def check_start(contacts: Contacts, allowed: float = 0.0) -> None:
+    """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero.
+
+    Overlaps up to a part `allowed` of the length of their row are accepted.
+    """
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
         raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
@@ -498,15 +501,19 @@ def check_start(contacts: Contacts) -> None:
             f"pair {contacts.pairs[same[0]].tolist()}; give each constraint of a set a number of its own"
         )
     margin = contacts.margin
-    overlap = np.flatnonzero(margin < -contacts.tolerance())
+    most = contacts.tolerance()
+    if allowed > 0.0:
+        more = allowed * contacts.length
+        most = most + (more if contacts.equal is None else np.where(contacts.equal, 0.0, more))
+    overlap = np.flatnonzero(margin < -most)
     if len(overlap) == 0:
         return
     worst = overlap[np.argsort(margin[overlap])][:5]
     named = "; ".join(f"the gap of {contacts.describe(int(row))} is {contacts.gap[row]:.2e}" for row in worst)
-    more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
+    others = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
     equal = contacts.equal is not None and bool(contacts.equal[overlap].any())
     remedy = "The gap of an equality must be zero at the start: change q0" if equal else "Move them apart"
     raise InfeasibleStart(
-        f"q0 is not admissible: {named}{more}. {remedy}, or start from the nearest "
+        f"q0 is not admissible: {named}{others}. {remedy}, or start from the nearest "
         f"admissible configuration, within.nearest(q0).point"
     )

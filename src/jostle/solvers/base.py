@@ -34,12 +34,11 @@ MAX_DENSE_ENTRIES = 16_384
 DENSE_KERNELS = frozenset({"pairs_to_dense", "residual_dense"})
 """Kernels that are needed to treat a matrix as dense."""
 
-CLOSED = 0.25
-"""Contacts with friction count as closed where their gap or overlap is at most this fraction of tol, relative to their
-length. With what the sweeps leave, violations stay below tol."""
+STUCK = 0.25
+"""Contacts with friction stick where they slip by at most this fraction of tol times their length. With what the
+sweeps leave, violations stay below tol."""
 LOOSE = 1e-6
-"""From this tolerance on, contacts that slip by as little in a step count as sticking. Smaller tolerances ask for the
-exact law, which Newton's method finds where sweeps stall."""
+"""Smaller tolerances ask for the exact law, without `STUCK`; Newton's method finds it where sweeps stall."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -173,9 +172,8 @@ class Solver:
         _check_finite(flat, guess)
         if dense:
             K = K.dense()
-        if K.cones is not None:
-            part = CLOSED * self.tol
-            K = K.with_closed_contacts(part, part if self.tol >= LOOSE else 0.0)
+        if K.cones is not None and self.tol >= LOOSE:
+            K = K.with_noise(STUCK * self.tol)
         slack = K.c + (K.G @ flat)
         margin = slack if K.equal is None and K.cones is None else K.margin(slack)
         least = lowest(margin, 0.0)
@@ -250,7 +248,7 @@ class Solver:
         yield self
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
-        """The projection of a flat point by one compiled call, converged or not; None if there is none for these rows."""
+        """The projection of a flat point by one compiled call, converged or not; None if there is no such call."""
         return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
