@@ -110,10 +110,11 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     # radii is never left out. Few contacts are solved to the last digit, and bodies that roll keep the accuracy of h.
     left, least = gaps_before(contacts, state), min(STUCK * tol, gap_tol) * contacts.length
     most = gap_tol * contacts.length if len(left) >= MIN_WARM_CONTACTS else least
-    overlaps, held = left < 0.0, True
+    overlaps, limit = left < 0.0, most
     if state.contacts is not None:
-        held = overlaps | (by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0)
-    near = np.abs(left) <= np.where(held, most, least)
+        held = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0
+        limit = np.where(overlaps | held, most, least)
+    near = np.abs(left) <= limit
     if contacts.equal is not None:
         overlaps, near = overlaps & ~contacts.equal, near & ~contacts.equal
     late = state.duration if state.duration > h else h  # see `velocities_of_step`
