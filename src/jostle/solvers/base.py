@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_fields
-from jostle._tools.arrays import Array, floats, lowest, place_of, to_host
+from jostle._tools.arrays import Array, dot, floats, highest, lowest, place_of, to_host
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
+from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection, Residual, residual
@@ -40,6 +41,11 @@ length. With what the sweeps leave, violations stay below tol."""
 LOOSE = 1e-6
 """From this tolerance on, contacts that slip by as little in a step count as sticking. Smaller tolerances ask for the
 exact law, which Newton's method finds where sweeps stall."""
+
+MIN_ROUND_OFF = 1e-8
+"""Round-off up to this fraction of the length of a row is small, also where the tolerance is smaller."""
+MAX_ENTRIES = 4.0
+"""The entries of a row of contacts add up to at most this number."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -165,9 +171,11 @@ class Solver:
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
-        if dense and guess is None:
+        if dense and guess is None and M.ratio <= MAX_PLAIN_RATIO:
             P = self._at_once(flat, K, M)
             if P is not None and P.converged:  # which it has not if something is NaN
+                if P.iterations:
+                    self._check_round_off(flat, K)
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
         _check_finite(flat, guess)
@@ -181,9 +189,35 @@ class Solver:
         least = lowest(margin, 0.0)
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
+        if least < 0.0:
+            self._check_round_off(flat, K)
         if least >= 0.0 or (margin >= -K.noise).all():
             return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
+
+    def _check_round_off(self, w: Array, K: Rows) -> None:
+        """Refuse a point that is so far away that the round-off of a row is no longer small beside its length."""
+        length, allowed = K.length, max(self.tol, MIN_ROUND_OFF)
+        most = ROUND_OFF * MAX_ENTRIES * math.sqrt(float(dot(w, w))) + highest(K.noise, 0.0)
+        if K.G.contacts is not None and most <= allowed * lowest(length, math.inf):
+            return
+        noise = K.noise + ROUND_OFF * K.G.magnitude(w)
+        wrong = (length > 0.0) & (noise > allowed * length)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InvalidValue(
+                f"the point to project is so far away that the round-off of {K.describe(row)}, "
+                f"{float(noise[row]):.2g}, is not small beside its length, {float(length[row]):.2g}: take a shorter "
+                f"time step, weaker forces or heavier bodies"
+            )
+
+    def _measured(self, w: Array, K: Rows, M: Metric, u: Array, p: Array) -> Residual:
+        """The residuals of an answer; its complementarity counts the errors of light bodies too."""
+        found = residual(w, K, M, u, p)
+        if M.ratio <= MAX_PLAIN_RATIO or not found.within(self.tol):
+            return found
+        error = error_of_light_bodies(w, K, M, u, p, self.tol)
+        return replace(found, complementarity=max(found.complementarity, error * error / 2.0))
 
     def _tried(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
@@ -212,7 +246,7 @@ class Solver:
                 solver = next(plan, None)
                 continue
             used += iterations
-            found = Residual(*K.G.residuals(K, M, w, u, guess))
+            found = self._measured(w, K, M, u, guess)
             good, remark = found.worst <= self.tol, "; ".join(remarks)
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
@@ -242,7 +276,7 @@ class Solver:
     def _start(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
         p = place_of(slack).zeros(len(slack))
-        found = residual(w, K, M, w, p)
+        found = self._measured(w, K, M, w, p)
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
@@ -250,7 +284,7 @@ class Solver:
         yield self
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
-        """The projection of a flat point by one compiled call, converged or not; None if there is none for these rows."""
+        """The projection of a flat point by one compiled call, converged or not; None if these rows have none."""
         return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
