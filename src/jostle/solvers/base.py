@@ -166,7 +166,7 @@ class Solver:
         NotFinite
             If w or a row of K is NaN or infinite.
         """
-        target, guess = floats(w), None if guess is None else floats(guess)
+        target, guess = floats(w, name="w"), None if guess is None else floats(guess, name="guess")
         M, flat = metric(mass, target.shape), target.ravel()
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
