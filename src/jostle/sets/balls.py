@@ -172,7 +172,7 @@ class Balls(BodySet):
 
     def gap(self, t: float, q: ArrayLike) -> float:
         # The smallest gap between two balls.
-        x, radii, _ = self._bodies(t, q)
+        x, radii, _ = self._bodies(t, floats(q, name="q"))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
         reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)

@@ -106,7 +106,7 @@ class Walls(BodySet):
         return deepest(gaps, lengths(self._at(t, q)[3], len(gaps), gaps))
 
     def gap(self, t: float, q: ArrayLike) -> float:
-        x, walls, radii, _ = self._at(t, q)
+        x, walls, radii, _ = self._at(t, floats(q, name="q"))
         smallest = [
             (walls.nearest(x[block]) - (0.0 if radii is None else radii[block])).min()
             for block in _blocks(x, len(self.names))
