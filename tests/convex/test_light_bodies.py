@@ -121,13 +121,5 @@ def test_a_force_that_moves_a_body_beyond_the_round_off_of_its_position_is_refus
     pull = np.zeros(q0.shape[-1])
     pull[-1] = -5.0
     light = jo.Motion(q0=q0, mass=3e-19 * unit, force=pull * unit, within=within)
-    with pytest.raises((jo.InvalidValue, jo.LeftTheSet), match=r"round-off|overlap"):
+    with pytest.raises(jo.InvalidValue, match="round-off"):
         jo.solve(light, scheme, t=1.0, h=0.01)
-
-
-@pytest.mark.parametrize("wall", [jo.HalfSpace([0.0, 1.0]), jo.Box([0.0, 0.0], [9.0, 9.0])])
-def test_a_ball_that_a_step_leaves_wholly_behind_a_wall_has_left_the_set(wall):
-    ball = jo.Motion(q0=[[5.0, 0.5]], force=[0.0, -3e4], within=jo.Balls([0.4]) & wall)
-    with pytest.raises(jo.LeftTheSet, match="more than the width of a body"):
-        jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.02)
-    assert jo.solve(ball, jo.MoreauJean(), t=0.01, h=1e-5).q[-1][0, 1] == pytest.approx(0.4, abs=0.01)

@@ -253,11 +253,11 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
 
 
 def _check_first_step(problem: Any, grid: Grid) -> None:
-    """Refuse a constant force that moves points so far in the first step that round-off hides where they start."""
-    force = getattr(problem, "constant_force", None)
-    if force is None or problem.bodies.largest or problem.presence is not None:
+    """Refuse a constant force that moves bodies so far in the first step that round-off hides where they start."""
+    force, largest = getattr(problem, "constant_force", None), problem.bodies.largest
+    if force is None or problem.presence is not None or problem.turning is not None:
         return
-    gaps = problem.within.linearise(grid.start, problem.q0).gap
+    gaps = np.array([largest]) if largest else problem.within.linearise(grid.start, problem.q0).gap
     scale = max(float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) for values in (problem.q0, gaps))
     if scale == 0.0 or len(gaps) == 0:
         return

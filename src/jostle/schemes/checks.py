@@ -269,22 +269,8 @@ def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -
     )
 
 
-MAX_DEPTH = 4.0
-"""Overlap, in smallest radii, from which on a step that does not project positions may have lost a body in a wall."""
-
-
 def check_depth(within: ConstraintSet, before: State, after: State) -> None:
-    """Raise `LeftTheSet` if a constraint of the user is violated by more than the length that was given for it.
-
-    Also if a body lies wholly behind a wall, or inside another one: the next steps would leave it there.
-    """
-    largest = within.bodies.largest if after.overshoot > MAX_DEPTH and not within.bodies.swell else 0.0
-    if largest and (contacts := within.linearise(after.t, after.q, 0.0)).gap.min(initial=0.0) < -2.0 * largest:
-        row, h = int(np.argmin(contacts.gap)), after.t - before.t
-        raise LeftTheSet(
-            f"the gap of {contacts.describe(row)} is {contacts.gap[row]:.3g} after a step of h = {h:.3g}, an overlap "
-            f"by more than the width of a body: choose h below {h * largest / -float(contacts.gap[row]):.2g}"
-        )
+    """Raise `LeftTheSet` if a constraint of the user is violated by more than the length that was given for it."""
     for Q in parts(within):
         if not isinstance(Q, UserSet) or not Q.length or Q.equalities:
             continue
