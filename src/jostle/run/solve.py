@@ -257,14 +257,14 @@ def _check_first_step(problem: Any, grid: Grid) -> None:
     force, largest = getattr(problem, "constant_force", None), problem.bodies.largest
     if force is None or problem.presence is not None or problem.turning is not None:
         return
-    gaps = np.array([largest]) if largest else problem.within.linearise(grid.start, problem.q0).gap
-    scale = max(float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) for values in (problem.q0, gaps))
-    if scale == 0.0 or len(gaps) == 0:
-        return
-    h = float(grid.sizes.max())
+    h, scale = float(grid.sizes.max()), max(largest, float(np.abs(problem.q0).max(initial=0.0)))
     a = problem.metric(problem.q0).solve(force.ravel()).reshape(problem.q0.shape)
-    far = h * float(np.abs(problem.v0 + h * a).max())
-    if ROUND_OFF * far > MAX_ROUND_OFF * scale:
+    far = h * float(np.abs(problem.v0 + h * a).max(initial=0.0))
+    if ROUND_OFF * far <= MAX_ROUND_OFF * scale:
+        return
+    gaps = np.zeros(1) if largest else np.abs(problem.within.linearise(grid.start, problem.q0).gap)
+    scale = max(scale, float(gaps.max(initial=0.0, where=np.isfinite(gaps))))
+    if 0.0 < scale < ROUND_OFF * far / MAX_ROUND_OFF and len(gaps):
         raise InvalidValue(
             f"the first step, h = {h:g}, would move a body by {far:.2g} without contacts, and round-off of that hides "
             f"all positions, which are up to {scale:.2g}: take a shorter time step, weaker forces or heavier bodies"
