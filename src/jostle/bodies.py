@@ -11,7 +11,7 @@ moves on by `moved`: in a straight line, and turning freely.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -235,13 +235,13 @@ class Bodies:
         assert J is not None
         if M.diagonal:
             both = np.concatenate([M.mass.reshape(-1, d), J], axis=1).ravel()
-            return Metric(both, 1.0 / np.sqrt(both))
+            return Metric(both, 1.0 / np.sqrt(both), M.ratio)
         n, s = J.shape
         place = np.arange(n * (d + s)).reshape(n, d + s)
         whole = np.zeros((n * (d + s),) * 2)
         of_u, of_spin = place[:, :d].ravel(), place[:, d:].ravel()
         whole[np.ix_(of_u, of_u)], whole[of_spin, of_spin] = M.mass, J.ravel()
-        return metric(whole, (n, d + s))
+        return replace(metric(whole, (n, d + s)), ratio=M.ratio)
 
 
 def solid(radii: Array, mass: Array, d: int) -> Array:

@@ -23,6 +23,7 @@ __all__ = [
     "EnergyDrift",
     "FileInUse",
     "FileIsThere",
+    "Implausible",
     "Interrupted",
     "LongStep",
     "MissingPackage",
@@ -257,6 +258,10 @@ class ThrownUp(JostleWarning):
 
 class Wedged(JostleWarning):
     """No impulses obeyed friction and restitution together in a step, so some contacts did not bounce in it."""
+
+
+class Implausible(JostleWarning):
+    """A value is possible, but not to be expected: people who do not move, or errors that grow as the step shrinks."""
 
 
 class LongStep(JostleWarning):

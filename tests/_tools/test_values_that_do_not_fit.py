@@ -129,11 +129,56 @@ def test_bodies_do_not_leave_unless_it_is_true_or_false(leaves):
         jo.solve(jo.Motion(q0=[[0.0, 0.0], [5.0, 5.0]]), jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: leaves))
 
 
-@pytest.mark.parametrize("said", [np.nan, 0.3, 1, "no", "", np.array([True, False]), []])
+@pytest.mark.parametrize("said", [None, np.nan, 0.3, 1, "no", "", np.array([True, False]), []])
 def test_a_condition_that_is_neither_true_nor_false_does_not_end_a_run(said):
-    """NaN and a distance would both count as True, and the run would end after its first step."""
+    """NaN and a distance would both count as True, and the run would end after its first step; without a return, a
+    run would never end early."""
     with pytest.raises(jo.InvalidValue, match=r"until.* must return True, False or 'blocked'"):
         jo.solve(jo.Motion(q0=[1.0]), jo.Maury(), t=1.0, h=0.1, until=lambda state: said)
+
+
+NOT_REAL = {
+    "complex": np.array([[1.0, 2.0j]]),
+    "dates": np.array([["2026-05-01", "2026-05-02"]], dtype="datetime64[D]"),
+    "durations": np.array([[3, 4]], dtype="timedelta64[h]"),
+    "objects": np.array([[object(), 2.0]], dtype=object),
+    "text": np.array([["3", "4"]]),
+    "ragged": [[1.0], [2.0, 3.0]],
+    "masked": np.ma.array([[1.0, 2.0]], mask=[[False, True]]),
+    "a generator": (x for x in (1.0, 2.0)),
+    "bytes": b"34",
+}
+
+
+@pytest.mark.parametrize("kind", NOT_REAL)
+def test_positions_and_velocities_that_are_not_real_numbers_are_refused_everywhere(kind):
+    """NumPy takes the real part of complex numbers, counts days, and reads numbers in text."""
+    wrong, within = NOT_REAL[kind], jo.Balls([0.1]) & jo.HalfSpace([0.0, 1.0])
+    K, start = jo.convex.Cone([[1.0, 0.0]]), [[0.0, 1.0]]
+    calls = [
+        lambda: within.nearest(wrong),
+        lambda: within.gap(0.0, wrong),
+        lambda: jo.HalfSpace([0.0, 1.0]).nearest(wrong),
+        lambda: jo.HalfSpace([0.0, 1.0]).gaps(0.0, wrong),
+        lambda: jo.constraints(lambda t, q: q[..., 0]).gap(0.0, wrong),
+        lambda: jo.project(wrong, K),
+        lambda: jo.project(wrong, K.polar),
+        lambda: jo.solvers.decompose(wrong, K),
+        lambda: jo.ActiveSet().project(wrong, K),
+        lambda: jo.GaussSeidel().project([-1.0, 0.0], K, guess=wrong),
+        lambda: K.slack(wrong),
+        lambda: jo.convex.Cone(wrong),
+        lambda: jo.impact(wrong, K),
+        lambda: jo.Motion(q0=wrong),
+        lambda: jo.Motion(q0=start, v0=wrong),
+        lambda: jo.Motion(q0=start, present=wrong),
+        lambda: jo.solve(jo.Motion(q0=start, force=lambda t, q: wrong), jo.Maury(), t=0.1, h=0.1),
+        lambda: jo.solve(jo.Sweeping(q0=start, velocity=lambda t, q: wrong), jo.Venel(), t=0.1, h=0.1),
+        lambda: jo.solve(jo.Motion(q0=start, within=jo.constraints(lambda t, q: wrong)), jo.Maury(), t=0.1, h=0.1),
+    ]
+    for call in calls:
+        with pytest.raises(jo.JostleError, match=r"must be|mask"):
+            call()
 
 
 @pytest.mark.parametrize("scheme", FIRST_AND_SECOND, ids=name)

@@ -684,6 +684,17 @@ def test_the_packing_fraction_does_not_depend_on_the_units_or_the_origin(scale):
     ) == (pytest.approx(plain, rel=1e-11))
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("d", [2, 3])
+def test_balls_with_more_volume_than_their_region_have_no_packing_fraction(d, unit):
+    q, low, high = np.zeros((5, d)), np.full(d, -1.5 * unit), np.full(d, 1.5 * unit)
+    with pytest.raises(jo.InvalidValue, match="times the volume of the region, so they overlap"):
+        jo.analysis.packing_fraction(q, 1.4 * unit, low, high)
+    with pytest.raises(jo.InvalidValue, match="times the volume of the region"):
+        jo.analysis.packing_fraction(q, 1.4 * unit, low, high, period=3.0 * unit)
+    assert jo.analysis.packing_fraction(q[:1], 9.0 * unit, low / 9.0, high / 9.0) == pytest.approx(1.0, abs=1e-9)
+
+
 def test_what_packing_fraction_cannot_use_is_refused():
     q = [[0.0, 0.0]]
     for words, arguments, options in [

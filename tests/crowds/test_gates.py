@@ -253,6 +253,13 @@ def test_people_with_gates_entries_and_routes_can_be_pickled():
         (lambda: gated(Gate("north", most=3)), "there is no exit or door 'north'; there are 'west', 'east', 'door 0'"),
         (lambda: gated(Gate("east", most=3), Gate("east", most=4)), "two gates have the same name"),
         (lambda: gated(Gate("east", open=[(3.0, 2.0)])), r"intervals \(from, to\) with from < to"),
+        (
+            lambda: Gate("east", open=[(1.0, 4.0), (3.0, 9.0)]),
+            r"overlap or .*: \[1.0, 4.0\] and \[3.0, 9.0\]",
+        ),
+        (lambda: Gate("east", open=[(6.0, 8.0), (1.0, 2.0)]), "overlap or are not in order"),
+        (lambda: Gate("east", open=[(0.0, np.inf), (7.0, 8.0)]), "overlap or are not in order"),
+        (lambda: Gate("east", open=[(0.0, 1.0), (2.0, 9.0), (2.0, 9.0)]), "overlap or are not in order"),
         (lambda: Gate("east"), "gate 'east' would never change"),
         (
             lambda: gated(Gate("east", open=[(-2.0, -1.0)]), Gate("west", open=[(-2.0, -1.0)])),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Inhibition, Plan, Room, crowd, walk
+from jostle.crowds import Group, Inhibition, Plan, Room, crowd, walk
 from rows import whole
 
 
@@ -161,10 +161,61 @@ def test_impossible_crowds_are_refused_by_name(make, says):
 
 
 def test_people_may_run_and_lengths_may_be_in_millimetres():
-    assert crowd(1, radius=R, room=hall(), speed=9.5).velocity(0.0, np.array([[1.0, 3.0]])).max() <= 9.5
+    with pytest.warns(jo.errors.Implausible, match="speed 9.5 m/s, everybody runs"):
+        runner = crowd(1, radius=R, room=hall(), speed=9.5)
+    assert runner.velocity(0.0, np.array([[1.0, 3.0]])).max() <= 9.5
     millimetres = Plan([(0, 0), (8000, 0), (8000, 6000), (0, 6000)], exits={"east": ((8000, 2400), (8000, 3600))})
     one = crowd(1, radius=250.0, room=millimetres, speed=1340.0, q0=[[1000.0, 3000.0]])
     np.testing.assert_allclose(one.velocity(0.0, one.q0), [[1340.0, 0.0]], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("speed", "says"),
+    [
+        (0.0, "speed 0 m/s, everybody hardly moves"),
+        ([1.2, 0.0], "speed 0 m/s, person 1 hardly moves"),
+        (1e-9, "hardly moves"),
+        (4.7, "speed 4.7 m/s, everybody runs"),
+        ([9.8, 1.0], "speed 9.8 m/s, person 0 runs"),
+    ],
+)
+def test_speeds_at_which_nobody_walks_are_told(speed, says):
+    with pytest.warns(jo.errors.Implausible, match=says):
+        Group("some", 2, radius=0.2, speed=speed)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_speeds_of_real_people_are_not_told_in_any_unit(unit):
+    for speed in (0.1, 0.5, 1.34, 2.2, 3.5):
+        Group("some", 2, radius=0.25 * unit, speed=speed * unit)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"reaction": 1e290}, "reaction time 1e[+]290 s must be from 0 to 86400 s"),
+        ({"reaction": [3.0, 1e6]}, "reaction time 1e[+]06 s of person 1"),
+        ({"reaction": jo.crowds.Uniform(1e7, 1e9)}, "reaction time .* of person"),
+        ({"reaction": np.inf}, "reaction is inf"),
+        ({"enters": 1e250}, "enters is 1e[+]250 s, and must be at most .* a year"),
+    ],
+)
+def test_people_who_never_react_or_enter_are_refused(wrong, says):
+    with pytest.raises(jo.JostleError, match=says):
+        Group("late", 2, radius=0.2, **wrong).drawn(np.random.default_rng(0))
+
+
+def test_reaction_times_of_a_behaviour_are_refused_like_those_of_a_group():
+    for times in (1e200, [0.0, -1.0], [1e9, 0.0]):
+        with pytest.raises(jo.InvalidValue, match="reaction time"):
+            jo.crowds.Reaction(walk(hall(), radius=R, speed=1.0), times=times)
+
+
+def test_a_person_wider_than_the_plan_and_more_people_than_there_are_have_no_place():
+    with pytest.raises(jo.InvalidValue, match=r"a person is 2e.200 m wide, and the plan"):
+        crowd(2, radius=1e200, room=hall(), speed=1e200)
+    with pytest.raises(jo.InvalidValue, match="table must have rows"):
+        jo.crowds.timetable([(0.0, 3), (5.0, 1e30)])
 
 
 def test_a_crowd_starts_in_the_part_of_the_plan_that_was_given():

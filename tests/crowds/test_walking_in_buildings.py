@@ -143,7 +143,8 @@ def test_people_who_meet_in_a_corridor_pass_each_other():
 
 
 def test_somebody_who_stands_in_a_corridor_holds_nobody():
-    groups = [Group("standing", places=[[6.0, 1.5]], radius=R, speed=0.0)]
+    with pytest.warns(jo.errors.Implausible, match="hardly moves"):
+        groups = [Group("standing", places=[[6.0, 1.5]], radius=R, speed=0.0)]
     groups += [Group("walking", 12, radius=R, speed=V, goal="east", start=[(0, 0), (4, 0), (4, 3), (0, 3)])]
     people = crowd(groups, room=CORRIDOR, behaviour=Pedestrians())
     sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20, change=people.changes())

@@ -198,7 +198,6 @@ def test_each_end_of_a_run_has_its_word_and_its_message():
     for said, status, message in [
         (False, "finished", "reached the end time"),
         (np.bool_(False), "finished", "reached the end time"),
-        (None, "finished", "reached the end time"),
         (True, "stopped", "stopping condition met"),
         (np.bool_(True), "stopped", "stopping condition met"),
         ("blocked", "blocked", "blocked: nobody has moved for a while"),

@@ -496,6 +496,7 @@ def test_who_is_let_out_is_put_aside_and_leaves_the_place_free():
         if state.presence is not None:
             seen.append(state.q[0])
             assert (state.q[0] == state.presence.aside[0]).all()
+        return False
 
     change = jo.Outlet(lambda q: np.arange(len(q)) == 0)
     sol = jo.solve(walk, jo.Venel(), t=4.0, h=0.5, change=change, until=watch)
@@ -559,10 +560,24 @@ def test_changes_are_made_one_after_the_other():
     still = jo.Sweeping(q0=[[0.0, 0.0], [1.0, 0.0]], within=within, present=[True, False])
     out = jo.Outlet(lambda q: q[:, 0] > 4.0)
     seen = []
-    jo.solve(still, jo.Venel(), t=0.03, h=H, change=[put(1, [5.0, 0.0]), out], until=lambda state: seen.append(state))
+    jo.solve(
+        still,
+        jo.Venel(),
+        t=0.03,
+        h=H,
+        change=[put(1, [5.0, 0.0]), out],
+        until=lambda state: seen.append(state) or False,
+    )
     assert [state.presence.codes.tolist() for state in seen] == [[PRESENT, GONE]] * 3
     seen.clear()
-    jo.solve(still, jo.Venel(), t=0.03, h=H, change=[out, put(1, [5.0, 0.0])], until=lambda state: seen.append(state))
+    jo.solve(
+        still,
+        jo.Venel(),
+        t=0.03,
+        h=H,
+        change=[out, put(1, [5.0, 0.0])],
+        until=lambda state: seen.append(state) or False,
+    )
     assert [state.presence.codes.tolist() for state in seen] == [[PRESENT, PRESENT], [PRESENT, GONE], [PRESENT, GONE]]
 
 

@@ -63,3 +63,16 @@ def test_an_uncertainty_is_that_of_linear_regression():
 def test_an_order_needs_two_halvings():
     with pytest.raises(jo.InvalidValue, match="halvings"):
         convergence(jo.Motion(q0=[1.0]), jo.Maury(), t=1.0, h=0.1, halvings=1)
+
+
+@pytest.mark.parametrize("h", [[0.3, 0.3], [0.2, 0.2, 0.2 * (1.0 + 1e-12)]])
+def test_equal_steps_have_no_order(h):
+    with pytest.raises(jo.InvalidValue, match="an order needs at least two different ones"):
+        jo.analysis.order(h, [0.4, 0.1, 0.05][: len(h)])
+
+
+@pytest.mark.parametrize(("error", "found"), [([0.1, 0.4, 1.6], "-2.00"), ([0.3, 0.3, 0.3], "0.00")])
+def test_errors_that_do_not_shrink_with_the_step_are_told(error, found):
+    with pytest.warns(jo.errors.Implausible, match=f"do not become smaller with h, order -?{found.lstrip('-')}"):
+        fit = jo.analysis.order([0.4, 0.2, 0.1], error)
+    assert fit.order == pytest.approx(float(found), abs=1e-12)

@@ -176,10 +176,13 @@ def _changed(before: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str,
 # --- what NumPy does to its own arrays only, for all of them ---
 
 
-def floats(value: Any, order: Any = None) -> Array:
-    """An array of floats, where it lives; anything else as an array of NumPy."""
+def floats(value: Any, order: Any = None, name: str = "an array") -> Array:
+    """An array of floats, where it lives; real numbers of any other kind as an array of NumPy."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return np.asarray(value, order=order)
     if isinstance(value, np.ndarray) or not on_device(value):
-        return np.asarray(value, dtype=float, order=order)
+        found = real(value)
+        return np.asarray(numbers(value, name) if found is None else found, dtype=float, order=order)
     return place_of(value).asarray(value, dtype=float, order=order)
 
 

@@ -9,8 +9,12 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, finite
-from jostle.errors import InvalidValue
+from jostle.errors import Implausible, InvalidValue, warn
 
+LEAST_RATIO = 1.0 + 1e-6
+"""Time steps are different if the largest is at least this multiple of the smallest."""
+LEAST_ORDER = 1e-6
+"""Errors whose order is not above this do not become smaller."""
 CONFIDENCE = 0.95
 """Confidence level of the uncertainty, if the logarithms of the errors are normally distributed."""
 
@@ -58,7 +62,7 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
     Parameters
     ----------
     h : array_like, shape (n,)
-        Time steps, positive; at least two.
+        Time steps, positive; at least two different ones.
     error : array_like, shape (n,)
         Errors at these time steps, positive.
 
@@ -66,6 +70,11 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
     -------
     Order
         The fit; ``str`` gives the order with its uncertainty.
+
+    Warns
+    -----
+    Implausible
+        If the errors do not become smaller with the steps: then the order is zero or negative.
 
     Examples
     --------
@@ -82,7 +91,11 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
         )
     if (steps <= 0).any() or (errors <= 0).any():
         raise InvalidValue("steps and errors must be positive: an error of zero has no order")
+    if steps.max() < LEAST_RATIO * steps.min():
+        raise InvalidValue(f"all time steps are {steps[0]:g}: an order needs at least two different ones")
     slope, intercept = np.polyfit(np.log(steps), np.log(errors), 1)
+    if slope <= LEAST_ORDER:
+        warn(f"the errors do not become smaller with h, order {slope:.2f}: the scheme does not converge", Implausible)
     return Order(float(slope), float(np.exp(intercept)), steps, errors, _uncertainty(steps, errors, slope, intercept))
 
 

@@ -94,11 +94,15 @@ PERIOD_TOLERANCE = 1e-9
 """Relative difference up to which the width of a region counts as one period."""
 
 
+FULL = 1e-9
+"""Round-off of the fraction of a region that is full."""
+
+
 @check_arguments
 def packing_fraction(
     q: ArrayLike, radii: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, period: ArrayLike | None = None
 ) -> float:
-    """The fraction of a rectangular region that discs or spheres occupy, if they do not overlap.
+    """The fraction of a rectangular region that discs or spheres occupy, if they do not overlap; at most 1.
 
     Balls that the boundary cuts are counted with the volume inside, which is exact, also at edges and corners. With a
     period the images are counted as well; along an axis on which the region is one period wide nothing is cut.
@@ -142,7 +146,12 @@ def packing_fraction(
     volume = float(np.prod(high - low))
     if period is not None:
         x, r, low, high = _unfolded(x, r, low, high, period)
-    return float(volumes_inside(x, r, low, high).sum() / volume)
+    found = float(volumes_inside(x, r, low, high).sum() / volume)
+    if found > 1.0 + FULL:
+        raise InvalidValue(
+            f"the balls have {found:.3g} times the volume of the region, so they overlap: check radii and lower, upper"
+        )
+    return found
 
 
 def _ends(ends: ArrayLike, name: str, d: int) -> Array:

@@ -21,6 +21,8 @@ SYMMETRY = 1e-12
 
 SINGULAR = 16 * float(np.finfo(float).eps)
 """A pivot of M, scaled to ones on its diagonal, below this times its size is a zero that round-off hides."""
+MAX_MASS_RATIO = 1.0 / float(np.finfo(float).eps)
+"""Largest ratio of two masses: beyond it, the lighter one vanishes in a sum with the heavier one."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +35,8 @@ class Metric:
         A diagonal, or a symmetric positive definite matrix.
     root : array, shape (N,) or (N, N)
         For a diagonal 1 / sqrt(mass); for a matrix the inverse of the lower Cholesky factor.
+    ratio : float
+        The largest mass over the smallest one, on the diagonal of a matrix; moments of inertia do not count.
     diagonal : bool
         True if the mass is a diagonal.
 
@@ -45,12 +49,16 @@ class Metric:
 
     mass: Array
     root: Array
+    ratio: float = 0.0
     diagonal: bool = field(init=False, repr=False)
     _inverse: dict[int, Array | None] = field(default_factory=dict, init=False, repr=False)
     """What `of_bodies` returned, by the number of bodies; `inverse_diagonal` has the number 0."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "diagonal", self.mass.ndim < 2)
+        if not self.ratio:
+            each = self.mass if self.diagonal else self.mass.diagonal()
+            object.__setattr__(self, "ratio", float(each.max()) / float(each.min()) if len(each) else 1.0)
 
     @property
     def lightest(self) -> float:
@@ -102,13 +110,26 @@ def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
     """The metric of a mass, for configurations of the given shape.
 
     A number, one mass per body (the first axis of shape), one per coordinate, or a full
-    symmetric positive definite matrix on the flat coordinates.
+    symmetric positive definite matrix on the flat coordinates. Masses that round-off would make vanish are refused.
     """
-    size = math.prod(shape)
     if isinstance(mass, Metric):
+        size = math.prod(shape)
         if len(mass.root) != size:
             raise InvalidValue(f"mass is a metric of {len(mass.root)} coordinates, q of shape {shape} has {size}")
         return mass
+    M = _metric(mass, shape)
+    if M.ratio > MAX_MASS_RATIO:
+        each = M.mass if M.diagonal else M.mass.diagonal()
+        raise InvalidValue(
+            f"masses from {each.min():.3g} to {each.max():.3g} differ so much that round-off hides how light bodies "
+            f"move: use a ratio below {MAX_MASS_RATIO:.1g}, or walls in place of heavy bodies"
+        )
+    return M
+
+
+def _metric(mass: ArrayLike, shape: tuple[int, ...]) -> Metric:
+    """The metric of a mass, whatever the ratio of its entries."""
+    size = math.prod(shape)
     M = finite(mass, "mass")
     if M.ndim == 0:
         return _diagonal(np.full(size, M))

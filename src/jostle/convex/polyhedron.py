@@ -76,11 +76,11 @@ class Polyhedron(Rows):
         if not isinstance(G, LinearMap):
             _check(G, c, length, describe, noise, equal)
             c, length, noise, equal = deepcopy((c, length, noise, equal))  # the caller may change its arrays
-        rows, offset = as_map(G), floats(c, order="C")
+        rows, offset = as_map(G), floats(c, order="C", name="c")
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
         each = contiguous(lengths(length, len(offset), offset))
-        round_off = contiguous(place_of(offset).zeros(len(offset)) + floats(noise))
+        round_off = contiguous(place_of(offset).zeros(len(offset)) + floats(noise, name="noise"))
         which = kinds(equal, len(offset))
         blocks = None if cones is None else checked_cones(cones, len(offset), which)
         super().__init__(rows, offset, each, round_off, which, describe, blocks)

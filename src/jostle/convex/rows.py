@@ -230,7 +230,7 @@ class Rows:
         array, shape (m,)
             The slack of each row.
         """
-        return self.c + (self.G @ floats(u).ravel())
+        return self.c + (self.G @ floats(u, name="u").ravel())
 
     def margin(self, slack: Array) -> Array:
         """How far a slack is from violating each row.
@@ -340,7 +340,7 @@ def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> 
         each: Array = place.empty(rows)
         each[:] = length
         return each
-    given = floats(length)
+    given = floats(length, name="length")
     if given.ndim == 0:
         if not given > 0.0:
             raise InvalidValue(f"length must be positive, not {length}; None stands for no length")

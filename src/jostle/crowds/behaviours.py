@@ -38,6 +38,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, alike, finite
 from jostle._tools.plugins import Registry
 from jostle.crowds.kernels import gaps_ahead, turned
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
+from jostle.crowds.walk import check_reaction
 from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
 from jostle.errors import InvalidValue
 from jostle.plans.plan import Plan
@@ -378,8 +379,9 @@ class Reaction(Behaviour):
     def __post_init__(self) -> None:
         super().__post_init__()
         found = finite(self.times, "times")
-        if found.ndim > 1 or (found < 0.0).any():
-            raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {self.times!r}")
+        if found.ndim > 1:
+            raise InvalidValue(f"reaction times must be one for all or one for each, not {self.times!r}")
+        check_reaction(found)
         object.__setattr__(self, "times", found)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:

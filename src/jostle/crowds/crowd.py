@@ -22,7 +22,7 @@ from jostle.crowds.gates import ClosedGates, GatedWalk, Gates, check_gates
 from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.journeys import AnyStop, Itinerary
 from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
-from jostle.crowds.walk import walk
+from jostle.crowds.walk import check_reaction, walk
 from jostle.crowds.wish import FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
@@ -161,6 +161,7 @@ class Crowd(Sweeping):
         exits: Booleans | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
+        check_reaction(late)
         late.setflags(write=False)
         wish = reacting(wish, late)
         stairs = any(link.pace != 1.0 for link in plan.links.values())

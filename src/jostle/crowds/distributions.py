@@ -145,7 +145,7 @@ class LogNormal(Distribution):
     high: float = np.inf
 
     def _values(self, n: int, random: np.random.Generator) -> Array:
-        variance = np.log1p((self.deviation / self.mean) ** 2)
+        variance = np.log1p(np.square(self.deviation / self.mean))
         return random.lognormal(np.log(self.mean) - 0.5 * variance, np.sqrt(variance), n)
 
     def _name(self) -> str:

@@ -20,7 +20,7 @@ from jostle._tools.arguments import Count, Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.bodies import body_radii
 from jostle.crowds.distributions import Distribution
-from jostle.crowds.walk import check_speed
+from jostle.crowds.walk import check_reaction, check_speed, warn_of_speeds
 from jostle.errors import InvalidValue
 from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.plans.outlines import package, plain_corners
@@ -34,6 +34,10 @@ from jostle.sets.walls import MAX_TABLE_ENTRIES
 # People who enter during a run, by a timetable.
 
 
+MAX_PEOPLE = 1e8
+"""Largest number of people in a timetable."""
+LATEST = 366 * 86_400.0
+"""Latest time of entry in seconds: a year."""
 MAX_TRIES = 10_000
 """Number of random points outside a region after which it counts as empty."""
 
@@ -58,7 +62,8 @@ def timetable(table: ArrayLike) -> Array:
     [0.0, 0.0, 60.0, 60.0, 60.0]
     """
     rows = finite(table, "table")
-    if rows.ndim != 2 or rows.shape[1] != 2 or (rows[:, 1] != np.rint(rows[:, 1])).any() or (rows[:, 1] < 0.0).any():
+    whole = rows.ndim == 2 and rows.shape[1] == 2 and (rows[:, 1] == np.rint(rows[:, 1])).all()
+    if not whole or (rows[:, 1] < 0.0).any() or rows[:, 1].sum() > MAX_PEOPLE:
         raise InvalidValue(f"table must have rows (time, number of people), not {table!r}")
     return np.repeat(rows[:, 0], rows[:, 1].astype(np.int64))
 
@@ -192,6 +197,9 @@ def free_places(
         return InvalidValue("there is no room")
 
     first = empty()
+    widest, room = 2.0 * float(radii.max()), float(np.ptp(plan.walls.reshape(-1, 2), axis=0).max())
+    if widest > room:
+        raise InvalidValue(f"a person is {widest:g} m wide, and the plan {room:g} m: check the units of both")
     wanted = float((np.pi * radii**2).sum()) / max(first.size, np.finfo(float).tiny)
     if wanted <= MOST_RANDOM:
         try:
@@ -375,7 +383,9 @@ class Group:
         if self.places is not None and (isinstance(self.enters, Distribution) or np.any(np.asarray(self.enters) > 0.0)):
             raise InvalidValue(f"group {self.name!r} has places, so it is present from the start and takes no enters")
         if not isinstance(self.speed, Distribution) and not isinstance(self.radius, Distribution):
-            check_speed(np.asarray(self.speed, dtype=float), self.radii)
+            speed = np.asarray(self.speed, dtype=float)
+            check_speed(speed, self.radii)
+            warn_of_speeds(speed, self.radii)
         if not (self.goal is None or isinstance(self.goal, str)) and len(self.goal) != self.size:
             raise InvalidValue(f"goal has {len(self.goal)} names, but there are {self.size} people")
         if self.knows is not None:
@@ -401,6 +411,10 @@ class Group:
             raise InvalidValue(f"{name} must not be negative, not {given!r}")
         if values.shape not in ((), (self.size,)):
             raise InvalidValue(f"{name} has shape {values.shape}, but there are {self.size} people")
+        if name == "reaction":
+            check_reaction(values)
+        if name == "enters" and (values > LATEST).any():
+            raise InvalidValue(f"enters is {values.max():g} s, and must be at most {LATEST:g} s, a year")
 
     @property
     def radii(self) -> Array:

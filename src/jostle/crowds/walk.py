@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.wish import NEAREST, Wish
-from jostle.errors import InvalidValue
+from jostle.errors import Implausible, InvalidValue, warn
 from jostle.plans.plan import Plan
 from jostle.plans.ways import FIT, Goal, Ways, goals_of
 
@@ -213,6 +213,10 @@ FASTEST = 10.0
 """Fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0
 """Fastest speed of a person in radii per second, where lengths are not in metres."""
+SLOW, WALKING = 0.005, 0.4
+"""Slowest and fastest speed of a person who walks, as fractions of the speed of a sprinter."""
+LONGEST_REACTION = 86_400.0
+"""Longest reaction time in seconds: a day."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,19 +352,52 @@ def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]
     return size, pace
 
 
+def _fastest(radii: Array) -> float:
+    """The fastest speed of people with these radii, in the unit of their lengths."""
+    return max(FASTEST, FASTEST_IN_RADII * float(radii.max()))
+
+
 def check_speed(speed: Array, radii: Array) -> None:
     """Raise, naming the person, if a speed is too fast for people: it was probably given in another unit.
 
     >>> check_speed(np.array(1.34), np.array(0.25))
     >>> check_speed(np.array(1340.0), np.array(250.0))     # lengths in millimetres
     """
-    limit = max(FASTEST, FASTEST_IN_RADII * float(radii.max()))
-    fast = np.flatnonzero(speed > limit)
-    if len(fast):
-        found, who = speed.ravel()[fast[0]], f" of person {fast[0]}" if speed.ndim else ""
+    limit = _fastest(radii)
+    impossible = np.flatnonzero(speed > limit)
+    if len(impossible):
+        found, who = speed.ravel()[impossible[0]], f" of person {impossible[0]}" if speed.ndim else ""
         raise InvalidValue(
             f"speed {found:g} m/s{who} is faster than people run, {limit:g} m/s; give speeds in metres per "
             f"second: km/h divided by 3.6, cm/s divided by 100"
+        )
+
+
+def warn_of_speeds(speed: Array, radii: Array) -> None:
+    """Warn of people who hardly move, or run: a person who stands is possible, and often a mistake.
+
+    >>> warn_of_speeds(np.array([0.6, 2.2]), np.array(0.25))
+    """
+    limit = _fastest(radii)
+    slow, fast = "hardly moves, and may never leave", "runs and does not walk: km/h are divided by 3.6"
+    for wrong, what in ((speed < SLOW * limit, slow), (speed > WALKING * limit, fast)):
+        some = np.flatnonzero(wrong)
+        if len(some):
+            who = f"person {some[0]}" if speed.ndim else "everybody"
+            warn(f"with the desired speed {speed.ravel()[some[0]]:g} m/s, {who} {what}", Implausible)
+
+
+def check_reaction(times: Array) -> None:
+    """Raise, naming the person, if a reaction time is so long that the person does not react: a wrong unit or number.
+
+    >>> check_reaction(np.array([0.0, 120.0]))
+    """
+    if not ((times >= 0.0) & (times <= LONGEST_REACTION)).all():
+        person = int(np.argmin((times >= 0.0) & (times <= LONGEST_REACTION)))
+        who = f" of person {person}" if times.ndim else ""
+        raise InvalidValue(
+            f"the reaction time {times.ravel()[person]:g} s{who} must be from 0 to {LONGEST_REACTION:g} s, "
+            f"a day: leave people out who never walk"
         )
 
 

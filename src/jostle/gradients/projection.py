@@ -409,7 +409,7 @@ class ProjectionDerivative:
         >>> jo.gradients.of_projection([0.0, 0.0], K).reverse([1.0, 0.0]).w.round(12).tolist()
         [0.5, -0.5]
         """
-        weights = floats(v).ravel()
+        weights = floats(v, name="v").ravel()
         if weights.size != self.point.size:
             raise InvalidValue(f"v has {weights.size} numbers, the projected point has {self.point.size}")
         K, M, u = self._K, self._M, self.point.ravel()
@@ -448,7 +448,7 @@ class ProjectionDerivative:
 
 def times_mass(mass: ArrayLike, v: Array) -> Array:
     """The product of v with a mass, or a change of it: one number, one per body, one per coordinate, or a matrix."""
-    m = floats(mass)
+    m = floats(mass, name="mass")
     if m.shape == (v.size, v.size) and m.shape != v.shape:
         return np.asarray((m @ v.ravel()).reshape(v.shape))
     if v.ndim > 1 and m.shape == v.shape[:1]:
@@ -521,7 +521,7 @@ def of_projection(
     if K.cones is not None:
         raise InvalidValue("K has friction cones, for which derivatives are not available: leave out cones")
     P = project(w, K, mass=mass, solver=solver)
-    flat, M = floats(w).ravel(), metric(mass, P.point.shape)
+    flat, M = floats(w, name="w").ravel(), metric(mass, P.point.shape)
     active, weak, u, p = active_rows(flat, K, M, P)
     return ProjectionDerivative(u.reshape(P.point.shape), p, active, weak, flat, K, M, Saddle(K.G.rows(active), M))
 

@@ -85,8 +85,8 @@ class Gate:
     at : str
         Name of an exit; doors are "door 0", "door 1" and so on.
     open : array_like, shape (k, 2), optional
-        Intervals (from, to) in which the gate is open (s); the last may end at inf. None means that it is open from the
-        start.
+        Intervals (from, to) in which the gate is open (s), one after the other; the last may end at inf. None means
+        that it is open from the start.
     most : int, optional
         Number of people after whom the gate closes for good. People who stand in the gate at that moment may pass, too.
         None means no limit.
@@ -109,6 +109,13 @@ class Gate:
         if times.ndim != 2 or times.shape[1:] != (2,) or not (times[:, 0] < times[:, 1]).all():
             raise InvalidValue(
                 f"open must be intervals (from, to) with from < to, not {self.open!r} (gate {self.at!r})"
+            )
+        early = np.flatnonzero(times[1:, 0] < times[:-1, 1])
+        if len(early):
+            one, other = times[early[0]].tolist(), times[early[0] + 1].tolist()
+            raise InvalidValue(
+                f"the times of gate {self.at!r} overlap or are not in order: {one} and {other}; give intervals that "
+                f"follow each other"
             )
         object.__setattr__(self, "open", times)
 

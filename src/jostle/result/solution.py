@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
@@ -200,7 +201,8 @@ class Solution:
         part = part.reshape(part.shape + (1,) * (self.q.ndim - 1))
         return (1.0 - part) * self.q[k] + part * self.q[k + 1]
 
-    def impacts(self, speed: float = 0.0) -> Impacts:
+    @check_arguments
+    def impacts(self, speed: NotNegative = 0.0) -> Impacts:
         """The impacts of the run that were faster than a given speed.
 
         Parameters

@@ -215,8 +215,9 @@ def _ended(until: Callable[[Any], bool | str], state: Any) -> str:
     said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED
-    if not (said is None or (np.size(said) == 1 and np.asarray(said).dtype == bool)):
-        raise InvalidValue(f"until(state) must return True, False or {BLOCKED!r}, not {said!r}")
+    if np.size(said) != 1 or np.asarray(said).dtype != bool:
+        missing = ": its return is missing" if said is None else ""
+        raise InvalidValue(f"until(state) must return True, False or {BLOCKED!r}, not {said!r}{missing}")
     return STOPPED if said else FINISHED
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping
 from jostle.result.recording import MemorySaver, Saver
 from jostle.result.solution import Solution
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from jostle.io.checkpoint import Position
     from jostle.io.saving import Output
 
+
+MAX_ROUND_OFF = 1e-8
+"""Largest round-off of the first step, as a fraction of the coordinates and gaps at the start."""
 
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """Functions that return the state to continue from after each step."""
@@ -167,6 +171,7 @@ def solve(
     where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(change)
     _warn_of_long_steps(problem, grid)
+    _check_first_step(problem, grid)
     due = Saving(every, grid.start)
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
@@ -244,6 +249,25 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
             f"h = {step:g} is longer than {longest:g}, the longest step for which the results of this behaviour are "
             f"close to those of short steps; take h = {longest / 2.0:.2g}",
             LongStep,
+        )
+
+
+def _check_first_step(problem: Any, grid: Grid) -> None:
+    """Refuse a constant force that moves bodies so far in the first step that round-off hides where they start."""
+    force, largest = getattr(problem, "constant_force", None), problem.bodies.largest
+    if force is None or problem.presence is not None or problem.turning is not None:
+        return
+    h, scale = float(grid.sizes.max()), max(largest, float(np.abs(problem.q0).max(initial=0.0)))
+    a = problem.metric(problem.q0).solve(force.ravel()).reshape(problem.q0.shape)
+    far = h * float(np.abs(problem.v0 + h * a).max(initial=0.0))
+    if ROUND_OFF * far <= MAX_ROUND_OFF * scale:
+        return
+    gaps = np.zeros(1) if largest else np.abs(problem.within.linearise(grid.start, problem.q0).gap)
+    scale = max(scale, float(gaps.max(initial=0.0, where=np.isfinite(gaps))))
+    if 0.0 < scale < ROUND_OFF * far / MAX_ROUND_OFF and len(gaps):
+        raise InvalidValue(
+            f"the first step, h = {h:g}, would move a body by {far:.2g} without contacts, and round-off of that hides "
+            f"all positions, which are up to {scale:.2g}: take a shorter time step, weaker forces or heavier bodies"
         )
 
 

@@ -172,7 +172,7 @@ class Balls(BodySet):
 
     def gap(self, t: float, q: ArrayLike) -> float:
         # The smallest gap between two balls.
-        x, radii, _ = self._bodies(t, floats(q))
+        x, radii, _ = self._bodies(t, floats(q, name="q"))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
         reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)
@@ -184,6 +184,7 @@ class Balls(BodySet):
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         """(n, d) positions, (n,) radii, and the smallest of these."""
+        q = floats(q, name="q")
         shape = self._kept.get(q.shape)
         if shape is None:
             shape = self._shape(q.shape, self.bodies.radii_at(t).shape)

@@ -319,7 +319,7 @@ class ConstraintSet:
         float
             The smallest gap, -|g_i| of an equality; infinite without constraints.
         """
-        return lowest(margins(self, t, floats(q)), np.inf)
+        return lowest(margins(self, t, floats(q, name="q")), np.inf)
 
     def overlap(self, t: float, q: Array) -> float:
         """The deepest overlap at a configuration.
@@ -383,7 +383,7 @@ class ConstraintSet:
         from jostle.sets.nearest import DEFAULT_SOLVER, nearest  # which knows sets of several kinds
 
         solver = solver or DEFAULT_SOLVER
-        return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
+        return require(nearest(self, floats(q, name="q"), mass, t, solver)[0], solver)
 
 
 class BodySet(ConstraintSet):
@@ -396,7 +396,7 @@ class BodySet(ConstraintSet):
         raise NotImplementedError
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        q, reach = floats(q), contiguous(reach) if of_bodies(reach) else reach
+        q, reach = floats(q, name="q"), contiguous(reach) if of_bodies(reach) else reach
         return self.body_contacts(t, q, reach).alone(q)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, finite
+from jostle._tools.arrays import Array, finite, floats
 from jostle._tools.rotations import AXES
 from jostle.bodies import Clumped
 from jostle.errors import InvalidValue
@@ -94,7 +94,7 @@ class Clumps(Balls):
         return self.linearise(t, q, 0.0).overlap()
 
     def gap(self, t: float, q: ArrayLike) -> float:
-        gaps = self.linearise(t, np.asarray(q, dtype=float)).gap
+        gaps = self.linearise(t, floats(q, name="q")).gap
         return float(gaps.min(initial=np.inf))
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.displays import html
 from jostle.convex.linear_map import Dense, LinearMap
 from jostle.convex.polyhedron import Cone
@@ -292,7 +292,7 @@ class Contacts:
             Q~.
         """
         gap = self.gap if self.equal is None else self.compatible_gap()
-        c = gap - (self.G @ np.asarray(q, dtype=float).ravel())
+        c = gap - (self.G @ floats(q, name="q").ravel())
         return Rows(self.G, c, self.length, self.noise, self.equal, self.describe)
 
     @property

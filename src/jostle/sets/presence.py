@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers, real
 from jostle.errors import InvalidValue
 from jostle.sets.base import ConstraintSet, Intersection
 
@@ -38,7 +38,9 @@ class Presence:
     @staticmethod
     def of(q0: Array, present: ArrayLike, widest: float = 0.0) -> Presence:
         """At the start: those who are not present wait; widest is the largest radius."""
-        here = np.asarray(present)
+        here = real(present)
+        if here is None:
+            raise InvalidValue(f"present must be one True or False for each body, not {present!r}")
         if q0.ndim != 2 or here.shape != q0.shape[:1] or here.dtype != bool:
             raise InvalidValue(
                 f"present must be one True or False for each body: it has shape {here.shape} and type {here.dtype}, q0 "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, numbers
+from jostle._tools.arrays import Array, Booleans, floats, numbers, real
 from jostle._tools.pickling import by_name, has_name
 from jostle.convex.linear_map import Dense
 from jostle.convex.rows import lengths
@@ -59,7 +59,7 @@ class UserSet(ConstraintSet):
 
     def __call__(self, t: float, q: ArrayLike) -> Array:
         """g(t, q), as the user wrote it."""
-        return self.gaps(t, np.asarray(q, dtype=float))
+        return self.gaps(t, floats(q, name="q"))
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         gap = self.gaps(t, q)
@@ -91,7 +91,8 @@ class UserSet(ConstraintSet):
 
     def gaps(self, t: float, q: Array) -> Array:
         value = self.g(t, q)
-        if np.asarray(value).dtype.kind in "biu":
+        found = real(value)
+        if found is not None and found.dtype.kind in "biu":
             raise InvalidValue(
                 f"{self.name} returned whole numbers or True and False at t = {t:g}, which jump: a gap a >= b is the "
                 f"number a - b, a float that depends continuously on q"

@@ -106,7 +106,7 @@ class Walls(BodySet):
         return deepest(gaps, lengths(self._at(t, q)[3], len(gaps), gaps))
 
     def gap(self, t: float, q: ArrayLike) -> float:
-        x, walls, radii, _ = self._at(t, floats(q))
+        x, walls, radii, _ = self._at(t, floats(q, name="q"))
         smallest = [
             (walls.nearest(x[block]) - (0.0 if radii is None else radii[block])).min()
             for block in _blocks(x, len(self.names))
@@ -167,7 +167,7 @@ class Walls(BodySet):
 
     def _at(self, t: float, q: Array) -> tuple[Array, Surfaces, Array | None, float | None]:
         """(n, d) the centres of the bodies, the walls at time t, (n,) the radii, None for points, and the length."""
-        d = self.dimension
+        q, d = floats(q, name="q"), self.dimension
         if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
             raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
         x = q.reshape(-1, d)

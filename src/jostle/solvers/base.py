@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_fields
-from jostle._tools.arrays import Array, floats, lowest, place_of, to_host
+from jostle._tools.arrays import Array, dot, floats, lowest, place_of, to_host
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
+from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection, Residual, residual
@@ -39,6 +40,11 @@ STUCK = 0.25
 sweeps leave, violations stay below tol."""
 LOOSE = 1e-6
 """Smaller tolerances ask for the exact law, without `STUCK`; Newton's method finds it where sweeps stall."""
+
+MIN_ROUND_OFF = 1e-8
+"""Round-off up to this fraction of the length of a row is small, also where the tolerance is smaller."""
+MAX_ENTRIES = 4.0
+"""The entries of a row of contacts add up to at most this number."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -159,14 +165,16 @@ class Solver:
         NotFinite
             If w or a row of K is NaN or infinite.
         """
-        target, guess = floats(w), None if guess is None else floats(guess)
+        target, guess = floats(w, name="w"), None if guess is None else floats(guess, name="guess")
         M, flat = metric(mass, target.shape), target.ravel()
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
-        if dense and guess is None:
+        if dense and guess is None and M.ratio <= MAX_PLAIN_RATIO:
             P = self._at_once(flat, K, M)
             if P is not None and P.converged:  # which it has not if something is NaN
+                if P.iterations:
+                    self._check_round_off(flat, K)
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
         _check_finite(flat, guess)
@@ -179,9 +187,35 @@ class Solver:
         least = lowest(margin, 0.0)
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
+        if least < 0.0:
+            self._check_round_off(flat, K)
         if least >= 0.0 or (margin >= -K.noise).all():
             return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
+
+    def _check_round_off(self, w: Array, K: Rows) -> None:
+        """Refuse a velocity or point so large that its round-off in a row is no longer small beside the row's length."""
+        length, allowed = K.length, max(self.tol, MIN_ROUND_OFF)
+        most = ROUND_OFF * MAX_ENTRIES * math.sqrt(float(dot(w, w)))
+        if K.G.contacts is not None and most <= allowed * lowest(length, math.inf):
+            return
+        noise = ROUND_OFF * K.G.magnitude(w)
+        wrong = (length > 0.0) & (noise > allowed * length)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InvalidValue(
+                f"the point to project is so far away that the round-off of {K.describe(row)}, "
+                f"{float(noise[row]):.2g}, is not small beside its length, {float(length[row]):.2g}: take a shorter "
+                f"time step, weaker forces or heavier bodies"
+            )
+
+    def _measured(self, w: Array, K: Rows, M: Metric, u: Array, p: Array) -> Residual:
+        """The residuals of an answer; its complementarity counts the errors of light bodies too."""
+        found = residual(w, K, M, u, p)
+        if M.ratio <= MAX_PLAIN_RATIO or not found.within(self.tol):
+            return found
+        error = error_of_light_bodies(w, K, M, u, p, self.tol)
+        return replace(found, complementarity=max(found.complementarity, error * error / 2.0))
 
     def _tried(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
@@ -210,7 +244,7 @@ class Solver:
                 solver = next(plan, None)
                 continue
             used += iterations
-            found = Residual(*K.G.residuals(K, M, w, u, guess))
+            found = self._measured(w, K, M, u, guess)
             good, remark = found.worst <= self.tol, "; ".join(remarks)
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
@@ -240,7 +274,7 @@ class Solver:
     def _start(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
         p = place_of(slack).zeros(len(slack))
-        found = residual(w, K, M, w, p)
+        found = self._measured(w, K, M, w, p)
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:

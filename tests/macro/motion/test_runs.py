@@ -208,7 +208,7 @@ def test_a_condition_ends_a_run_before_a_step_with_its_error(blocks):
     assert (sol.status, sol.t[-1], len(sol.stats)) == ("stopped", pytest.approx(0.5), 5)
 
 
-@pytest.mark.parametrize("said", ["no", 0.3, np.array([True, False])])
+@pytest.mark.parametrize("said", [None, "no", 0.3, np.array([True, False])])
 def test_until_must_say_true_or_false(blocks, said):
     with pytest.raises(jo.InvalidValue, match=r"until\(state\) must return True, False or 'blocked'"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, until=lambda state: said)
