@@ -84,10 +84,11 @@ class Maury(Scheme):
         t, q, u = state.t, state.q, state.u
         predicted, M = self.predict(problem, t, q, u, h)
         gap_tol = self.gap_tol if rubs(problem) else 0.0
-        contacts, (P, u, p, turning) = project_velocity(self.solver, problem, state, h, predicted, M, gap_tol)
+        contacts, pushed = project_velocity(self.solver, problem, state, h, predicted, M, gap_tol)
+        P, u, p, turning, overlap = pushed
         if turning is not None:
             turning = turned_on(problem, turning, h)
-        return State(t + h, q + h * u, u, P, contacts, p, turning=turning)
+        return State(t + h, q + h * u, u, P, contacts, p, overshoot=overlap, turning=turning)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 (f^n - h K u^n), and the metric W = M + h C + h^2 K.

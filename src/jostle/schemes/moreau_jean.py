@@ -141,7 +141,7 @@ class MoreauJean(Scheme):
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
-        P, after, p, turning = self._impact(problem, touching, depth, state, u, predicted, h, W, turning)
+        P, after, p, turning, _ = self._impact(problem, touching, depth, state, u, predicted, h, W, turning)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         if turning is not None:

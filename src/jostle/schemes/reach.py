@@ -52,23 +52,38 @@ def project_velocity(
 
     def attempt(reach: Reach) -> tuple[Contacts, Array, Pushed]:
         contacts = within.near(state.t + h, places, reach)
-        K = velocities_of_step(contacts, state, h)
+        K = whole = velocities_of_step(contacts, state, h)
         if gap_tol:
             K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
-        elif gap_tol is not None:
+        elif gap_tol is not None and solver.promises:
             K = relative_to_closing(K, free, solver.tol)
         try:
             pushed = push(solver, problem, state, contacts, K, w, M, turning)
-            u = pushed.point if turning is None else bodies.velocities(pushed.point, pushed.turning)
-            return contacts, u, pushed
         except EmptySet as error:
             if within.flat:
                 raise
             raise error.because(
                 "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
             ) from None
+        u = pushed.point if turning is None else bodies.velocities(pushed.point, pushed.turning)
+        if K is not whole:
+            pushed = _with_overlap(pushed, whole, u, bool(gap_tol))
+        return contacts, u, pushed
 
     return with_checked_reach(within, state.t + h, places, h, free, before, attempt)
+
+
+def _with_overlap(pushed: Pushed, K: Rows, u: Array, rubs: bool) -> Pushed:
+    """What contacts did, with the deepest overlap after the step in the rows K_h, as it is linearised, over its length.
+
+    It stands for the violation of rows whose lengths were shorter, and beside it where gaps counted as closed.
+    """
+    known, P = K.length > 0.0, pushed.projection
+    violation = np.where(known, -(K.margin(K.slack(u)) + K.noise), 0.0)
+    left = highest(violation / np.where(known, K.length, 1.0), 0.0)
+    if known.all():
+        P = replace(P, residual=replace(P.residual, primal=min(P.residual.primal, left)))
+    return pushed._replace(projection=P, overlap=left if rubs else 0.0)
 
 
 def velocities_of_step(contacts: Contacts, state: State, h: float) -> Rows:
@@ -93,9 +108,10 @@ def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
     # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
     # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
     closing = -lowest(np.where(K.length > 0.0, K.margin(K.slack(w)), 0.0), 0.0)
-    if not 0.0 < closing < np.inf:
+    most = min(CLOSING_FACTOR, MAX_LEFT / tol) * closing
+    if not 0.0 < closing < np.inf or highest(K.length, 0.0) <= most:
         return K
-    return replace(K, length=np.minimum(K.length, min(CLOSING_FACTOR, MAX_LEFT / tol) * closing))
+    return replace(K, length=np.minimum(K.length, most))
 
 
 def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol: float, gap_tol: float) -> Rows:

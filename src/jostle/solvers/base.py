@@ -194,7 +194,7 @@ class Solver:
         return self._tried(target, flat, K, M, slack, guess)
 
     def _check_round_off(self, w: Array, K: Rows) -> None:
-        """Refuse a velocity or point so large that its round-off in a row is no longer small beside the row's length."""
+        """Refuse a point so large that its round-off in a row is no longer small beside the length of the row."""
         length, allowed = K.length, max(self.tol, MIN_ROUND_OFF)
         most = ROUND_OFF * MAX_ENTRIES * math.sqrt(float(dot(w, w)))
         if K.G.contacts is not None and most <= allowed * lowest(length, math.inf):
