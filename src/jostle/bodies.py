@@ -60,7 +60,7 @@ class Clumped(NamedTuple):
     """Which balls belong to which body."""
 
     owner: Integers
-    """(b,) the number of the body of each ball."""
+    """(b,) the number of the body of each ball, ascending."""
     arms: Array
     """(b, d) from the centre of mass of the body to the centre of the ball, along the principal axes of the body."""
     axes: Array
@@ -69,6 +69,11 @@ class Clumped(NamedTuple):
     """(n, 1) or (n, 3) moments of inertia of a body of mass 1 about these axes."""
     length: float
     """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump."""
+
+    def name(self, ball: int) -> str:
+        """What a ball is called: by its body, and by its number in it."""
+        body = self.owner[ball]
+        return f"body {body}, ball {ball - int(np.searchsorted(self.owner, body))}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +190,10 @@ class Bodies:
         if self.clumped is None:
             return 0.0
         return np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner[balls]], self.clumped.arms[balls])
+
+    def name(self, ball: int) -> str:
+        """What a ball is called: "body 3" if each body is one ball, "body 3, ball 0" in clumps."""
+        return f"body {ball}" if self.clumped is None else self.clumped.name(ball)
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""

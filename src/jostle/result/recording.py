@@ -134,12 +134,13 @@ class ImpactLog:
         self.fresh = None
 
     def result(self) -> Impacts:
+        clumped = self.within.bodies.clumped
         if not self.events:
             nothing = np.zeros(0)
-            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
+            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing, clumped=clumped)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
         columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
-        return Impacts(t, *columns)
+        return Impacts(t, *columns, clumped=clumped)
 
 
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue
 from jostle.problems import check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, nearest_call
 from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
@@ -236,7 +236,7 @@ def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State]
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
-        check_start(contacts)
+        check_start(contacts, nearest_call(state.within(within), state.t, "q"), "the q that change returned")
     return state
 
 

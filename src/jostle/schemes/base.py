@@ -26,7 +26,7 @@ from jostle.schemes.checks import (
     moves,
 )
 from jostle.schemes.state import State
-from jostle.sets.base import part_of, parts
+from jostle.sets.base import nearest_call, part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
 from jostle.sets.differences import put_back
 from jostle.sets.presence import Presence
@@ -131,9 +131,10 @@ class Scheme:
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
         seen = state.of_balls(problem.bodies)
-        contacts = state.within(problem.within).near(t, seen.q, 0.0)
+        there = state.within(problem.within)
+        contacts = there.near(t, seen.q, 0.0)
         check_kinds(problem.within, contacts, seen)
-        check_start(contacts)
+        check_start(contacts, nearest_call(there, t, "q0"))
         return state
 
     def check(self, problem: Any) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, to_host
 from jostle._tools.plugins import is_of_jostle
-from jostle.bodies import neighbour_distance
+from jostle._tools.rotations import crossed
+from jostle.bodies import Bodies, neighbour_distance
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
@@ -145,6 +146,8 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         return
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
+    if problem.bodies.clumped is not None:
+        allowed = allowed + contacts.G.magnitude(np.abs(_curved(problem.bodies, before, after)).ravel())
     if not (contacts.margin < -allowed).any():
         return
     row = int(np.argmin(contacts.margin + allowed))
@@ -153,6 +156,17 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
         + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
     )
+
+
+def _curved(bodies: Bodies, before: State, after: State) -> Array:
+    """(b, d) how far the balls of clumps, which turn, end from the tangents that the linearised constraints see."""
+    now, then, h = before.turning, after.turning, after.t - before.t
+    assert bodies.clumped is not None
+    assert now is not None
+    assert then is not None
+    arms = bodies.levers(now.turn)
+    end: Array = bodies.levers(then.turn) - arms - h * crossed(then.spin[bodies.clumped.owner], arms)
+    return end
 
 
 def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
@@ -297,15 +311,15 @@ def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: S
             gaps = None if after.contacts is None else after.contacts.gap
             found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps, here))
             if found is not None:
-                raise _went_through(found, after.t - before.t)
+                raise _went_through(found, Q.bodies.name(found.body), after.t - before.t)
 
 
-def _went_through(found: Crossing, h: float) -> LeftTheSet:
+def _went_through(found: Crossing, body: str, h: float) -> LeftTheSet:
     """The error that says which body went through which wall or ball, and which step would be safe."""
     remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
     if found.moved < found.clearance:
         remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
     return LeftTheSet(
-        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"the centre of {body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
         f"step of h = {h:.3g}, and {remedy}"
     )

@@ -486,8 +486,12 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     return kernels.by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
-def check_start(contacts: Contacts) -> None:
-    """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero."""
+def check_start(contacts: Contacts, nearest: str | None, q: str = "q0") -> None:
+    """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero.
+
+    `nearest` is the call that returns the nearest admissible configuration, or None if there is none; `q` is what the
+    configuration is called.
+    """
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
         raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
@@ -505,8 +509,7 @@ def check_start(contacts: Contacts) -> None:
     named = "; ".join(f"the gap of {contacts.describe(int(row))} is {contacts.gap[row]:.2e}" for row in worst)
     more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
     equal = contacts.equal is not None and bool(contacts.equal[overlap].any())
-    remedy = "The gap of an equality must be zero at the start: change q0" if equal else "Move them apart"
-    raise InfeasibleStart(
-        f"q0 is not admissible: {named}{more}. {remedy}, or start from the nearest "
-        f"admissible configuration, within.nearest(q0).point"
-    )
+    remedy = "The gap of an equality must be zero at the start: change the positions" if equal else "Move them apart"
+    if nearest is not None:
+        remedy += f", or start from the nearest admissible configuration, {nearest}"
+    raise InfeasibleStart(f"{q} is not admissible: {named}{more}. {remedy}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -69,10 +70,11 @@ class Walls(BodySet):
         self._set_bodies(POINTS if radii is None else Bodies(radii))
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
-        if self.bodies.radii is not None:
+        own = self.bodies.radii is not None
+        if own and bodies.clumped is None:
             return self
         wall = copy(self)
-        wall._set_bodies(bodies)
+        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped) if own else bodies)
         return wall
 
     def _set_bodies(self, bodies: Bodies) -> None:
@@ -90,9 +92,9 @@ class Walls(BodySet):
         """The walls at time t, checked."""
         raise NotImplementedError
 
-    def _undefined(self, body: int, wall: str) -> str:
+    def _undefined(self, body: str, wall: str) -> str:
         """What to say of a body on the wall, where the distance has no gradient."""
-        return f"the centre of body {body} lies on {wall}; move it off the wall"
+        return f"the centre of {body} lies on {wall}; move it off the wall"
 
     def gaps(self, t: float, q: Array) -> Array:
         x, walls, radii, _ = self._at(t, q)
@@ -127,7 +129,7 @@ class Walls(BodySet):
 
         def describe(row: int) -> str:
             body, wall = pairs[row].tolist()
-            return f"body {body} and {self.names[-1 - wall]}"
+            return f"{self.bodies.name(body)} and {self.names[-1 - wall]}"
 
         bending = None if bend is None else lambda: bend
         gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
@@ -218,7 +220,7 @@ class Walls(BodySet):
         lost = np.flatnonzero(~there & (distance <= 0.0))
         if len(lost):
             row = int(lost[0])
-            raise UndefinedGradient(self._undefined(int(body[row]), self.names[int(wall[row])]))
+            raise UndefinedGradient(self._undefined(self.bodies.name(int(body[row])), self.names[int(wall[row])]))
 
 
 class Obstacles(Walls):
@@ -455,10 +457,9 @@ class Outside(Obstacles):
             raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")
         return Spheres(centre, radius, self.sign)
 
-    def _undefined(self, body: int, wall: str) -> str:
+    def _undefined(self, body: str, wall: str) -> str:
         return (
-            f"body {body} sits exactly on the centre of {wall}; the distance has no gradient there: "
-            f"move it off the centre"
+            f"{body} sits exactly on the centre of {wall}; the distance has no gradient there: move it off the centre"
         )
 
 
