@@ -12,6 +12,7 @@ from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts
 from jostle.result.solution import Solution
+from jostle.schemes.base import Scheme
 from jostle.schemes.grip import dragged
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import ConstraintSet, in_motion
@@ -158,6 +159,8 @@ def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Ar
 def works(problem: Motion, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
     """The energy that the contacts dissipated in a step of a `Motion`, and the work of walls and radii that move.
 
+    An impact at one time, which leads to a state of the time before, is a step at the rates of that time.
+
     The kinetic energy changes by the impulses times the mean of the two velocities. With the rates c = G u + dg/dt of
     the gaps, the contacts add p . G (u^n + u^{n+1}) / 2 = p . (c^n + c^{n+1}) / 2 - p . (d^n + d^{n+1}) / 2: what is
     dissipated, with the other sign, and the work of what moves.
@@ -181,8 +184,8 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         work = -float((now.tangential[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
-    drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
-    work -= 0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
+    first, last = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
+    work -= 0.5 * float((p[rows] * (first + (first if after.t == before.t else last))).sum())
     return work - added, work
 
 
@@ -235,14 +238,18 @@ def smallest_gap(problem: Any, state: State) -> float:
     return lowest(state.within(problem.within).linearise(state.t, q, 0.0).margin, np.inf)
 
 
-def record_of(problem: Any, linearised: bool, before: State, state: State, h: float) -> tuple[Any, ...]:
-    """A record of `STATISTICS` of the step of length h that led to the state.
-
-    `linearised` says whether the step kept linearised constraints.
-    """
+def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: float) -> tuple[Any, ...]:
+    """A record of `STATISTICS` of the step of length h that led to the state."""
     P = state.projection
     assert P is not None
-    energy = works(problem, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
+    energy = 0.0, 0.0
+    if isinstance(problem, Motion):
+        there = problem if before.presence is None else problem.of_those_present(before.presence)
+        begun = scheme.begun(there, before, h)
+        energy = works(problem, scheme.linearises, begun, state, h)
+        if begun is not before:
+            lost = works(problem, scheme.linearises, before, begun, h)
+            energy = energy[0] + lost[0], energy[1] + lost[1]
     r, p = P.residual, state.multipliers
     return (
         state.t, h, len(p), len(p.nonzero()[0]), P.iterations, r.primal, r.dual, r.complementarity,
@@ -333,7 +340,7 @@ class MemorySaver(Saver):
         self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, turning))
 
     def add(self, before: State, after: State, h: float) -> None:
-        self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
+        self.stats.append(record_of(self.problem, self.scheme, before, after, h))
         if self.log is not None:
             if after.turning is not None:
                 before, after = before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies)

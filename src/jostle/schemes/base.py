@@ -176,6 +176,25 @@ class Scheme:
         """
         raise NotImplementedError
 
+    def begun(self, problem: Any, state: State, h: float) -> State:
+        """The state that a step of length h begins with: after an impact at the start that a step takes first.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state itself; or the state after the impact, with its contacts and impulses.
+        """
+        return state
+
     def projects_positions(self, problem: Any) -> bool:
         """Whether the residual of a step bounds the overlaps of its q; otherwise they are measured.
 

@@ -72,6 +72,13 @@ class Rods(ConstraintSet):
         # The same rods, which name the bodies that their balls belong to.
         if bodies.clumped is None:
             return self
+        owner = bodies.clumped.owner
+        own = np.flatnonzero((self.pairs.max(axis=1, initial=0) < len(owner)) & (self.pairs[:, 1] >= 0))
+        own = own[owner[self.pairs[own, 0]] == owner[self.pairs[own, 1]]]
+        if len(own):
+            raise InvalidValue(
+                f"rod {own[0]} joins two balls of body {owner[self.pairs[own[0], 0]]}, which is rigid: leave it out"
+            )
         rods = copy(self)
         rods.bodies = Bodies(clumped=bodies.clumped)
         return rods
