@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers, lowest, moved_to, place_of, read_only, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle.bodies import Bodies, Turning
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
@@ -83,11 +83,11 @@ class ImpactLog:
         pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
         rows = pushed.nonzero()[0]
         pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
-        if self.fresh is not None:
-            self._second_step(before, after, h, pairs, p[rows])
-        elif len(pairs) == len(touching) and (pairs == touching).all():
+        if self.fresh is None and len(pairs) == len(touching) and (pairs == touching).all():
             return
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
+        if self.fresh is not None:
+            self._second_step(before, after, h, pairs, p[rows], contacts.pairs[new])
         if len(new):
             chosen = in_motion(self.within, contacts, before.q).only(new)
             drift = drifts(chosen, before.t, h, self.linearised)
@@ -122,17 +122,36 @@ class ImpactLog:
         inside = np.isfinite(s) & (s <= h) & (s >= -earliest)
         return before.t + np.where(inside, s, h)
 
-    def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
-        """Continue the impact of the step before in this step."""
+    def _second_step(
+        self, before: State, after: State, h: float, pairs: Integers, p: Array, new: Integers
+    ) -> None:  # fmt: skip
+        """Continue the impact of the step before in this step, in which the pairs `new` close.
+
+        An impact that was over after its first step keeps its rate if its contact, or one of its bodies with another
+        one, closes again.
+        """
         chosen = self.fresh
         assert chosen is not None
-        rate_after, impulse = self.events[-1][3:5]
-        impulse += to_host(by_pair(pairs, p, chosen.pairs))
+        rate_before, rate_after, impulse = self.events[-1][2:5]
+        more = to_host(by_pair(pairs, p, chosen.pairs))
+        impulse += more
         if after.turning is not None and after.contacts is not None:
             for grip, now in zip(self.events[-1][6].T, after.turning.tangential.T, strict=True):
                 grip += to_host(by_pair(after.contacts.pairs, now.copy(), chosen.pairs))
-        rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
+        rate = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
+        over, again = rate_after >= MIN_APPROACH * rate_before, (more != 0.0) & (rate < rate_after)
+        met = (more == 0.0) & self._met(to_host(chosen.pairs), to_host(new))
+        free = 0.0 if self.acceleration is None else h * to_host(chosen.G @ moved_to(self.acceleration, p))
+        rate_after[:] = np.where(over & (met | again), rate_after + np.where(met, free, 0.0), rate)
         self.fresh = None
+
+    def _met(self, pairs: Integers, others: Integers) -> Booleans:
+        """Which pairs have a body that is in one of the other pairs; constraints on the configuration have all."""
+        if len(others) == 0 or (others[:, 0] < 0).any():
+            return np.full(len(pairs), len(others) > 0)
+        balls = others[others >= 0]
+        there = np.isin(self.within.bodies.owners(np.maximum(pairs, 0)), self.within.bodies.owners(balls))
+        return np.asarray((there & (pairs >= 0)).any(axis=1) | (pairs[:, 0] < 0))
 
     def result(self) -> Impacts:
         clumped = self.within.bodies.clumped
