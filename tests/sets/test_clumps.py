@@ -97,3 +97,84 @@ def test_a_change_that_is_not_admissible_is_called_by_its_name():
     ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
     with pytest.raises(jo.errors.InfeasibleStart, match=r"the q that change returned is not .* within\.nearest\(q\)"):
         jo.solve(ball, jo.Maury(), t=1.0, h=0.1, change=sunk)
+
+
+def test_a_change_that_turns_a_clump_into_a_wall_is_refused():
+    def upright(state):
+        if state.t < 0.35:
+            return state
+        return state._replace(turning=state.turning._replace(turn=np.full(1, np.pi / 2)))
+
+    flat = jo.Motion(q0=[[0.0, 0.5]], within=jo.Clumps([TRIPLE]) & FLOOR)
+    with pytest.raises(jo.errors.InfeasibleStart, match="body 0, ball 0 and plane"):
+        jo.solve(flat, jo.Maury(), t=1.0, h=0.1, change=upright)
+
+
+# The moments of inertia of a clump in space.
+
+
+def turned_about(axis, angle):
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_rotvec(angle * np.asarray(axis)).as_matrix()
+
+
+LONG = np.array([[0.0, -1.2, 0.0], [0.0, 0.3, 0.0], [0.0, 0.9, 0.0]])
+MOMENTS = np.array([[0.9, 0.15, 1.4]])
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-10, 1e-6, 1e-3, 0.02, 0.7])
+@pytest.mark.parametrize("axis", [[0.0, 0.0, 1.0], [0.6, 0.0, 0.8]])
+def test_moments_of_inertia_are_about_the_axes_in_which_the_arms_were_given(axis, angle):
+    """For arms that are tilted a little the principal axes of the balls come in another order."""
+    arms = LONG @ turned_about(axis, angle).T
+    spin = np.array([0.3, 2.0, -0.7])
+    thrown = jo.Motion(q0=[[0.0] * 3], spin0=spin, inertia=MOMENTS, within=jo.Clumps([(arms, 0.2)]))
+    sol = jo.solve(thrown, jo.Maury(), t=0.1, h=0.01)
+    np.testing.assert_allclose(sol.energy().kinetic, 0.5 * MOMENTS[0] @ spin**2, rtol=1e-12)
+    np.testing.assert_allclose(sol.places(0), arms, atol=1e-15)
+    assert sol.turn[0].tolist() == [[1.0, 0.0, 0.0, 0.0]]
+
+
+def test_moments_about_the_same_axes_give_the_same_motion_however_the_arms_are_written():
+    """A tilted clump with `turn0` back is the clump that is not tilted: only its own axes are others."""
+    R, spin = turned_about([0.6, 0.0, 0.8], 0.5), [0.3, 2.0, -0.7]
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(R).as_quat()
+    made = {"q0": [[0.0] * 3], "spin0": spin, "within": jo.Clumps([(LONG, 0.2)])}
+    plain = jo.solve(jo.Motion(inertia=MOMENTS, **made), jo.Maury(), t=1.0, h=0.01)
+    turned = made | {"within": jo.Clumps([(LONG @ R, 0.2)]), "turn0": [w, x, y, z]}
+    same = jo.solve(jo.Motion(inertia=np.full((1, 3), 0.7), **turned), jo.Maury(), t=0.0, h=0.01)
+    np.testing.assert_allclose(same.places(0), LONG, atol=1e-12)
+    own = jo.solve(jo.Motion(**turned), jo.Maury(), t=1.0, h=0.01)
+    other = jo.solve(jo.Motion(**made), jo.Maury(), t=1.0, h=0.01)
+    np.testing.assert_allclose(own.places(-1), other.places(-1), atol=1e-9)
+    assert np.abs(plain.places(-1) - other.places(-1)).max() > 0.01
+
+
+def test_nearly_equal_moments_do_not_depend_on_how_nearly_they_are_equal():
+    ends = []
+    for off in (0.0, 1e-13, 1e-11, 1e-9, 1e-7):
+        arms = np.concatenate([np.eye(3), -np.eye(3)]) * (1.0 + off * np.arange(3)) + off
+        arms -= arms.mean(axis=0)
+        body = jo.Motion(
+            q0=[[0.0] * 3], spin0=[1.0, 0.2, 0.1], inertia=[[1.0, 2.0, 2.5]], within=jo.Clumps([(arms, 0.3)])
+        )
+        ends.append(jo.solve(body, jo.MoreauJean(), t=1.0, h=0.05).places(-1))
+    np.testing.assert_allclose(ends, np.broadcast_to(ends[0], np.shape(ends)), atol=1e-5)
+
+
+def test_a_file_and_a_resumed_run_keep_the_axes_of_the_moments(tmp_path):
+    body = jo.Motion(
+        q0=[[0.0, 3.0, 0.0]], spin0=[1.0, 0.2, 0.1], inertia=MOMENTS, force=[0.0, -9.81, 0.0],
+        within=jo.Clumps([(LONG @ turned_about([0.0, 0.0, 1.0], 0.4).T, 0.2)]) & jo.HalfSpace([0.0, 1.0, 0.0]),
+    )  # fmt: skip
+    whole = jo.solve(body, jo.MoreauJean(), t=0.8, h=0.01)
+    for t in (0.4, 0.8):
+        out = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "c", dtype=float, resume=t > 0.5)
+        jo.solve(body, jo.MoreauJean(), t=t, h=0.01, output=out)
+    read = jo.io.read(tmp_path / "a.vtkhdf")
+    assert np.asarray(read.q[-1]).tobytes() == whole.q[-1].tobytes()
+    np.testing.assert_allclose(read.energy().kinetic, whole.energy().kinetic, rtol=1e-9)
+    np.testing.assert_allclose(read.places(-1), whole.places(-1), atol=1e-12)
