@@ -201,6 +201,13 @@ class Bodies:
             return 0.0
         return np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner[balls]], self.clumped.arms[balls])
 
+    def terms(self, places: Array, turning: Turning | None) -> Array | float:
+        """The sizes of the centre of mass and of the arm that each centre of a ball in clumps is the sum of; else 0."""
+        if self.clumped is None or turning is None:
+            return 0.0
+        arms = self.levers(turning.turn)
+        return np.asarray(np.abs(arms) + np.abs(places - arms))
+
     def name(self, ball: int) -> str:
         """What a ball is called: "body 3" if each body is one ball, "body 3, ball 0" in clumps."""
         return f"body {ball}" if self.clumped is None else self.clumped.name(ball)

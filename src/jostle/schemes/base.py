@@ -134,7 +134,7 @@ class Scheme:
         there = state.within(problem.within)
         contacts = there.near(t, seen.q, 0.0)
         check_kinds(problem.within, contacts, seen)
-        check_start(contacts, nearest_call(there, t, "q0"))
+        check_start(contacts, nearest_call(there, t, "q0"), terms=problem.bodies.terms(seen.q, seen.turning))
         return state
 
     def check(self, problem: Any) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, to_host
 from jostle._tools.plugins import is_of_jostle
-from jostle._tools.rotations import crossed
-from jostle.bodies import Bodies, neighbour_distance
+from jostle.bodies import neighbour_distance
+from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
@@ -147,7 +147,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
     if problem.bodies.clumped is not None:
-        allowed = allowed + contacts.G.magnitude(np.abs(_curved(problem.bodies, before, after)).ravel())
+        allowed = allowed + contacts.G.magnitude(np.abs(_curved(problem, before, after)).ravel())
     if not (contacts.margin < -allowed).any():
         return
     row = int(np.argmin(contacts.margin + allowed))
@@ -158,15 +158,14 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     )
 
 
-def _curved(bodies: Bodies, before: State, after: State) -> Array:
+def _curved(problem: Motion | Sweeping, before: State, after: State) -> Array:
     """(b, d) how far the balls of clumps, which turn, end from the tangents that the linearised constraints see."""
-    now, then, h = before.turning, after.turning, after.t - before.t
-    assert bodies.clumped is not None
-    assert now is not None
-    assert then is not None
-    arms = bodies.levers(now.turn)
-    end: Array = bodies.levers(then.turn) - arms - h * crossed(then.spin[bodies.clumped.owner], arms)
-    return end
+    turning, P, bodies = before.turning, after.projection, problem.bodies
+    assert turning is not None
+    assert P is not None
+    u, spin = bodies.split(P.point, turning.turn, problem.q0.shape)
+    tangents = (after.t - before.t) * bodies.velocities(u, turning._replace(spin=spin))
+    return np.asarray(after.q - before.q - tangents)
 
 
 def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
@@ -257,10 +256,17 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
 def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State) -> Array:
     """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated."""
     # A row without a length is compared with what the step moved: the way from q to q', and the displacement
-    # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest.
-    tolerance, length = contacts.tolerance(np.abs(after.q - before.q)), contacts.length
+    # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest. The
+    # centre of a ball of a clump is a sum, whose terms may be larger.
+    bodies, length, h = problem.bodies, contacts.length, after.t - before.t
+    way = np.abs(after.q - before.q) + bodies.terms(after.q, after.turning)
+    if after.turning is not None and isinstance(bodies.mass, Metric):
+        pushed = h * np.abs(bodies.mass.solve(after.pushes(bodies)))
+        each = pushed.reshape(-1, after.q.shape[-1])[bodies.owners(np.arange(after.q.size // after.q.shape[-1]))]
+        way += each.reshape(way.shape)
+    tolerance = contacts.tolerance(way)
     if after.contacts is not None and after.turning is None and not (length > 0.0).all():
-        M, h = problem.metric(before.q), after.t - before.t
+        M = problem.metric(before.q)
         push = h * M.norm(M.solve(after.contacts.G.adjoint(after.multipliers)))
         tolerance = tolerance + np.where(length > 0.0, 0.0, CLOSED * push * contacts.G.norms(M))
     return (1.0 + tol / CLOSED) * tolerance

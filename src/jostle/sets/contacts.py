@@ -486,11 +486,11 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     return kernels.by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
-def check_start(contacts: Contacts, nearest: str | None, q: str = "q0") -> None:
+def check_start(contacts: Contacts, nearest: str | None, q: str = "q0", terms: Array | float = 0.0) -> None:
     """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero.
 
     `nearest` is the call that returns the nearest admissible configuration, or None if there is none; `q` is what the
-    configuration is called.
+    configuration is called; `terms` are the `Bodies.terms` that it is the sum of.
     """
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
@@ -502,7 +502,7 @@ def check_start(contacts: Contacts, nearest: str | None, q: str = "q0") -> None:
             f"pair {contacts.pairs[same[0]].tolist()}; give each constraint of a set a number of its own"
         )
     margin = contacts.margin
-    overlap = np.flatnonzero(margin < -contacts.tolerance())
+    overlap = np.flatnonzero(margin < -contacts.tolerance(terms))
     if len(overlap) == 0:
         return
     worst = overlap[np.argsort(margin[overlap])][:5]
