@@ -273,7 +273,7 @@ def _fits(memory: Any, shape: tuple[int, ...], balls: int) -> bool:
         pairs, values = map(np.asarray, memory[:2])
         if values.ndim != 1 or pairs.shape != (len(values), 2) or pairs.dtype.kind != "i":
             return False
-        return _between_balls(pairs, balls)
+        return _between_balls(pairs.astype(np.int64), balls)
     return True
 
 

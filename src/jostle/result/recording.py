@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,7 +161,7 @@ class ImpactLog:
             return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing, clumped=clumped)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
         columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
-        return Impacts(t, *columns, clumped=clumped)
+        return replace(Impacts(t, *columns), clumped=clumped)
 
 
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
@@ -203,8 +204,8 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         work = -float((now.tangential[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
-    first, last = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
-    work -= 0.5 * float((p[rows] * (first + (first if after.t == before.t else last))).sum())
+    drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
+    work -= 0.5 * float((p[rows] * (drift[0] + drift[0 if after.t == before.t else 1])).sum())
     return work - added, work
 
 

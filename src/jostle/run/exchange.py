@@ -234,14 +234,14 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[S
         moved = moved | (turned[:, None] if moved.ndim == 2 else turned)
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once
     if moved.any() or first_left:
-        there, places = state.within(within), state.of_balls(bodies).q
-        contacts = there.linearise(state.t, places, 0.0)
+        present, places = state.within(within), state.of_balls(bodies).q
+        contacts = present.linearise(state.t, places, 0.0)
         first, second = (np.where(ball < 0, ball, bodies.owners(ball)) for ball in contacts.pairs.T)
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
         terms = bodies.terms(places, state.turning)
-        check_start(contacts, nearest_call(there, state.t, "q"), "the q that change returned", terms)
+        check_start(contacts, nearest_call(present, state.t, "q"), "the q that change returned", terms)
     return state
 
 
