@@ -160,7 +160,7 @@ class ImpactLog:
             nothing = np.zeros(0)
             return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing, clumped=clumped)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
+        columns: list[Any] = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
         return replace(Impacts(t, *columns), clumped=clumped)
 
 
