@@ -486,7 +486,12 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     return kernels.by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
-def check_start(contacts: Contacts, nearest: str | None, q: str = "q0", terms: Array | float = 0.0) -> None:
+def check_start(
+    contacts: Contacts,
+    nearest: str | None = "within.nearest(q0).point",
+    q: str = "q0",
+    terms: Array | float = 0.0,
+) -> None:
     """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero.
 
     `nearest` is the call that returns the nearest admissible configuration, or None if there is none; `q` is what the
