@@ -485,21 +485,22 @@ def _may_drag(part: ConstraintSet) -> bool:
 
 def _warn_of_no_friction(Q: ConstraintSet, q0: Array) -> None:
     """Warn of inequalities on the whole configuration, which have no tangents; joints and rods are not meant to rub."""
-    for part in parts(Q):
-        if isinstance(part, UserSet):
-            smooth, name = not part.equalities, part.name
-        elif is_of_jostle(part):
-            continue
-        else:
-            found, name = part.linearise(0.0, q0, 0.0), type(part).__name__
-            rows = to_host(found.pairs)[:, 0] < 0
-            smooth = bool((rows if found.equal is None else rows & ~found.equal).any())
-        if smooth:
-            warn(
-                f"{name} has no friction: its constraints push along their gradients alone. Use a wall such as "
-                f"jo.HalfSpace or jo.Outside where bodies should rub",
-                NoFriction,
-            )
+    names = [part.name if isinstance(part, UserSet) else type(part).__name__ for part in parts(Q) if _smooth(part, q0)]
+    if names:
+        warn(
+            f"{', '.join(names)}: constraints on the whole configuration have no friction, they push along their "
+            f"gradients alone. Use a wall such as jo.HalfSpace or jo.Outside where bodies should rub",
+            NoFriction,
+        )
+
+
+def _smooth(part: ConstraintSet, q0: Array) -> bool:
+    """Whether a set has inequalities on the whole configuration."""
+    if isinstance(part, UserSet) or is_of_jostle(part):
+        return isinstance(part, UserSet) and not part.equalities
+    found = part.linearise(0.0, q0, 0.0)
+    rows = to_host(found.pairs)[:, 0] < 0
+    return bool((rows if found.equal is None else rows & ~found.equal).any())
 
 
 @dataclass(frozen=True, repr=False)

@@ -550,7 +550,7 @@ def test_rods_and_constraints_of_the_user_drag_nobody():
     """They are not asked how fast they move along themselves: they have no friction."""
     rod = jo.Rods([(0, -1)], lambda t: np.array([1.0 + 0.1 * t]), points=[[0.0, 1.0]])
     lift = jo.constraints(moving=True)(lambda t, q: q[:, 1] + 2.0 - t)
-    with pytest.warns(jo.errors.NoFriction, match="<lambda> has no friction"):
+    with pytest.warns(jo.errors.NoFriction, match="^<lambda>: .* have no friction"):
         jo.Motion(q0=[[0.0, 0.0]], within=jo.Balls([0.1]) & rod & lift, law=jo.Coulomb(0.5))
 
 
@@ -601,13 +601,12 @@ def told(bodies, *sets, mu=0.5, law=jo.Coulomb):
 
 @pytest.mark.parametrize("bodies", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("other", WITHOUT.values(), ids=WITHOUT)
-def test_constraints_of_the_user_say_once_for_each_that_they_have_no_friction(bodies, other):
-    count = len(jo.sets.base.parts(other))
+def test_constraints_of_the_user_say_once_that_they_have_no_friction(bodies, other):
     for law in (jo.Coulomb, jo.laws.ConvexFriction):
-        assert len(told(bodies, other, law=law)) == count
-    assert len(told(bodies, other, NOT_MEANT["joint"])) == count
+        assert len(told(bodies, other, law=law)) == 1
+    assert len(told(bodies, other, NOT_MEANT["joint"])) == 1
     assert not told(bodies, other, mu=0.0)
-    assert len(told(bodies, other, mu={(0, 1): 0.5})) == count
+    assert len(told(bodies, other, mu={(0, 1): 0.5})) == 1
     assert not told(bodies, other, mu={(0, 1): 0.0})
 
 

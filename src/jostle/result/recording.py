@@ -160,7 +160,9 @@ class ImpactLog:
             nothing = np.zeros(0)
             return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing, clumped=clumped)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns: list[Any] = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
+        columns: list[Any] = [
+            np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))
+        ]
         return replace(Impacts(t, *columns), clumped=clumped)
 
 
@@ -264,8 +266,8 @@ def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: floa
     assert P is not None
     energy = 0.0, 0.0
     if isinstance(problem, Motion):
-        there = problem if before.presence is None else problem.of_those_present(before.presence)
-        begun = scheme.begun(there, before, h)
+        everyone = before.presence is None or not problem.within.equalities
+        begun = scheme.begun(problem if everyone else problem.of_those_present(before.presence), before, h)
         energy = works(problem, scheme.linearises, begun, state, h)
         if begun is not before:
             lost = works(problem, scheme.linearises, before, begun, h)

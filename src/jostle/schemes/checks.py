@@ -206,7 +206,7 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
     """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
     check_owned(repr(within), contacts.pairs, contacts.numbers)
     if state.q.ndim == 2:
-        check_bodies(repr(within), contacts.pairs, len(state.q))
+        check_bodies(repr(within), contacts.pairs, len(state.q), within.bodies.clumped is not None)
     if contacts.equal is not None and not within.equalities:
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:

@@ -61,13 +61,14 @@ def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
         )
 
 
-def check_bodies(name: str, pairs: Integers, n: int) -> None:
+def check_bodies(name: str, pairs: Integers, n: int, clumps: bool = False) -> None:
     """Refuse rows of bodies that do not exist."""
     of_bodies = pairs[pairs[:, 0] >= 0]
     if len(of_bodies) and int(of_bodies.max()) >= n:
         raise InvalidValue(
-            f"{name} has a row for body {int(of_bodies.max())}, and there are {n} bodies, 0 to {n - 1}; (-1, k) stands "
-            f"for constraint k on the whole configuration"
+            f"{name} has a row for {'ball' if clumps else 'body'} {int(of_bodies.max())}, and there are {n} "
+            f"{'balls' if clumps else 'bodies'}, 0 to {n - 1}; (-1, k) stands for constraint k on the whole "
+            f"configuration"
         )
 
 
