@@ -266,8 +266,8 @@ def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: floa
     assert P is not None
     energy = 0.0, 0.0
     if isinstance(problem, Motion):
-        everyone = before.presence is None or not problem.within.equalities
-        begun = scheme.begun(problem if everyone else problem.of_those_present(before.presence), before, h)
+        presence = before.presence if problem.within.equalities else None
+        begun = scheme.begun(problem if presence is None else problem.of_those_present(presence), before, h)
         energy = works(problem, scheme.linearises, begun, state, h)
         if begun is not before:
             lost = works(problem, scheme.linearises, before, begun, h)
