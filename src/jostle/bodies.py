@@ -23,6 +23,8 @@ from jostle._tools.rotations import AXES, crossed, free_rotation, matrices, prod
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 
+UNTURNED = (1.0, 0.0, 0.0, 0.0)
+"""The quaternion of a body that is not turned."""
 Sizes = tuple[Array | None, float]
 """The radii of n bodies, None for points; and the smallest of them, 0 for points."""
 
@@ -60,15 +62,28 @@ class Clumped(NamedTuple):
     """Which balls belong to which body."""
 
     owner: Integers
-    """(b,) the number of the body of each ball."""
+    """(b,) the number of the body of each ball, ascending."""
     arms: Array
-    """(b, d) from the centre of mass of the body to the centre of the ball, along the principal axes of the body."""
+    """(b, d) from the centre of mass of the body to the centre of the ball, along the axes of the body: the principal
+    axes of its balls, or those in which it was given, if its moments of inertia were given about these."""
     axes: Array
-    """(n,) or (n, 4) how the principal axes are turned against those in which the arms were given."""
+    """(n,) or (n, 4) how the axes of the body are turned against those in which its arms were given."""
     inertia: Array
-    """(n, 1) or (n, 3) moments of inertia of a body of mass 1 about these axes."""
+    """(n, 1) or (n, 3) moments of inertia of a body of mass 1 and one density, about its principal axes."""
     length: float
     """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump."""
+
+    def as_given(self) -> Clumped:
+        """The same clumps by the axes in which their arms were given, which need not be principal axes of the balls."""
+        if self.axes.ndim == 1:
+            return self
+        arms = np.einsum("bij,bj->bi", matrices(self.axes)[self.owner], self.arms)
+        return self._replace(arms=arms, axes=np.broadcast_to(UNTURNED, self.axes.shape).copy())
+
+    def name(self, ball: int) -> str:
+        """What a ball is called: by its body, and by its number in it."""
+        body = self.owner[ball]
+        return f"body {body}, ball {ball - int(np.searchsorted(self.owner, body))}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +200,17 @@ class Bodies:
         if self.clumped is None:
             return 0.0
         return np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner[balls]], self.clumped.arms[balls])
+
+    def terms(self, places: Array, turning: Turning | None) -> Array | float:
+        """The sizes of the centre of mass and of the arm that each centre of a ball in clumps is the sum of; else 0."""
+        if self.clumped is None or turning is None:
+            return 0.0
+        arms = self.levers(turning.turn)
+        return np.asarray(np.abs(arms) + np.abs(places - arms))
+
+    def name(self, ball: int) -> str:
+        """What a ball is called: "body 3" if each body is one ball, "body 3, ball 0" in clumps."""
+        return f"body {ball}" if self.clumped is None else self.clumped.name(ball)
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""

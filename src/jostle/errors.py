@@ -29,6 +29,7 @@ __all__ = [
     "MissingPackage",
     "NoContraction",
     "NoDerivative",
+    "NoFriction",
     "NoSuchFile",
     "NotApproaching",
     "NotContinuous",
@@ -250,6 +251,10 @@ class NotApproaching(JostleWarning):
 
 class EnergyDrift(JostleWarning):
     """A run with e = 1 lost or gained a notable part of its energy; the message says how much, and what to do."""
+
+
+class NoFriction(JostleWarning):
+    """A law of friction was given, and some constraints have none, because they are functions of the user."""
 
 
 class ThrownUp(JostleWarning):

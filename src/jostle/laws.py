@@ -19,16 +19,19 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import accepts, check_arguments, described, number
 from jostle._tools.arrays import Array, Booleans, Integers, moved_to, numbers, place_of, to_host
+from jostle._tools.plugins import is_of_jostle
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
-from jostle.errors import InvalidValue, NotApproaching, warn
+from jostle.errors import InvalidValue, NoFriction, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.contacts import Contacts
+from jostle.sets.rods import Rods
 from jostle.sets.shapes import walls_of
-from jostle.sets.walls import Box, HalfSpace
+from jostle.sets.user import UserSet
+from jostle.sets.walls import Box, HalfSpace, Walls
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
@@ -287,7 +290,7 @@ class Coulomb(ImpactLaw):
     `MoreauJean` solve this exactly in each step, all contacts together (Acary, Cadoux, Lemaréchal & Malick 2011).
     Energy never grows if e = 0; with e > 0 it may grow where contacts are not in line with centres of mass, in clumps
     and in several contacts at once (Kane & Levinson 1985). There is friction between balls, and between balls and
-    walls; rods and @constraints have none.
+    walls; rods and @constraints have none, and a warning (`NoFriction`) names inequalities of your own.
 
     Parameters
     ----------
@@ -373,6 +376,8 @@ class Coulomb(ImpactLaw):
         object.__setattr__(known, "e", self.e.bound_to(Q, q0))
         object.__setattr__(known, "found", found)
         _check_dragged(Q, q0, found.get("drag"))
+        if any(np.any(list(mu.values()) if isinstance(mu, Mapping) else mu) for mu in (self.mu, self.otherwise)):
+            _warn_of_no_friction(Q, q0)
         return known
 
     def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
@@ -459,8 +464,7 @@ def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
         count = walls_of(part, 0.0, q0)[0]
         walls = range(first, first + count)
         first += count
-        straight = isinstance(part, Box) or (isinstance(part, HalfSpace) and not callable(part.normal))
-        if part.moving is not True or count == 0 or straight or part.bodies.swell:
+        if count == 0 or not _may_drag(part):
             continue
         said = set() if drag is None else {w for (left, _), _ in drag.entries for w in np.flatnonzero(left)}
         missing = [w for w in walls if (0 if drag is None else drag.bodies) + w not in said]
@@ -469,6 +473,34 @@ def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
                 f"wall {missing[0]} ({part!r}) may move along itself, and with friction it drags bodies along: say how "
                 f"fast with drag={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros if it does not"
             )
+
+
+def _may_drag(part: ConstraintSet) -> bool:
+    """Whether the walls of a set may move along themselves: all but planes that move along their normals."""
+    if isinstance(part, Walls):
+        planes = isinstance(part, HalfSpace) and not callable(part.normal)
+        return not (part.at_rest or planes or (isinstance(part, Box) and part.parallel))
+    return part.moving is True and not isinstance(part, Rods | UserSet)  # which have no friction
+
+
+def _warn_of_no_friction(Q: ConstraintSet, q0: Array) -> None:
+    """Warn of inequalities on the whole configuration, which have no tangents; joints and rods are not meant to rub."""
+    names = [part.name if isinstance(part, UserSet) else type(part).__name__ for part in parts(Q) if _smooth(part, q0)]
+    if names:
+        warn(
+            f"{', '.join(names)}: constraints on the whole configuration have no friction, they push along their "
+            f"gradients alone. Use a wall such as jo.HalfSpace or jo.Outside where bodies should rub",
+            NoFriction,
+        )
+
+
+def _smooth(part: ConstraintSet, q0: Array) -> bool:
+    """Whether a set has inequalities on the whole configuration."""
+    if isinstance(part, UserSet) or is_of_jostle(part):
+        return isinstance(part, UserSet) and not part.equalities
+    found = part.linearise(0.0, q0, 0.0)
+    rows = to_host(found.pairs)[:, 0] < 0
+    return bool((rows if found.equal is None else rows & ~found.equal).any())
 
 
 @dataclass(frozen=True, repr=False)

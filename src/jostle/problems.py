@@ -367,7 +367,9 @@ class Motion(Problem):
         turned.
     inertia : array_like, optional
         Moments of inertia of bodies with friction and of `Clumps`: one number for all or one for each; in space also
-        three for each, about the principal axes. None: that of solid discs or spheres, and of the balls of clumps.
+        three for each, about the axes in which the arms of its clump are given. These must be the principal axes of the
+        body, so that there are no products of inertia. None: that of solid discs or spheres, and of the balls of
+        clumps.
 
     Attributes
     ----------
@@ -465,6 +467,9 @@ class Motion(Problem):
                 f"has shape {q.shape}"
             )
         J = _inertia(inertia, bodies, self.within, n, d)
+        if clumped is not None and inertia is not None:
+            clumped = clumped.as_given()
+            bodies = replace(bodies, clumped=clumped)
         spin = _of_bodies(spin0, "spin0", n, d)
         turn = _turns(turn0, n, d)
         if clumped is not None:

@@ -1,7 +1,9 @@
 """Spin and friction where something else happens too: several contacts, all kinds of walls, bodies that come and go,
 rolling resistance, belts and drums, tables of coefficients, checkpoints, and input that is refused."""
 
+import contextlib
 import re
+import warnings
 from functools import partial
 
 import numpy as np
@@ -484,20 +486,134 @@ def test_a_set_whose_gaps_are_no_distances_is_refused():
     [
         (lambda: jo.Inside(lambda t: [np.sin(t), 0.0], 2.0), True),
         (lambda: jo.HalfSpace(lambda t: [np.sin(t), np.cos(t)], offset=-2.0), True),
+        (lambda: jo.Segments(lambda t: [[[-2.0, np.sin(t) - 1.0], [2.0, -np.sin(t) - 1.0]]]), True),
+        (lambda: jo.Polygons(lambda t: [np.add([[0, 1], [1, 1], [1, 2]], [np.sin(t), 0.0])]), True),
+        (lambda: jo.Outside([0.0, 1.0], lambda t: 0.5 + 0.1 * t), True),
+        (lambda: jo.Box([-2.0, -2.0], lambda t: [2.0 + np.sin(t), 2.0]), True),
+        (lambda: jo.Box([-np.inf, -2.0], lambda t: [np.inf, 2.0 + np.sin(t)]), False),
         (lambda: jo.HalfSpace([0.0, 1.0], offset=lambda t: -2.0 + 0.1 * np.sin(t)), False),
         (lambda: jo.Inside([0.0, 0.0], 2.0), False),
+        (lambda: jo.Box([-2.0, -2.0], [2.0, 2.0]), False),
     ],
-    ids=["round", "turning plane", "plane", "at rest"],
-)
-def test_walls_that_may_move_along_themselves_must_say_how_fast(wall, moves):
-    within = jo.Balls([0.1]) & wall()
+    ids=[
+        "round", "turning plane", "segment", "polygon", "obstacle that grows", "box", "lid", "plane", "at rest",
+        "box at rest",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("grow", [False, True])
+def test_walls_that_may_move_along_themselves_must_say_how_fast(wall, moves, grow):
+    """Also if the radii of the bodies are functions of time: then all walls count as moving."""
+    within = jo.Balls((lambda t: np.array([0.1 + 0.01 * t])) if grow else [0.1]) & wall()
+    made = {"q0": [[0.0, 0.0]], "within": within}
+    turns = {"law": jo.Coulomb(0.5), "inertia": 0.01}
     if not moves:
-        jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5))
+        jo.Motion(**made, **turns)
         return
     with pytest.raises(jo.InvalidValue, match=r"wall 0 .* may move along itself.*drag="):
-        jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5))
-    jo.Motion(q0=[[0.0, 0.0]], within=within, law=jo.Coulomb(0.5, drag={"wall 0": [0.0, 0.0]}))
-    jo.Motion(q0=[[0.0, 0.0]], within=within)  # without friction nobody is dragged
+        jo.Motion(**made, **turns)
+    walls = {f"wall {k}": [0.0, 0.0] for k in range(len(within.sets[1].names))}
+    jo.Motion(**made, **turns | {"law": jo.Coulomb(0.5, drag=walls)})
+    jo.Motion(**made)  # without friction nobody is dragged
+
+
+def test_a_vessel_or_a_plane_in_space_that_turns_must_say_how_fast():
+    tilting = jo.Vessel([(1.0, 0.0), (1.0, 2.0)], axis=lambda t: [np.sin(t), 0.0, np.cos(t)])
+    turning = jo.HalfSpace(lambda t: [0.1 * np.sin(t), 0.1 * np.cos(t), 1.0], lambda t: 0.1 * t)
+    for wall in (tilting, turning):
+        for radii in ([0.1], lambda t: np.array([0.1 + 0.01 * t])):
+            with pytest.raises(jo.InvalidValue, match="may move along itself"):
+                jo.Motion(q0=[[0.0, 0.0, 1.0]], within=jo.Balls(radii) & wall, law=jo.Coulomb(0.5), inertia=0.1)
+
+
+@pytest.mark.parametrize("scheme", [MAURY, MOREAU_JEAN], ids=["Maury", "MoreauJean"])
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_turning_plane_drags_bodies_of_constant_and_of_given_radii_alike(scheme, d):
+    w = 0.3
+
+    def velocity(t, x):
+        turned = np.zeros_like(x)
+        turned[:, 0], turned[:, 1] = -w * x[:, 1], w * x[:, 0]
+        return turned
+
+    def end(radii):
+        plane = jo.HalfSpace(lambda t: [-np.sin(w * t), np.cos(w * t), 0.0][:d], -1.0)
+        disc = jo.Motion(
+            q0=[[0.0, -0.6, 0.0][:d]], force=[0.0, -9.81, 0.0][:d], inertia=0.1,
+            within=jo.Balls(radii) & plane, law=jo.Coulomb(0.7, drag={"wall 0": velocity}),
+        )  # fmt: skip
+        return jo.solve(disc, scheme, t=0.4, h=5e-3).u[-1]
+
+    np.testing.assert_allclose(end([0.4]), end(lambda t: np.array([0.4])), atol=1e-9)
+
+
+def test_rods_and_constraints_of_the_user_drag_nobody():
+    """They are not asked how fast they move along themselves: they have no friction."""
+    rod = jo.Rods([(0, -1)], lambda t: np.array([1.0 + 0.1 * t]), points=[[0.0, 1.0]])
+    lift = jo.constraints(moving=True)(lambda t, q: q[:, 1] + 2.0 - t)
+    with pytest.warns(jo.errors.NoFriction, match="^<lambda>: .* have no friction"):
+        jo.Motion(q0=[[0.0, 0.0]], within=jo.Balls([0.1]) & rod & lift, law=jo.Coulomb(0.5))
+
+
+class Floor(jo.ConstraintSet):
+    """A floor as a user writes it in a class: rows of bodies and a wall, or rows on the whole configuration."""
+
+    def __init__(self, contacts, equal=False):
+        self.contacts, self.equalities = contacts, equal
+
+    def linearise(self, t, q, reach=np.inf):
+        n = len(q)
+        G = np.zeros((n, n, 2))
+        G[np.arange(n), np.arange(n), 1] = 1.0
+        rows = np.arange(n)
+        pairs = np.stack([rows, np.full(n, -1)] if self.contacts else [np.full(n, -1), rows], axis=1)
+        equal = np.ones(n, dtype=bool) if self.equalities else None
+        return Contacts(q[:, 1], Dense(G.reshape(n, -1)), pairs, numbers=n, bodies=n, at=q, equal=equal)
+
+
+BODIES = {"balls": jo.Balls([0.3, 0.3]), "clumps": jo.Clumps([([[0.0, 0.0]], 0.3), ([[-0.2, 0.0], [0.2, 0.0]], 0.3)])}
+WITHOUT = {
+    "function": jo.constraints(lambda t, q: q[:, 1]),
+    "two functions": jo.constraints(lambda t, q: q[:, 1]) & jo.constraints(lambda t, q: [9.0 - q[0, 0]]),
+    "class": Floor(contacts=False),
+}
+NOT_MEANT = {
+    "joint": jo.constraints(equal=True)(lambda t, q: [q[1, 0] - q[0, 0] - 2.0]),
+    "rod": jo.Rods([(0, 1)], 2.0),
+    "class of contacts": Floor(contacts=True),
+    "joints of a class": Floor(contacts=False, equal=True),
+    "wall": jo.HalfSpace([0.0, 1.0]),
+}
+
+
+def told(bodies, *sets, mu=0.5, law=jo.Coulomb):
+    """The warnings of a problem and of two runs of it."""
+    within = bodies
+    for other in sets:
+        within = within & other
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        problem = jo.Motion(q0=[[0.0, 0.0], [2.0, 0.0]], force=DOWN, within=within, law=law(mu))
+        for scheme in (MAURY, MOREAU_JEAN):
+            with contextlib.suppress(jo.JostleError):
+                jo.solve(problem, scheme, t=0.02, h=0.01)
+    return [one for one in said if one.category is jo.errors.NoFriction]
+
+
+@pytest.mark.parametrize("bodies", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("other", WITHOUT.values(), ids=WITHOUT)
+def test_constraints_of_the_user_say_once_that_they_have_no_friction(bodies, other):
+    for law in (jo.Coulomb, jo.laws.ConvexFriction):
+        assert len(told(bodies, other, law=law)) == 1
+    assert len(told(bodies, other, NOT_MEANT["joint"])) == 1
+    assert not told(bodies, other, mu=0.0)
+    assert len(told(bodies, other, mu={(0, 1): 0.5})) == 1
+    assert not told(bodies, other, mu={(0, 1): 0.0})
+
+
+@pytest.mark.parametrize("bodies", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("other", NOT_MEANT.values(), ids=NOT_MEANT)
+def test_rods_joints_and_walls_need_no_such_warning(bodies, other):
+    assert not told(bodies, other)
 
 
 @pytest.mark.parametrize(("gap", "left"), [(2e-9, 2e-9), (5e-9, 0.0)], ids=["a fifth of the tolerance", "half of it"])

@@ -211,3 +211,67 @@ def test_a_table_without_contacts_is_empty_and_one_of_a_file_is_that_of_the_run(
         jo.solve(bouncing(0.5), jo.Paoli(), t=1.0, h=0.01, output=tmp_path / "without.vtkhdf")
     with pytest.raises(jo.InvalidValue, match="contains no contacts"):
         jo.io.read(tmp_path / "without.vtkhdf").impulses()
+
+
+# What a start across constraints loses.
+
+
+def three_beads(v0, **more):
+    rods = jo.Rods([(0, 1), (1, 2)], [0.9, 1.4])
+    return jo.Motion(q0=[[0.0, 0.0], [0.9, 0.0], [2.3, 0.0]], v0=v0, within=rods, **more)
+
+
+ALL = pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean(), jo.Paoli()], ids=["Maury", "MoreauJean", "Paoli"])
+
+
+@ALL
+@pytest.mark.parametrize("mass", [[1.0, 1.0, 1.0], [2.0, 0.5, 1.5]], ids=["equal", "different"])
+def test_what_a_start_across_rods_loses_is_dissipated(scheme, mass):
+    """Three beads in a row go on together."""
+    m, u = np.array(mass), np.array([3.0, -1.0, 0.5])
+    found = jo.solve(three_beads(np.stack([u, 0.0 * u], axis=1), mass=mass), scheme, t=0.1, h=0.01).energy_balance()
+    lost = 0.5 * (m @ u**2 - (m @ u) ** 2 / m.sum())
+    assert found.dissipated[1:] == pytest.approx(np.full(10, lost), rel=1e-9)
+    assert found.error == pytest.approx(np.zeros(11), abs=1e-9)
+    assert found.work_of_walls == pytest.approx(np.zeros(11), abs=1e-12)
+
+
+@ALL
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_what_an_impact_at_the_start_loses_is_dissipated(scheme, e):
+    if isinstance(scheme, jo.Maury) and e:
+        return
+    ball = jo.Motion(q0=[0.0, 3.0], v0=[-2.0, 1.0], within=jo.HalfSpace([1.0, 0.0]), law=jo.Restitution(e))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jo.errors.CloseImpacts)  # Paoli has no restitution in the first step
+        found = jo.solve(ball, scheme, t=0.1, h=0.01).energy_balance()
+    kept = 0.0 if isinstance(scheme, jo.Paoli) else e
+    assert found.dissipated[-1] == pytest.approx(2.0 * (1.0 - kept**2), rel=1e-9)
+    assert found.error == pytest.approx(np.zeros(11), abs=1e-9)
+
+
+@pytest.mark.parametrize("equality", [False, True], ids=["rod", "function"])
+def test_what_a_start_across_a_rod_that_grows_loses_is_not_the_work_of_the_rod(equality, tmp_path):
+    """The end of the rod rises at v: the bead takes this speed from u, (u - v)^2 / 2 is lost, and v (v - u) is work."""
+    u, v = -1.5, 0.4
+    rod = jo.Rods([(0, -1)], lambda t: np.array([1.0 + v * t]), points=[[0.0, 0.0]])
+    if equality:
+        rod = jo.constraints(equal=True)(lambda t, q: [q[0, 1] - 1.0 - v * t])
+    bead = jo.Motion(q0=[[0.0, 1.0]], v0=[0.0, u], force=[0.0, -GRAVITY], within=rod)
+    file = tmp_path / "a.vtkhdf"
+    for output in (None, jo.io.Output(file, dtype=float)):
+        found = jo.solve(bead, jo.MoreauJean(), t=0.02, h=0.01, output=output).energy_balance()
+        assert found.dissipated[1:] == pytest.approx(np.full(2, 0.5 * (u - v) ** 2), rel=1e-9)
+        assert found.work_of_walls[1:] == pytest.approx(v * (v - u) + GRAVITY * v * found.t[1:], rel=1e-9)
+        assert found.error == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def test_a_start_along_rods_loses_nothing_and_a_wall_is_hit_after_the_rods():
+    """The rods share the blow out before the wall stops the last bead."""
+    across = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    assert jo.solve(three_beads(across), jo.MoreauJean(), t=0.1, h=0.01).energy_balance().dissipated[-1] == 0.0
+    within = three_beads(across).within & jo.HalfSpace([-1.0, 0.0], -2.3)
+    hit = jo.Motion(q0=three_beads(across).q0, v0=[[3.0, 0.0], [0.0, 0.0], [0.0, 0.0]], within=within)
+    found = jo.solve(hit, jo.MoreauJean(), t=0.1, h=0.01).energy_balance()
+    assert found.dissipated[-1] == pytest.approx(4.5, rel=1e-9)
+    assert found.error == pytest.approx(np.zeros(11), abs=1e-9)

@@ -106,3 +106,74 @@ def test_hard_impacts_keep_their_own_numbers():
     assert found.impulse.tolist() == [4.0, 6.0]
     assert found.moment.tolist() == [1.5, 2.5]
     assert found.tangential.tolist() == [[0.0, 2.0], [0.0, 3.0]]
+
+
+# Rates after an impact of which a body meets another one in the next step.
+
+
+def beads(e, mass, second, **more):
+    """A bead that hits a second one, which hits a third one after it has moved `second`."""
+    q0 = [0.0, 1.2 + 1e-6, 2.2 + second]
+    return jo.Motion(q0=q0, v0=[2.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=jo.Restitution(e), mass=mass, **more)
+
+
+@pytest.mark.parametrize("e", [1.0, 0.6])
+@pytest.mark.parametrize("mass", [[1.0, 1.0, 1.0], [1.0, 0.2, 2.0], [2.0, 1.0, 0.3]], ids=["equal", "light", "falling"])
+def test_the_rate_after_an_impact_is_its_own_when_the_next_one_follows_a_step_later(e, mass):
+    """At h = 0.02 the second bead flies for a fraction of a step between its two impacts."""
+    table = jo.solve(beads(e, mass, 0.012), jo.MoreauJean(), t=0.2, h=0.02).impacts()
+    assert table.pairs[:2].tolist() == [[0, 1], [1, 2]]
+    assert table.t[1] - table.t[0] == pytest.approx(0.02)
+    speed = 2.0 * (1.0 + e) * mass[0] / (mass[0] + mass[1])
+    assert table.before[:2] == pytest.approx([-2.0, -speed])
+    assert table.after[:2] == pytest.approx([2.0 * e, speed * e])
+
+
+def test_a_row_of_five_passes_a_blow_on_in_consecutive_steps():
+    q0 = np.cumsum([0.0, 1.03, 1.0101, 1.0102, 1.0103])
+    row = jo.Motion(q0=q0, v0=[1.0, 0.0, 0.0, 0.0, 0.0], within=jo.Line([0.5] * 5), law=jo.Restitution(1.0))
+    table = jo.solve(row, jo.MoreauJean(), t=0.2, h=0.01).impacts()
+    assert table.pairs.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
+    assert table.after == pytest.approx(np.ones(4))
+
+
+@pytest.mark.parametrize("force", [0.0, -3.0])
+def test_a_ball_that_hits_a_floor_and_a_lid_in_consecutive_steps(force):
+    e, h = 0.8, 0.01
+    slit = jo.Balls([0.5]) & jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([0.0, -1.0], -1.03)
+    ball = jo.Motion(q0=[[0.0, 0.52]], v0=[3.0, -5.0], force=[0.0, force], within=slit, law=jo.Restitution(e))
+    table = jo.solve(ball, jo.MoreauJean(), t=0.03, h=h).impacts()
+    assert table.pairs[:2].tolist() == [[0, -1], [0, -2]]
+    assert table.t[:2] == pytest.approx([h, 2.0 * h])
+    assert table.after[0] == pytest.approx(5.0 * e + h * force, rel=1e-12)  # and a step of free flight
+    assert table.before[1] == pytest.approx(-5.0 * e, rel=1e-12)
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean(), jo.Paoli()])
+def test_beads_that_stay_together_have_no_rate_between_them(scheme):
+    """Without restitution an impact that goes on in the next step ends with it, whatever else closes then."""
+    for second in (0.012, 0.03, 0.06):
+        table = jo.solve(beads(0.0, [1.0, 0.5, 2.0], second), scheme, t=0.3, h=0.02).impacts()
+        assert table.pairs[0].tolist() == [0, 1]
+        assert table.after == pytest.approx(np.zeros(len(table)), abs=1e-8)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_rate_after_an_impact_of_clumps_that_turn_is_its_own(d):
+    """A dumbbell that hits a floor with one ball turns and hits it with the other one a step later."""
+    arms = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])[:, :d]
+    tilt, h = 0.01, 0.01
+    turn = tilt if d == 2 else [np.cos(tilt / 2), 0.0, 0.0, np.sin(tilt / 2)]
+    within = jo.Clumps([(arms, 0.3)]) & jo.HalfSpace(np.eye(d)[1])
+    bar = jo.Motion(
+        q0=[[0.0, 0.3213, 0.0][:d]],
+        v0=[0.0, -1.0, 0.0][:d],
+        turn0=turn,
+        within=within,
+        law=jo.Restitution(0.5),
+        inertia=0.2,
+    )
+    table = jo.solve(bar, jo.MoreauJean(), t=0.05, h=h).impacts()
+    assert table.pairs[:2].tolist() == [[0, -1], [1, -1]]
+    assert table.t[1] - table.t[0] == pytest.approx(h)
+    assert table.after[:2] == pytest.approx(-0.5 * table.before[:2], rel=1e-3)

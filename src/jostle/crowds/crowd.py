@@ -394,10 +394,10 @@ def crowd(
     enters = np.concatenate([group.times_of_entry for group in groups])
     here = enters == 0.0
     if here.all():
-        check_start(within.linearise(0.0, places, 0.0))
+        check_start(within.linearise(0.0, places, 0.0), None)
     else:
         presence = Presence.of(places, here, float(radii.max()))
-        check_start(presence.within(within).linearise(0.0, presence.placed(places), 0.0))
+        check_start(presence.within(within).linearise(0.0, presence.placed(places), 0.0), None)
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]

@@ -14,7 +14,7 @@ from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.schemes.abilities import remedy
 from jostle.sets.balls import Balls
-from jostle.sets.base import parts
+from jostle.sets.base import nearest_call, parts
 from jostle.sets.contacts import Contacts, check_start
 
 MAX_BODIES = 200
@@ -90,7 +90,8 @@ class EventRun:
 
     def refuse_start(self, row: int, gap: float) -> NoReturn:
         """Say which contact q0 violates."""
-        check_start(self.problem.within.linearise(self.start, self.problem.q0, 0.0))
+        within, t = self.problem.within, self.start
+        check_start(within.linearise(t, self.problem.q0, 0.0), nearest_call(within, t, "q0"))
         raise InfeasibleStart(f"q0 is not admissible: the gap of {self.contacts.describe(row)} is {gap:.2e}")
 
     def endless_impacts(self) -> UnresolvedEvent:

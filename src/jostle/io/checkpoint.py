@@ -159,14 +159,14 @@ class Contents:
         contacts: Any = None
         if "pairs" in self:
             pairs = self.array("pairs", (len(p), 2), kind="i")
-            if ((pairs[:, 0] < -1) | (pairs[:, 0] >= max(problem.q0.size, problem.bodies.radii_at(0.0).size))).any():
+            if not _between_balls(pairs, _balls(problem)):
                 raise self._wrong("pairs", "contacts of bodies of the problem")
             contacts = Remembered(pairs, self.array("normals", (len(p), None)))
         elif len(p):
             raise self._wrong("multipliers", "empty, since there are no pairs")
         return State(
             self.number("t"), self.array("q", shape), self.array("u", shape), None, contacts, p,
-            self._memory(scheme, shape), self.number("overshoot"), self._presence(shape),
+            self._memory(scheme, shape, _balls(problem)), self.number("overshoot"), self._presence(shape),
             self.number("duration", finite=False), self._turning(problem, len(p)),
         )  # fmt: skip
 
@@ -198,7 +198,7 @@ class Contents:
         memory, count = self.remembered("within", Searched, "within"), len(differences_of(problem.within))
         if memory is None and count == 0:
             return None
-        if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(problem.q0.size):
+        if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(_seen_by_sets(problem).size):
             raise BrokenFile(
                 f"{self.path} is damaged, or of another version: the difference steps of within are missing; "
                 f"start the run again without resume=True"
@@ -226,10 +226,10 @@ class Contents:
                 raise self._wrong(f"{where}.{name}", "finite numbers")
         return kind(**{name: value if value.ndim else value.item() for name, value in fields.items()})
 
-    def _memory(self, scheme: Scheme, shape: tuple[int, ...]) -> Any:
-        """The memory of the scheme: arrays with the shape of q, or lists of contacts."""
+    def _memory(self, scheme: Scheme, shape: tuple[int, ...], balls: int) -> Any:
+        """The memory of the scheme: arrays with the shape of q, or lists of contacts of this many balls."""
         memory = self.remembered("memory", scheme.remembers, type(scheme).__name__)
-        if memory is not None and not _fits(memory, shape):
+        if memory is not None and not _fits(memory, shape, balls):
             raise BrokenFile(
                 f"{self.path} is damaged: the memory of {type(scheme).__name__} does not fit q of shape {shape}"
             )
@@ -246,7 +246,25 @@ class Contents:
         return BrokenFile(f"{self.path} is damaged: {name!r} must be {expected}{is_now}")
 
 
-def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
+def _seen_by_sets(problem: Any) -> Array:
+    """The start as sets see it: the centres of all balls."""
+    places: Array = problem.bodies.places(problem.q0, getattr(problem, "turning", None))
+    return places
+
+
+def _balls(problem: Any) -> int:
+    """The most balls that contacts can be between: one for each row of (n, d) places, or for each coordinate."""
+    places = _seen_by_sets(problem)
+    return len(places) if places.ndim == 2 else places.size
+
+
+def _between_balls(pairs: Integers, balls: int) -> bool:
+    """Whether pairs name so many balls at most; (-1, k) stands for a constraint k, and (i, -1 - k) for a wall."""
+    first, second = pairs.T
+    return bool(((first >= -1) & (first < balls) & ((first < 0) | (second < balls))).all())
+
+
+def _fits(memory: Any, shape: tuple[int, ...], balls: int) -> bool:
     """Whether the memory of a scheme of jostle has the right shapes; other schemes cannot be checked."""
     if isinstance(memory, Memory):
         arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
@@ -255,8 +273,7 @@ def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
         pairs, values = map(np.asarray, memory[:2])
         if values.ndim != 1 or pairs.shape != (len(values), 2) or pairs.dtype.kind != "i":
             return False
-        bodies = shape[0] if len(shape) == 2 else 1
-        return bool(((pairs >= [-1, -np.inf]) & (pairs[:, :1] < bodies)).all())
+        return _between_balls(pairs.astype(np.int64), balls)
     return True
 
 

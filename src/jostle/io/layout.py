@@ -557,7 +557,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
         exits=_exits(said.get("exits"), bodies),
-        rods=tuple(_rods(one, bodies, d) for one in said.get("rods", [])),
+        rods=tuple(_rods(one, balls, d) for one in said.get("rods", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
         clumped=clumped,
     )
@@ -568,6 +568,8 @@ def _clumped(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int
     axes, inertia = arrays["axes"].reshape((bodies,) if d == 2 else (bodies, 4)), arrays["shape_inertia"]
     if len(arms) != len(owner) or not np.array_equal(np.unique(owner), np.arange(bodies)):
         raise ValueError("clumps whose balls belong to no body")
+    if (np.diff(owner) < 0).any():
+        raise ValueError("clumps whose balls are not one after the other")
     return Clumped(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length)
 
 
@@ -585,13 +587,13 @@ def _exits(said: dict[str, Any] | None, bodies: int) -> NDArray[np.bool_] | None
     return np.asarray(sets[number])
 
 
-def _rods(said: dict[str, Any], bodies: int, dimension: int) -> SavedRods:
+def _rods(said: dict[str, Any], balls: int, dimension: int) -> SavedRods:
     pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
     points = None if said["points"] is None else np.array(said["points"], dtype=float)
     if points is not None and (points.ndim != 2 or points.shape[1] != dimension):
         raise ValueError(f"points of shape {points.shape}")
     last = 0 if points is None else len(points)
-    if len(pairs) and not (pairs[:, 0].min() >= 0 and -last <= pairs.min() <= pairs.max() < bodies):
+    if len(pairs) and not (pairs[:, 0].min() >= 0 and -last <= pairs.min() <= pairs.max() < balls):
         raise ValueError("rods between bodies or points that do not exist")
     return SavedRods(pairs, points)
 

@@ -315,8 +315,9 @@ def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
         wrong = ~np.isclose(given, saved, rtol=SINGLE_PRECISION, atol=0.0) & (saved > 0.0)  # 0: not there, or a point
         if wrong.any():
             body = int(np.argmax(wrong))
+            called = problem.bodies.name(body) if name == "radius" else f"body {body}"
             raise InvalidValue(
-                f"the {name} of body {body} is {saved[body]:g} in {source.path.name} and "
+                f"the {name} of {called} is {saved[body]:g} in {source.path.name} and "
                 f"{np.broadcast_to(given, saved.shape)[body]:g} in the problem: give the problem that was solved"
             )
 

@@ -391,7 +391,7 @@ class TrajectorySaver(FileSaver):
         return {"turn": turn, "spin": turning.spin, "tangential": turning.tangential, "rolling": turning.rolling}
 
     def record(self, before: State, after: State, h: float) -> tuple[Any, ...]:
-        return record_of(self.problem, self.scheme.linearises, before, after, h)
+        return record_of(self.problem, self.scheme, before, after, h)
 
     def found(self) -> tuple[Array, Any]:
         sol = read(self.path)

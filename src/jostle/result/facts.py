@@ -31,10 +31,10 @@ from jostle.sets.walls import Walls
 
 
 class SavedRods(NamedTuple):
-    """Rods between bodies, or between bodies and points."""
+    """Rods between bodies, or between bodies and points; in clumps, between balls."""
 
     pairs: Integers
-    """(m, 2) the bodies of each rod; -1 - k in second place for point k."""
+    """(m, 2) the bodies of each rod, or the balls of clumps; -1 - k in second place for point k."""
     points: InTime | None
     """(k, d) the points, or a function of the time; None if there are none."""
 
@@ -44,7 +44,7 @@ class SavedRods(NamedTuple):
         return not callable(self.points)
 
     def ends(self, t: float, x: Array) -> Array:
-        """(m, 2, d) both ends of each rod, for bodies at x (n, d).
+        """(m, 2, d) both ends of each rod, for bodies, or balls of clumps, at x (n, d).
 
         >>> SavedRods(np.array([[0, -1]]), np.array([[0.0, 2.0]])).ends(0.0, np.array([[0.0, 1.0]])).tolist()
         [[[0.0, 1.0], [0.0, 2.0]]]

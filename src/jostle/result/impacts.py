@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jostle._tools.arrays import Array, Integers
+from jostle.bodies import Clumped
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class Impacts:
     t : array, shape (k,)
         Time that the step of each impact led to.
     pairs : array of int, shape (k, 2)
-        Who met: (i, j) two bodies, (i, -1 - w) body i and wall w, (-1, c) constraint c.
+        Who met: (i, j) two bodies, (i, -1 - w) body i and wall w, (-1, c) constraint c. In `Clumps` i and j are numbers
+        of balls, counted through all clumps.
     before : array, shape (k,)
         Rate of the gap before the impact; negative where the bodies approach.
     after : array, shape (k,)
@@ -38,6 +40,8 @@ class Impacts:
         step.
     tangential : array, shape (k, d), or None
         Impulse of friction on the second body or the wall in the two steps of the impact; None without friction.
+    clumped : Clumped or None
+        Which balls belong to which body, of `Clumps`; None if each body is one ball.
 
     Examples
     --------
@@ -57,13 +61,15 @@ class Impacts:
     impulse: Array
     moment: Array
     tangential: Array | None = None
+    clumped: Clumped | None = None
 
     def faster_than(self, speed: float) -> Impacts:
         """The impacts whose gaps closed faster than this speed."""
         hard = -self.before > speed
         rates = self.before[hard], self.after[hard]
         grip = None if self.tangential is None else self.tangential[hard]
-        return Impacts(self.t[hard], self.pairs[hard], *rates, self.impulse[hard], self.moment[hard], grip)
+        columns = self.pairs[hard], *rates, self.impulse[hard], self.moment[hard], grip
+        return Impacts(self.t[hard], *columns, self.clumped)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -74,16 +80,22 @@ class Impacts:
             yield float(self.t[k]), (i, j), float(self.before[k]), float(self.after[k]), float(self.impulse[k])
 
     def __str__(self) -> str:
-        lines = [f"{len(self)} impact{'s' * (len(self) != 1)}", "         t  pair          before     after   impulse"]
-        for t, (i, j), before, after, impulse in self:
-            lines.append(f"{t:10.4f}  {pair_name(i, j):10s} {before:9.4f} {after:9.4f} {impulse:9.4f}")
+        names = [pair_name(i, j, self.clumped) for i, j in self.pairs.tolist()]
+        width = max([10, *map(len, names)])
+        lines = [f"{len(self)} impact{'s' * (len(self) != 1)}"]
+        lines.append(f"         t  {'pair':{width}s}    before     after   impulse")
+        for name, (t, _, before, after, impulse) in zip(names, self, strict=True):
+            lines.append(f"{t:10.4f}  {name:{width}s} {before:9.4f} {after:9.4f} {impulse:9.4f}")
         return "\n".join(lines)
 
 
-def pair_name(i: int, j: int) -> str:
+def pair_name(i: int, j: int, clumped: Clumped | None = None) -> str:
     """The two bodies, the body and the wall, or the row that a pair of `Contacts.pairs` stands for.
 
     >>> pair_name(0, 1), pair_name(0, -3), pair_name(-1, 2)
     ('0 - 1', '0 - wall 2', 'row 2')
     """
-    return f"{i} - {j}" if i >= 0 and j >= 0 else f"{i} - wall {-1 - j}" if i >= 0 else f"row {j}"
+    if i < 0:
+        return f"row {j}"
+    name = str if clumped is None else clumped.name
+    return f"{name(i)} - {name(j) if j >= 0 else f'wall {-1 - j}'}"

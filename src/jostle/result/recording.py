@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers, lowest, moved_to, place_of, read_only, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle.bodies import Bodies, Turning
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts
 from jostle.result.solution import Solution
+from jostle.schemes.base import Scheme
 from jostle.schemes.grip import dragged
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import ConstraintSet, in_motion
@@ -82,11 +84,11 @@ class ImpactLog:
         pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
         rows = pushed.nonzero()[0]
         pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
-        if self.fresh is not None:
-            self._second_step(before, after, h, pairs, p[rows])
-        elif len(pairs) == len(touching) and (pairs == touching).all():
+        if self.fresh is None and len(pairs) == len(touching) and (pairs == touching).all():
             return
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
+        if self.fresh is not None:
+            self._second_step(before, after, h, pairs, p[rows], contacts.pairs[new])
         if len(new):
             chosen = in_motion(self.within, contacts, before.q).only(new)
             drift = drifts(chosen, before.t, h, self.linearised)
@@ -121,25 +123,47 @@ class ImpactLog:
         inside = np.isfinite(s) & (s <= h) & (s >= -earliest)
         return before.t + np.where(inside, s, h)
 
-    def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
-        """Continue the impact of the step before in this step."""
+    def _second_step(
+        self, before: State, after: State, h: float, pairs: Integers, p: Array, new: Integers
+    ) -> None:  # fmt: skip
+        """Continue the impact of the step before in this step, in which the pairs `new` close.
+
+        An impact that was over after its first step keeps its rate if its contact, or one of its bodies with another
+        one, closes again.
+        """
         chosen = self.fresh
         assert chosen is not None
-        rate_after, impulse = self.events[-1][3:5]
-        impulse += to_host(by_pair(pairs, p, chosen.pairs))
+        rate_before, rate_after, impulse = self.events[-1][2:5]
+        more = to_host(by_pair(pairs, p, chosen.pairs))
+        impulse += more
         if after.turning is not None and after.contacts is not None:
             for grip, now in zip(self.events[-1][6].T, after.turning.tangential.T, strict=True):
                 grip += to_host(by_pair(after.contacts.pairs, now.copy(), chosen.pairs))
-        rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
+        rate = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
+        over, again = rate_after >= MIN_APPROACH * rate_before, (more != 0.0) & (rate < rate_after)
+        met = (more == 0.0) & self._met(to_host(chosen.pairs), to_host(new))
+        free = 0.0 if self.acceleration is None else h * to_host(chosen.G @ moved_to(self.acceleration, p))
+        rate_after[:] = np.where(over & (met | again), rate_after + np.where(met, free, 0.0), rate)
         self.fresh = None
 
+    def _met(self, pairs: Integers, others: Integers) -> Booleans:
+        """Which pairs have a body that is in one of the other pairs; constraints on the configuration have all."""
+        if len(others) == 0 or (others[:, 0] < 0).any():
+            return np.full(len(pairs), len(others) > 0)
+        balls = others[others >= 0]
+        there = np.isin(self.within.bodies.owners(np.maximum(pairs, 0)), self.within.bodies.owners(balls))
+        return np.asarray((there & (pairs >= 0)).any(axis=1) | (pairs[:, 0] < 0))
+
     def result(self) -> Impacts:
+        clumped = self.within.bodies.clumped
         if not self.events:
             nothing = np.zeros(0)
-            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
+            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing, clumped=clumped)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))]
-        return Impacts(t, *columns)
+        columns: list[Any] = [
+            np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))
+        ]
+        return replace(Impacts(t, *columns), clumped=clumped)
 
 
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
@@ -156,6 +180,8 @@ def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Ar
 
 def works(problem: Motion, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
     """The energy that the contacts dissipated in a step of a `Motion`, and the work of walls and radii that move.
+
+    An impact at one time, which leads to a state of the time before, is a step at the rates of that time.
 
     The kinetic energy changes by the impulses times the mean of the two velocities. With the rates c = G u + dg/dt of
     the gaps, the contacts add p . G (u^n + u^{n+1}) / 2 = p . (c^n + c^{n+1}) / 2 - p . (d^n + d^{n+1}) / 2: what is
@@ -181,7 +207,7 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
-    work -= 0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
+    work -= 0.5 * float((p[rows] * (drift[0] + drift[0 if after.t == before.t else 1])).sum())
     return work - added, work
 
 
@@ -234,14 +260,18 @@ def smallest_gap(problem: Any, state: State) -> float:
     return lowest(state.within(problem.within).linearise(state.t, q, 0.0).margin, np.inf)
 
 
-def record_of(problem: Any, linearised: bool, before: State, state: State, h: float) -> tuple[Any, ...]:
-    """A record of `STATISTICS` of the step of length h that led to the state.
-
-    `linearised` says whether the step kept linearised constraints.
-    """
+def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: float) -> tuple[Any, ...]:
+    """A record of `STATISTICS` of the step of length h that led to the state."""
     P = state.projection
     assert P is not None
-    energy = works(problem, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
+    energy = 0.0, 0.0
+    if isinstance(problem, Motion):
+        presence = before.presence if problem.within.equalities else None
+        begun = scheme.begun(problem if presence is None else problem.of_those_present(presence), before, h)
+        energy = works(problem, scheme.linearises, begun, state, h)
+        if begun is not before:
+            lost = works(problem, scheme.linearises, before, begun, h)
+            energy = energy[0] + lost[0], energy[1] + lost[1]
     r, p = P.residual, state.multipliers
     return (
         state.t, h, len(p), len(p.nonzero()[0]), P.iterations, r.primal, r.dual, r.complementarity,
@@ -332,7 +362,7 @@ class MemorySaver(Saver):
         self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, turning))
 
     def add(self, before: State, after: State, h: float) -> None:
-        self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
+        self.stats.append(record_of(self.problem, self.scheme, before, after, h))
         if self.log is not None:
             if after.turning is not None:
                 before, after = before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies)

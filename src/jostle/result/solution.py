@@ -288,10 +288,11 @@ class Solution:
         Returns
         -------
         dict of str to array
-            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2"; `first` and `second`, the
-            numbers of `Contacts.pairs`; `impulse`, of the step that led to the time; `force`, the impulse divided by
-            its duration. In first-order problems `impulse` and `force` are both the reaction p. With friction also
-            `friction`, the size of the tangential impulse.
+            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2", and "body 0, ball 1 - wall 2"
+            in `Clumps`; `first` and `second`, the numbers of `Contacts.pairs`, which are those of balls in clumps;
+            `impulse`, of the step that led to the time; `force`, the impulse divided by its duration. In first-order
+            problems `impulse` and `force` are both the reaction p. With friction also `friction`, the size of the
+            tangential impulse.
 
         Examples
         --------
@@ -308,7 +309,7 @@ class Solution:
         impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(self.multipliers, active, strict=True)])
         table = {
             "t": np.repeat(self.t, counts),
-            "pair": np.array([pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
+            "pair": np.array([pair_name(i, j, self.facts.clumped) for i, j in pairs.tolist()], dtype=str),
             "first": pairs[:, 0],
             "second": pairs[:, 1],
             "impulse": impulse,

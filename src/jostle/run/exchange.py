@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
 from jostle.errors import InvalidValue
-from jostle.problems import check_coordinates
+from jostle.problems import Motion, Sweeping, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, nearest_call
 from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
@@ -207,9 +207,9 @@ def changes(change: Any) -> tuple[Callable[[State], State], ...]:
     return tuple(made)
 
 
-def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State], State]]) -> State:
+def changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
     """The state after all changes; a body that came in or was moved must not overlap anything."""
-    before = state
+    before, within, bodies = state, problem.within, problem.bodies
     for change in made:
         state = change(state)
         if not isinstance(state, State):
@@ -222,21 +222,26 @@ def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State]
             f"solve give the times of a run"
         )
     state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
-    if state.presence is not None and within.bodies.clumped is not None:
+    if state.presence is not None and bodies.clumped is not None:
         raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
     for name, value in ("q", state.q), ("u", state.u):
         there = value if here is None else np.where(here[:, None], value, 0.0)
         check_finite(there, f"{name} of the changed state, entry")
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
+    if bodies.clumped is not None and state.turning is not None and before.turning is not None:
+        turned = (state.turning.turn != before.turning.turn).reshape(len(state.turning.turn), -1).any(axis=1)
+        moved = moved | (turned[:, None] if moved.ndim == 2 else turned)
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once
     if moved.any() or first_left:
-        contacts = state.within(within).linearise(state.t, state.of_balls(within.bodies).q, 0.0)
-        first, second = (np.where(ball < 0, ball, within.bodies.owners(ball)) for ball in contacts.pairs.T)
+        present, places = state.within(within), state.of_balls(bodies).q
+        contacts = present.linearise(state.t, places, 0.0)
+        first, second = (np.where(ball < 0, ball, bodies.owners(ball)) for ball in contacts.pairs.T)
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
-        check_start(contacts)
+        terms = bodies.terms(places, state.turning)
+        check_start(contacts, nearest_call(present, state.t, "q"), "the q that change returned", terms)
     return state
 
 

@@ -213,7 +213,7 @@ class BodySteps(Steps):
         return state
 
     def step(self, number: int, before: State, h: float, t: float) -> tuple[State, State, str | None]:
-        scheme, where, within = self.scheme, self.where, self.problem.within
+        scheme, where = self.scheme, self.where
         looks = number >= self.look  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
         if looks:
             present = None if before.presence is None else before.presence.here
@@ -233,7 +233,7 @@ class BodySteps(Steps):
             self.look = 2 * number
         if self.watch is not None:
             self.watch.after(before, state, h, number)
-        after = where.moved(changed(within, where.host(state), self.made)) if self.made else state
+        after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
         return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
 
     def _of_balls(self, state: State) -> State:

@@ -26,7 +26,7 @@ from jostle.schemes.checks import (
     moves,
 )
 from jostle.schemes.state import State
-from jostle.sets.base import part_of, parts
+from jostle.sets.base import nearest_call, part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
 from jostle.sets.differences import put_back
 from jostle.sets.presence import Presence
@@ -131,9 +131,11 @@ class Scheme:
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
         seen = state.of_balls(problem.bodies)
-        contacts = state.within(problem.within).near(t, seen.q, 0.0)
+        there = state.within(problem.within)
+        contacts = there.near(t, seen.q, 0.0)
         check_kinds(problem.within, contacts, seen)
-        check_start(contacts, self.overlap_at_start(problem))
+        terms, nearest = problem.bodies.terms(seen.q, seen.turning), nearest_call(there, t, "q0")
+        check_start(contacts, nearest, terms=terms, allowed=self.overlap_at_start(problem))
         return state
 
     def overlap_at_start(self, problem: Any) -> float:
@@ -189,6 +191,25 @@ class Scheme:
             The state after the step, with its projection, contacts and multipliers.
         """
         raise NotImplementedError
+
+    def begun(self, problem: Any, state: State, h: float) -> State:
+        """The state that a step of length h begins with: after an impact at the start that a step takes first.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state itself; or the state after the impact, with its contacts and impulses.
+        """
+        return state
 
     def projects_positions(self, problem: Any) -> bool:
         """Whether the residual of a step bounds the overlaps of its q; otherwise they are measured.

@@ -9,6 +9,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, to_host
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import neighbour_distance
+from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
@@ -145,6 +146,8 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         return
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
+    if problem.bodies.clumped is not None:
+        allowed = allowed + contacts.G.magnitude(np.abs(_curved(problem, before, after)).ravel())
     if not (contacts.margin < -allowed).any():
         return
     row = int(np.argmin(contacts.margin + allowed))
@@ -153,6 +156,16 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
         + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
     )
+
+
+def _curved(problem: Motion | Sweeping, before: State, after: State) -> Array:
+    """(b, d) how far the balls of clumps, which turn, end from the tangents that the linearised constraints see."""
+    turning, P, bodies = before.turning, after.projection, problem.bodies
+    assert turning is not None
+    assert P is not None
+    u, spin = bodies.split(P.point, turning.turn, problem.q0.shape)
+    tangents = (after.t - before.t) * bodies.velocities(u, turning._replace(spin=spin))
+    return np.asarray(after.q - before.q - tangents)
 
 
 def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
@@ -193,7 +206,7 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
     """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
     check_owned(repr(within), contacts.pairs, contacts.numbers)
     if state.q.ndim == 2:
-        check_bodies(repr(within), contacts.pairs, len(state.q))
+        check_bodies(repr(within), contacts.pairs, len(state.q), within.bodies.clumped is not None)
     if contacts.equal is not None and not within.equalities:
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
@@ -243,10 +256,17 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
 def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, before: State, after: State) -> Array:
     """(m,) how far the round-off of a step, and the tolerance of the solver, may leave the rows violated."""
     # A row without a length is compared with what the step moved: the way from q to q', and the displacement
-    # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest.
-    tolerance, length = contacts.tolerance(np.abs(after.q - before.q)), contacts.length
+    # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest. The
+    # centre of a ball of a clump is a sum, whose terms may be larger.
+    bodies, length, h = problem.bodies, contacts.length, after.t - before.t
+    way = np.abs(after.q - before.q) + bodies.terms(after.q, after.turning)
+    if after.turning is not None and isinstance(bodies.mass, Metric):
+        pushed = h * np.abs(bodies.mass.solve(after.pushes(bodies)))
+        each = pushed.reshape(-1, after.q.shape[-1])[bodies.owners(np.arange(after.q.size // after.q.shape[-1]))]
+        way += each.reshape(way.shape)
+    tolerance = contacts.tolerance(way)
     if after.contacts is not None and after.turning is None and not (length > 0.0).all():
-        M, h = problem.metric(before.q), after.t - before.t
+        M = problem.metric(before.q)
         push = h * M.norm(M.solve(after.contacts.G.adjoint(after.multipliers)))
         tolerance = tolerance + np.where(length > 0.0, 0.0, CLOSED * push * contacts.G.norms(M))
     return (1.0 + tol / CLOSED) * tolerance
@@ -297,15 +317,15 @@ def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: S
             gaps = None if after.contacts is None else after.contacts.gap
             found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps, here))
             if found is not None:
-                raise _went_through(found, after.t - before.t)
+                raise _went_through(found, Q.bodies.name(found.body), after.t - before.t)
 
 
-def _went_through(found: Crossing, h: float) -> LeftTheSet:
+def _went_through(found: Crossing, body: str, h: float) -> LeftTheSet:
     """The error that says which body went through which wall or ball, and which step would be safe."""
     remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
     if found.moved < found.clearance:
         remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
     return LeftTheSet(
-        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"the centre of {body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
         f"step of h = {h:.3g}, and {remedy}"
     )

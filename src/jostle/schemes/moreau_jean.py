@@ -127,10 +127,11 @@ class MoreauJean(Scheme):
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: Moreau's law for the velocities, and positions by their mean.
-        t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
+        begun = self.begun(problem, state, h)
+        if begun is not state:
+            state = state._replace(u=begun.u, turning=begun.turning, contacts=None)
+        t, q, u = state.t, state.q, state.u
         turning = None if state.turning is None else turned_on(problem, state.turning, h / 2.0)
-        if state.memory is None and problem.within.equalities:
-            u = self._along_equalities(problem, state, h, M)
         predicted, W = self.predict(problem, t, q, u, h)
         here, way = problem.bodies.places(q, state.turning), h / 2.0 * u
         if here is not q:
@@ -203,12 +204,17 @@ class MoreauJean(Scheme):
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
             raise error.because(why) from None
 
-    def _along_equalities(self, problem: Motion, state: State, h: float, M: Metric) -> Array:
-        """The nearest velocity to u with G u + dg/dt = 0 in all equalities."""
-        there = part_of(problem.within, lambda Q: Q.equalities).near(state.t, state.q, np.inf)
+    def begun(self, problem: Motion, state: State, h: float) -> State:
+        # At the start, with the nearest velocities that have G u + dg/dt = 0 in all equalities.
+        if state.memory is not None or not problem.within.equalities:
+            return state
+        places = problem.bodies.places(state.q, state.turning)
+        there = part_of(problem.within, lambda Q: Q.equalities).near(state.t, places, np.inf)
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
-        return self.solver.project(state.u, rates, M).point
+        M = problem.metric(state.q)
+        P, u, p, turning = push(self.solver, problem, state, there, rates, state.u, M, state.turning)
+        return state._replace(u=u, projection=P, contacts=there, multipliers=p, turning=turning)
 
 
 def by_mean(q: Any, u: Any, after: Any, h: float) -> Any:

@@ -203,9 +203,11 @@ class Balls(BodySet):
         if all_finite(normal) or not all_finite(x):
             return
         i, j = pairs[:, int(np.argmin(np.isfinite(normal).all(axis=1)))].tolist()
+        who = (
+            f"balls {i} and {j}" if self.bodies.clumped is None else f"{self.bodies.name(i)} and {self.bodies.name(j)}"
+        )
         raise UndefinedGradient(
-            f"balls {i} and {j} have the same centre {x[i].tolist()}; the direction between them is undefined: move "
-            f"one of them"
+            f"{who} have the same centre {x[i].tolist()}; the direction between them is undefined: move one of them"
         )
 
     def _shape(self, q: tuple[int, ...], radii: tuple[int, ...]) -> tuple[int, int]:

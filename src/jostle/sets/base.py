@@ -100,7 +100,7 @@ def joined(parts: Parts, q: Array) -> Contacts:
             j[i < 0] += numbers
             j[(i >= 0) & (j < 0)] -= numbers
         # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
-        words.append((start, end, part.describe if part.numbers else None))
+        words.append((start, end, part.describe if part.numbers or isinstance(part, Contacts) else None))
         numbers += part.numbers
         bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
     if normal is None:
@@ -372,6 +372,8 @@ class ConstraintSet:
         ------
         NotConverged
             If the answer misses the tolerance.
+        InvalidValue
+            If the bodies are `Clumps`, whose balls move together.
 
         Examples
         --------
@@ -382,6 +384,11 @@ class ConstraintSet:
         """
         from jostle.sets.nearest import DEFAULT_SOLVER, nearest  # which knows sets of several kinds
 
+        if self.bodies.clumped is not None:
+            raise InvalidValue(
+                "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
+                "apart by q0 and turn0"
+            )
         solver = solver or DEFAULT_SOLVER
         return require(nearest(self, floats(q, name="q"), mass, t, solver)[0], solver)
 
@@ -514,7 +521,7 @@ def _with_common_bodies(sets: tuple[ConstraintSet, ...]) -> tuple[Bodies, tuple[
     apart = [Q.bodies for Q in sets if keeps_apart(Q)]
     if apart:
         taken = tuple(Q.for_bodies(apart[0]) for Q in sets)
-        wall = next((Q for Q, now in zip(sets, taken, strict=True) if now is not Q), None)
+        wall = next((Q for Q, now in zip(sets, taken, strict=True) if now.bodies is apart[0] is not Q.bodies), None)
         if wall is not None and not all(apart[0].same_radii(other) for other in apart[1:]):
             raise InvalidValue(f"{wall!r} stands beside balls of different radii; give it radii=")
         sets = taken
@@ -568,6 +575,18 @@ def anew(Q: ConstraintSet) -> ConstraintSet:
     elif "_kept" in vars(other):
         other._kept = {}  # type: ignore[attr-defined]
     return other
+
+
+def nearest_call(Q: ConstraintSet, t: float, q: str) -> str | None:
+    """The call that gives the nearest admissible place of `q`; None with clumps or absent bodies, which it lacks.
+
+    >>> import jostle as jo
+    >>> nearest_call(jo.HalfSpace([1.0], offset=np.sin), 2.5, "q0"), nearest_call(jo.HalfSpace([1.0]), 2.5, "q0")
+    ('within.nearest(q0, t=2.5).point', 'within.nearest(q0).point')
+    """
+    if Q.bodies.clumped is not None or getattr(Q, "presence", None) is not None:
+        return None
+    return f"within.nearest({q}{'' if Q.moving is False or t == 0.0 else f', t={t!r}'}).point"
 
 
 def margins(Q: ConstraintSet, t: float, q: Array) -> Array:

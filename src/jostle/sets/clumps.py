@@ -88,7 +88,9 @@ class Clumps(Balls):
         two = owner[i] != owner[j]
         if not radii.all():
             two &= radii[i] + radii[j] > 0.0
-        return found if two.all() else found.only(np.flatnonzero(two))
+        if not two.all():
+            found = found.only(np.flatnonzero(two))
+        return replace(found, describe=lambda row: " and ".join(map(self.bodies.name, found.pairs[row].tolist())))
 
     def overlap(self, t: float, q: Array) -> float:
         return self.linearise(t, q, 0.0).overlap()

@@ -61,13 +61,14 @@ def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
         )
 
 
-def check_bodies(name: str, pairs: Integers, n: int) -> None:
+def check_bodies(name: str, pairs: Integers, n: int, clumps: bool = False) -> None:
     """Refuse rows of bodies that do not exist."""
     of_bodies = pairs[pairs[:, 0] >= 0]
     if len(of_bodies) and int(of_bodies.max()) >= n:
         raise InvalidValue(
-            f"{name} has a row for body {int(of_bodies.max())}, and there are {n} bodies, 0 to {n - 1}; (-1, k) stands "
-            f"for constraint k on the whole configuration"
+            f"{name} has a row for {'ball' if clumps else 'body'} {int(of_bodies.max())}, and there are {n} "
+            f"{'balls' if clumps else 'bodies'}, 0 to {n - 1}; (-1, k) stands for constraint k on the whole "
+            f"configuration"
         )
 
 
@@ -486,10 +487,18 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     return kernels.by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
-def check_start(contacts: Contacts, allowed: float = 0.0) -> None:
+def check_start(
+    contacts: Contacts,
+    nearest: str | None = "within.nearest(q0).point",
+    q: str = "q0",
+    terms: Array | float = 0.0,
+    allowed: float = 0.0,
+) -> None:
     """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero.
 
-    Overlaps up to a part `allowed` of the length of their row are accepted.
+    `nearest` is the call that returns the nearest admissible configuration, or None if there is none; `q` is what the
+    configuration is called; `terms` are the `Bodies.terms` that it is the sum of. Overlaps up to a part `allowed` of
+    the length of their row are accepted.
     """
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
@@ -501,7 +510,7 @@ def check_start(contacts: Contacts, allowed: float = 0.0) -> None:
             f"pair {contacts.pairs[same[0]].tolist()}; give each constraint of a set a number of its own"
         )
     margin = contacts.margin
-    most = contacts.tolerance()
+    most = contacts.tolerance(terms)
     if allowed > 0.0:
         more = allowed * contacts.length
         most = most + (more if contacts.equal is None else np.where(contacts.equal, 0.0, more))
@@ -512,8 +521,7 @@ def check_start(contacts: Contacts, allowed: float = 0.0) -> None:
     named = "; ".join(f"the gap of {contacts.describe(int(row))} is {contacts.gap[row]:.2e}" for row in worst)
     others = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
     equal = contacts.equal is not None and bool(contacts.equal[overlap].any())
-    remedy = "The gap of an equality must be zero at the start: change q0" if equal else "Move them apart"
-    raise InfeasibleStart(
-        f"q0 is not admissible: {named}{others}. {remedy}, or start from the nearest "
-        f"admissible configuration, within.nearest(q0).point"
-    )
+    remedy = "The gap of an equality must be zero at the start: change the positions" if equal else "Move them apart"
+    if nearest is not None:
+        remedy += f", or start from the nearest admissible configuration, {nearest}"
+    raise InfeasibleStart(f"{q} is not admissible: {named}{others}. {remedy}")

@@ -8,11 +8,14 @@ error back, so that it does not grow with time; ``sol.overlap`` is the largest o
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at, frozen, read_only
+from jostle.bodies import Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Links
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
@@ -29,7 +32,8 @@ class Rods(ConstraintSet):
     Parameters
     ----------
     pairs : array_like of int, shape (m, 2)
-        Numbers of the two bodies of each rod; -1 - k in second place stands for point k.
+        Numbers of the two bodies of each rod; -1 - k in second place stands for point k. Beside `Clumps` they are
+        numbers of balls, counted through all clumps, as in ``sol.places(k)``.
     lengths : float, array_like, shape (m,), or callable (t) -> array
         Length of all rods, or of each; positive.
     points : array_like, shape (k, d), or callable (t) -> array, optional
@@ -63,6 +67,21 @@ class Rods(ConstraintSet):
 
     def __repr__(self) -> str:
         return f"Rods({len(self.pairs)})"
+
+    def for_bodies(self, bodies: Bodies) -> ConstraintSet:
+        # The same rods, which name the bodies that their balls belong to.
+        if bodies.clumped is None:
+            return self
+        owner = bodies.clumped.owner
+        own = np.flatnonzero((self.pairs.max(axis=1, initial=0) < len(owner)) & (self.pairs[:, 1] >= 0))
+        own = own[owner[self.pairs[own, 0]] == owner[self.pairs[own, 1]]]
+        if len(own):
+            raise InvalidValue(
+                f"rod {own[0]} joins two balls of body {owner[self.pairs[own[0], 0]]}, which is rigid: leave it out"
+            )
+        rods = copy(self)
+        rods.bodies = Bodies(clumped=bodies.clumped)
+        return rods
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         # The gap and the direction of each rod.
@@ -105,7 +124,10 @@ class Rods(ConstraintSet):
         else:
             x = q.reshape(-1, points.shape[1])
         if self._last_body >= len(x):
-            raise InvalidValue(f"a rod names body {self._last_body}; q has shape {q.shape}, bodies 0 to {len(x) - 1}")
+            kind = "body" if self.bodies.clumped is None else "ball"
+            raise InvalidValue(
+                f"a rod names {kind} {self._last_body}, and there are {len(x)}, numbered from 0 to {len(x) - 1}"
+            )
         if points is None:
             end = x[j]
         elif points.shape[1] != x.shape[1]:
@@ -157,7 +179,8 @@ class Rods(ConstraintSet):
 
     def _describe(self, row: int) -> str:
         i, j = self.pairs[row].tolist()
-        return f"rod {row} between body {i} and " + (f"body {j}" if j >= 0 else f"point {-1 - j}")
+        ends = self.bodies.name(i), self.bodies.name(j) if j >= 0 else f"point {-1 - j}"
+        return f"rod {row} between {' and '.join(ends)}"
 
 
 def _pairs(pairs: ArrayLike) -> Integers:

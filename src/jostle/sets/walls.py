@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -61,23 +62,26 @@ class Walls(BodySet):
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
+    at_rest: bool
+    """Whether the walls do not move; the radii of the bodies may still change."""
     thin: bool = False
     """True if the wall is a surface without an inside, which no point can overlap; the bodies must then have radii."""
 
     def __init__(self, radii: InTime | None, *in_time: object):
-        self._at_rest = not any(callable(value) for value in in_time)
+        self.at_rest = not any(callable(value) for value in in_time)
         self._set_bodies(POINTS if radii is None else Bodies(radii))
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
-        if self.bodies.radii is not None:
+        own = self.bodies.radii is not None
+        if own and bodies.clumped is None:
             return self
         wall = copy(self)
-        wall._set_bodies(bodies)
+        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped) if own else bodies)
         return wall
 
     def _set_bodies(self, bodies: Bodies) -> None:
         self.bodies = bodies
-        self.moving = bodies.swell or not self._at_rest
+        self.moving = bodies.swell or not self.at_rest
         self._kept: dict[Any, Any] = {}
         """Walls at rest, all pairs, and all pairs and the map of a flat set, as arrays of each type."""
 
@@ -90,9 +94,9 @@ class Walls(BodySet):
         """The walls at time t, checked."""
         raise NotImplementedError
 
-    def _undefined(self, body: int, wall: str) -> str:
+    def _undefined(self, body: str, wall: str) -> str:
         """What to say of a body on the wall, where the distance has no gradient."""
-        return f"the centre of body {body} lies on {wall}; move it off the wall"
+        return f"the centre of {body} lies on {wall}; move it off the wall"
 
     def gaps(self, t: float, q: Array) -> Array:
         x, walls, radii, _ = self._at(t, q)
@@ -127,7 +131,7 @@ class Walls(BodySet):
 
         def describe(row: int) -> str:
             body, wall = pairs[row].tolist()
-            return f"body {body} and {self.names[-1 - wall]}"
+            return f"{self.bodies.name(body)} and {self.names[-1 - wall]}"
 
         bending = None if bend is None else lambda: bend
         gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
@@ -188,7 +192,7 @@ class Walls(BodySet):
         if kept is not None:
             return kept
         walls = moved_to(self._surfaces(t), x)
-        if self._at_rest:
+        if self.at_rest:
             self._kept[type(x)] = walls
         return walls
 
@@ -218,7 +222,7 @@ class Walls(BodySet):
         lost = np.flatnonzero(~there & (distance <= 0.0))
         if len(lost):
             row = int(lost[0])
-            raise UndefinedGradient(self._undefined(int(body[row]), self.names[int(wall[row])]))
+            raise UndefinedGradient(self._undefined(self.bodies.name(int(body[row])), self.names[int(wall[row])]))
 
 
 class Obstacles(Walls):
@@ -226,11 +230,11 @@ class Obstacles(Walls):
 
     def crossing(self, step: Step) -> Crossing | None:
         """A wall that the centre of a body went through in a step, and the body; None if there is none."""
-        if step.linearised and self.convex_gaps and self._at_rest:
+        if step.linearised and self.convex_gaps and self.at_rest:
             return None
         x, walls, radii, _ = self._at(step.times[0], step.ends[0])
         y = step.ends[1].reshape(x.shape)
-        sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1], x))
+        sway = 0.0 if self.at_rest else walls.sway(self._now(step.times[1], x))
         some, moved = movers(step, y - x, radii, sway)
         if len(some) == 0:
             return None
@@ -239,7 +243,7 @@ class Obstacles(Walls):
         through = body
         if len(body):
             there = partial(self._now, x=x)
-            through = np.flatnonzero(crossed(there, step, x[body], y[body], wall, self._at_rest))
+            through = np.flatnonzero(crossed(there, step, x[body], y[body], wall, self.at_rest))
         if len(through) == 0:
             return None
         worst = int(through[int(np.argmax(moved[body[through]]))])
@@ -380,6 +384,8 @@ class Box(Walls):
         self.own_length = width if 0.0 < width < np.inf else None
         words = [f"wall q[{a}] {end}" for end in (">= lower", "<= upper") for a in range(self.dimension)]
         self.names = tuple(words[side] for side in self._sides)
+        self.parallel = len(set((self._sides % self.dimension).tolist())) < 2
+        """Whether all sides are across one axis, so that they only move along their normals."""
 
     def _surfaces(self, t: float) -> Surfaces:
         d, sides = self.dimension, self._sides
@@ -455,10 +461,9 @@ class Outside(Obstacles):
             raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")
         return Spheres(centre, radius, self.sign)
 
-    def _undefined(self, body: int, wall: str) -> str:
+    def _undefined(self, body: str, wall: str) -> str:
         return (
-            f"body {body} sits exactly on the centre of {wall}; the distance has no gradient there: "
-            f"move it off the centre"
+            f"{body} sits exactly on the centre of {wall}; the distance has no gradient there: move it off the centre"
         )
 
 
