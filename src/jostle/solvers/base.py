@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import Array, floats, lowest, place_of, to_host
-from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
+from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, proven_by
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection, Residual, residual
@@ -281,9 +281,15 @@ class Solver:
         if not lowest(unit, 1.0) > 0.0:
             flat = np.flatnonzero((unit == 0.0) & (K.margin(slack) < (0.0 if K.equal is None else -K.noise)))
             if len(flat):
-                raise empty_set(K, np.where(np.arange(len(unit)) == int(flat[0]), -np.sign(slack), 0.0))
+                self._raise_if_proof(K, np.where(np.arange(len(unit)) == int(flat[0]), -np.sign(slack), 0.0))
             unit = np.where(unit > 0.0, unit, 1.0)
         return Whitened(unit, s0, noise)
+
+    def _raise_if_proof(self, K: Rows, y: Array, used: int = 0) -> None:
+        """Raise `EmptySet` if weights near y, which a solver reached after that many iterations, are a proof."""
+        weights = proof(K, y, self.tol)
+        if weights is not None:
+            raise empty_set(K, weights, used)
 
     def _raise_if_proven(self, p: Array, slack: Array, K: Rows, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
