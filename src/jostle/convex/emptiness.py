@@ -95,7 +95,7 @@ def contradiction(K: Rows, M: Metric, tol: float = 0.0) -> Array | None:
         return None
     proven = proof(K, y / unit, tol)
     if proven is None:
-        raise Undecided("constraints contradict each other near the point, but perhaps not far away from it")
+        raise Undecided("constraints contradict each other near the point, but there may be points far away from it")
     return proven
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
-from jostle.errors import CannotCompile, EmptySet, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
+from jostle.errors import CannotCompile, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
 from jostle.kernels.parallel import cut, threads, together
 from jostle.kernels.reference import copies as loops
 from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS
@@ -449,7 +449,10 @@ class March:
         if status == NOT_FINITE:
             raise NotFinite(f"the force, a gap or the motion of {where} is not finite{more}; choose a shorter step h")
         if status == NO_POINT:
-            raise EmptySet(f"the constraints of {where} contradict each other{more}")
+            raise NotConverged(
+                f"the constraints of {where} contradict each other, up to round-off{more}: no admissible point or "
+                f"velocity was found; jo.solve proves whether there is one"
+            )
         if status == TOO_MANY_IMPACTS:
             raise NotConverged(f"{where} has too many impacts in one step{more}; choose a shorter step h")
         within = self.copies.within
