@@ -270,6 +270,14 @@ def test_a_set_that_becomes_empty_is_called_empty_by_each_scheme(scheme, within,
         jo.solve(jo.Sweeping(q0=q0, within=within), scheme, t=1.0, h=0.1)
 
 
+def test_walls_that_may_meet_far_away_are_not_called_an_empty_set():
+    """A wall that rises to one that is tilted by 1e-11: the only points left are 1e10 away."""
+    rising, tilted = jo.HalfSpace([0.0, 1.0], lambda t: 0.5 * t), jo.HalfSpace([1e-11, -1.0], -0.4)
+    ball = jo.Sweeping(q0=[0.0, 0.2], within=rising & tilted & jo.Outside([9.0, 9.0], 1.0))
+    with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided"):
+        jo.solve(ball, jo.CatchingUp(), t=2.0, h=0.1)
+
+
 def test_a_wrong_gradient_is_blamed_and_not_convexity():
     """The gradient is right where it is checked, at the start, and wrong elsewhere."""
 
