@@ -258,7 +258,7 @@ class Scheme:
         within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
         if not self.linearises:
             check_depth(within, before, seen)
-        elif within.convex_gaps is not True:
+        elif within.convex_gaps is not True and after.projection is not None and after.projection.converged:
             check_inside(type(self).__name__, self.solver.tol, there, before, seen)
         if within.equalities:
             check_equalities(type(self).__name__, self.solver.tol, there, before, seen)
