@@ -27,8 +27,6 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.sets.base import ConstraintSet, Free
 
-START_TOLERANCE = 1e-9
-"""A start violates a constraint if its gap is below minus this fraction of the coordinates."""
 SAMPLED_TIMES = (0.0, 0.1234, 0.9876, 2.7183, 17.321)
 """Times after the start at which gaps said to be at rest are compared with those at the start."""
 SAMPLED_COPIES = 100
@@ -233,7 +231,7 @@ class Copies:
                 self._check_gaps(int(copy), gap[copy])
         if not np.isfinite(gap).all():
             raise NotFinite(f"a gap of copy {int(np.argwhere(~np.isfinite(gap))[0, 0])} is not finite at the start")
-        bad = gap < -START_TOLERANCE * size
+        bad = gap < -loops.PLACE_ROUND_OFF * size
         if bad.any():
             copy, row = (int(k) for k in np.argwhere(bad)[0])
             raise InfeasibleStart(

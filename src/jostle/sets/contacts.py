@@ -29,6 +29,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels.parallel import by_rows, chunks_of
+from jostle.kernels.reference.copies import PLACE_ROUND_OFF
 from jostle.solvers.dual_active_set import incompatible
 
 # The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.numbers`.
@@ -103,10 +104,6 @@ def _largest_number(pairs: Integers) -> int:
 
 CLOSED = 1e-9
 """A gap below this fraction of the length (or of the way of a body) is a contact; below minus it, an overlap."""
-
-PLACE_ROUND_OFF = 64 * float(np.finfo(float).eps)
-"""A gap without a length below this fraction of its coordinates is a contact: the round-off of places that were computed
-in several operations."""
 
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
