@@ -263,7 +263,7 @@ def test_a_wedge_of_a_tiny_angle_has_points_far_away():
         assert found.converged == (found.residual.worst <= solver.tol)
     with pytest.raises(Undecided, match="may be points far away"):
         contradiction(K, metric(1.0, (2,)))
-    with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided: .* far away from it"):
+    with pytest.raises(jo.NotConverged, match=r"whether the set is empty was not decided: .* far away from it"):
         jo.project([0.0, 0.0], K)
 
 

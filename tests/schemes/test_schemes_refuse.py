@@ -284,7 +284,7 @@ def test_closing_walls_with_gradients_by_differences_prove_nothing():
     with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided"):
         jo.solve(jo.Sweeping(q0=[0.26, 0.6], within=walls), jo.Venel(), t=1.0, h=0.07)
     given = jo.constraints(gradient=lambda t, q: [[0.3, 0.7], [-0.3, -0.7]])(walls.g)
-    with pytest.raises(jo.errors.EmptySet, match="constraint 0 of .*; constraint 1 of"):
+    with pytest.raises(jo.errors.EmptySet, match=r"constraint 0 of .*; constraint 1 of"):
         jo.solve(jo.Sweeping(q0=[0.26, 0.6], within=given), jo.Venel(), t=1.0, h=0.07)
 
 

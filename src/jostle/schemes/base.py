@@ -21,6 +21,7 @@ from jostle.schemes.checks import (
     check_finite,
     check_inside,
     check_kinds,
+    check_resolution,
     check_rest,
     check_returned,
     moves,
@@ -130,6 +131,7 @@ class Scheme:
         state = State(t, q, u, turning=getattr(problem, "turning", None))
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
+        check_resolution(problem, state)
         seen = state.of_balls(problem.bodies)
         contacts = state.within(problem.within).near(t, seen.q, 0.0)
         check_kinds(problem.within, contacts, seen)
@@ -250,6 +252,7 @@ class Scheme:
             turning=after.turning,
         )
         check_finite(after.q, "position")
+        check_resolution(there, after)
         if after.turning is not None:
             check_finite(after.turning.spin, "spin")
         if not ours:  # in schemes of jostle q would not be finite either

@@ -250,7 +250,7 @@ class Solver:
         yield self
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
-        """The projection of a flat point by one compiled call, converged or not; None if there is none for these rows."""
+        """The projection of a flat point by one compiled call, converged or not; None if there is no such call."""
         return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
