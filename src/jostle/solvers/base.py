@@ -81,6 +81,8 @@ class Solver:
         True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
     takes_cones : bool
         True if the solver projects on sets with friction cones (`jostle.convex.Cones`); otherwise it refuses them.
+    slow : bool
+        True if an iteration takes much longer than those of the solvers before it in a plan, so that a remark says so.
     afresh : bool
         True if the solver starts from the multipliers that `project` was given, not from the last answer of the plan.
     kernels : frozenset of str
@@ -99,6 +101,7 @@ class Solver:
 
     accepts_start: ClassVar[bool] = True
     afresh: ClassVar[bool] = False
+    slow: ClassVar[bool] = False
     takes_cones: ClassVar[bool] = False
 
     kernels: ClassVar[frozenset[str]] = frozenset(KERNELS)
@@ -188,8 +191,9 @@ class Solver:
     def _tried(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
+        said: list[str] = []
         first = guess
-        used, looked, remarks = 0, False, []
+        used, looked, remarks, slow = 0, False, [], 0
         if K.cones is not None and not self.takes_cones:
             raise InvalidValue(
                 f"{self.name} solves no projections with friction cones; use jo.GaussSeidel or jo.Automatic"
@@ -212,8 +216,12 @@ class Solver:
                 solver = next(plan, None)
                 continue
             used += iterations
+            slow += iterations if solver.slow and tried else 0
             found = Residual(*K.G.residuals(K, M, w, u, guess))
-            good, remark = found.worst <= self.tol, "; ".join(remarks)
+            said = (
+                [f"{used - slow} sweeps missed the tolerance; Newton's method took {slow} iterations"] if slow else []
+            )
+            good, remark = found.worst <= self.tol, "; ".join(said + remarks)
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
@@ -228,7 +236,7 @@ class Solver:
         best = answers[-1] if answers[-1].converged else min(tried, key=_worst, default=answers[-1])
         if not best.converged and self.promises and not looked:
             remarks += self._raise_if_empty(K, M, used)
-        return replace(best, iterations=used, remark="; ".join(remarks))
+        return replace(best, iterations=used, remark="; ".join(said + remarks))
 
     def _is_outside(self, w: Array, K: Rows, slack: Array) -> bool:
         """Whether the most violated row alone shows that w misses the tolerance; False if it does not show that."""
