@@ -98,8 +98,8 @@ def integrated(problem: Motion, t: Span, max_events: int) -> EventRun:
     start, end = start_and_end(t)
     if end == start:
         raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
-    check_resolution(problem, State(start, problem.q0, problem.v0))
     run = (ParabolicRun if has_parabolas(problem) else SmoothRun)(problem, start, end, max_events)
+    check_resolution(problem, State(start, problem.q0, problem.v0))
     try:
         run.integrate()
     except UnresolvedEvent as error:
