@@ -87,14 +87,19 @@ class UndefinedGradient(JostleError, ValueError):
 
 
 class EmptySet(JostleError, ValueError):
-    """No point satisfies all constraints: walls close, or bodies grow in a jam.
+    """No point satisfies all constraints, and there is a proof: walls close, or bodies grow in a jam.
+
+    The proof is that of Farkas' lemma, weights y >= 0 with G^T y = 0 and c . y < 0, in which each entry of G^T y is at
+    most as large as the round-off of its terms: no point satisfies every constraint by more than the round-off of its
+    gap. Bodies that have more volume than the box that holds them are a proof without weights. A solver that finds no
+    point, and no proof that there is none, raises `NotConverged`.
 
     Attributes
     ----------
     rows : array of int or None
         The constraints that contradict each other.
     weights : array or None
-        The proof: y >= 0 with G^T y = 0 and c . y < 0.
+        The proof: y >= 0, of any sign in equalities, with G^T y = 0 up to round-off and c . y < 0.
     iterations : int
         Number of iterations that the solver took before it found the proof.
     proof : str

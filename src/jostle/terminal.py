@@ -147,7 +147,8 @@ class ProgressBar(Watch):
         overlap = f"{self.overlap:.1e}" if self.overlap else "none"
         if self.overlap and self._sized:
             overlap = f"{fraction_in_words(self.overlap)} of the radius"
-        return f"worst overlap {overlap}, worst residual {self.residual:.1e}"
+        remark = "" if state.projection is None else state.projection.remark
+        return f"worst overlap {overlap}, worst residual {self.residual:.1e}{remark and f'; last step: {remark}'}"
 
     def _show_study(self, progress: StudyProgress) -> None:
         """Show the number of finished runs of a study; runs of an earlier session do not count for the time left."""

@@ -1,5 +1,7 @@
 """Farkas' lemma: an empty polyhedron is proven empty by y >= 0, G^T y = 0, c . y < 0; others are left alone."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.convex import emptiness
-from jostle.convex.emptiness import MAX_NAMED_ROWS, Undecided, contradiction, empty_set
+from jostle.convex.emptiness import MAX_NAMED_ROWS, ROUND_OFF, Undecided, contradiction, empty_set, proof
 from jostle.convex.metric import metric
 from rows import examples
 
@@ -203,3 +205,100 @@ def test_the_message_begins_in_plain_words_and_ends_with_the_proof():
 def test_equalities_that_contradict_each_other_blame_the_rods():
     with pytest.raises(jo.errors.EmptySet, match="change the length of a rod, or leave one of these constraints out"):
         jo.project([0.0], jo.convex.Polyhedron([[1.0], [1.0]], [0.0, 1.0], equal=[True, True]))
+
+
+# --- what is a proof, and what only looks like one ---
+
+
+def exactly(row, v, c):
+    """c + row . v, without any round-off."""
+    return sum((Fraction(float(g)) * Fraction(float(x)) for g, x in zip(row, v, strict=True)), Fraction(float(c)))
+
+
+def slabs(random, scaled):
+    """Nearly parallel slabs with a point in all of them, perhaps far away, and sizes of the columns or masses."""
+    n, far, apart = random.integers(1, 6), 10.0 ** random.integers(-5, 10), 10.0 ** random.uniform(-15, -3)
+    v, a, sizes = far * random.normal(size=n), random.normal(size=n), 10.0 ** random.uniform(-7, 7, n)
+    turns = (-1.0) ** np.arange(5)
+    G = turns[:, None] * a + apart * random.normal(size=(5, n))
+    c = -(G @ v) + 1e-13 * (np.abs(G) @ np.abs(v) + 1.0)
+    return (G * sizes, c, v / sizes, sizes) if scaled else (G, c, v, sizes)
+
+
+@every_solver
+@pytest.mark.parametrize("scaled", [True, False], ids=["columns", "masses"])
+def test_a_set_with_a_point_is_never_called_empty(solver, scaled):
+    """Whatever the columns and the masses, and however nearly parallel the rows: the point is found, or it is not."""
+    random, checked, missed = np.random.default_rng(7), 0, 0
+    for _ in range(80):
+        G, c, v, sizes = slabs(random, scaled)
+        if min(exactly(row, v, offset) for row, offset in zip(G, c, strict=True)) > 0:
+            checked += 1
+            try:
+                solver.project(np.zeros(len(v)), jo.convex.Polyhedron(G, c), 1.0 if scaled else sizes)
+            except jo.errors.EmptySet:
+                missed += 1
+    assert checked > 60
+    assert missed == 0
+
+
+def test_equalities_with_a_common_point_are_never_called_empty():
+    random = np.random.default_rng(11)
+    for _ in range(80):
+        n, apart = random.integers(2, 6), 2.0 ** -random.integers(5, 42)
+        G = (-1.0) ** np.arange(4)[:, None] * random.integers(-8, 9, n) + apart * random.integers(-3, 4, (4, n))
+        v, sizes = random.integers(-8, 9, n) * 2.0 ** random.integers(-10, 20), 2.0 ** random.integers(-30, 31, n)
+        c = -(G @ v)
+        assert all(exactly(row, v, offset) == 0 for row, offset in zip(G, c, strict=True))
+        K = jo.convex.Polyhedron(G * sizes, c, equal=[True, False, True, True])
+        jo.ActiveSet().project(np.zeros(n), K)  # which would raise EmptySet
+
+
+def test_a_wedge_of_a_tiny_angle_has_points_far_away():
+    """u_1 >= 1 and u_1 <= 1e-11 u_0: the nearest point is 1e11 away."""
+    K = jo.convex.Polyhedron([[0.0, 1.0], [1e-11, -1.0]], [-1.0, 0.0])
+    assert proof(K, np.array([1.0, 1.0])) is None
+    for solver in SOLVERS:
+        found = solver.project([0.0, 0.0], K)
+        assert found.converged == (found.residual.worst <= solver.tol)
+    with pytest.raises(Undecided, match="may be points far away"):
+        contradiction(K, metric(1.0, (2,)))
+    with pytest.raises(jo.NotConverged, match=r"whether the set is empty was not decided: .* far away from it"):
+        jo.project([0.0, 0.0], K)
+
+
+@every_solver
+@pytest.mark.parametrize("angle", [0.3, 0.7, 1.1, 2.2, 2.9, 3.9])
+def test_walls_that_are_parallel_up_to_the_last_digits_leave_no_point(solver, angle):
+    """The normals of opposite walls, by the sine and the cosine of both angles, are not opposite numbers."""
+    G = [[np.cos(a), np.sin(a)] for a in (angle, angle + np.pi)]
+    with pytest.raises(jo.errors.EmptySet, match="row 0; row 1") as caught:
+        solver.project([3.0, -1.0], jo.convex.Polyhedron(G, [-1.0, 0.875]))
+    assert caught.value.weights[1] == pytest.approx(caught.value.weights[0], rel=1e-12)
+
+
+def test_the_sums_of_a_proof_are_the_round_off_of_their_terms_also_in_columns_of_different_size():
+    w, K = overfull()
+    sizes = 10.0 ** np.random.default_rng(3).uniform(-6.0, 6.0, w.size)
+    scaled = jo.convex.Polyhedron(K.G.toarray() * sizes, K.c)
+    with pytest.raises(jo.errors.EmptySet) as caught:
+        jo.GaussSeidel(max_iterations=10_000).project(w, K)
+    for y in (caught.value.weights, proof(scaled, caught.value.weights)):
+        assert y.min() >= 0.0
+        assert exactly(y, K.c, 0.0) < 0
+        for column in scaled.G.toarray().T:
+            some = np.flatnonzero(y * column)
+            terms = [Fraction(a) * Fraction(g) for a, g in zip(y[some].tolist(), column[some].tolist(), strict=True)]
+            assert abs(sum(terms)) <= Fraction(ROUND_OFF) * sum(abs(term) for term in terms)
+
+
+def test_weights_that_balance_up_to_a_tolerance_become_a_proof():
+    """A network of forces that was computed to six digits, with a row that does not belong to it."""
+    G = np.zeros((4, 3))
+    G[:3, :2], G[3, 2] = TRIANGLE, 1.0
+    K = jo.convex.Polyhedron(G, [-1.0, -1.0, -1.0, -5.0])
+    y = proof(K, np.array([1.0, 1.0 + 1e-6, 1.0 - 1e-6, 1e-6]))
+    np.testing.assert_allclose(y[:3], y[0], rtol=1e-15)
+    assert y[3] == 0.0
+    assert proof(K, np.array([1.0, 0.0, 0.0, 1.0])) is None
+    assert proof(jo.convex.Polyhedron(G, [1.0, 1.0, 1.0, -5.0]), np.ones(4)) is None

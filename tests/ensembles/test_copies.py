@@ -584,6 +584,17 @@ def gradient_of_a_round_wall(t, q, parameters):
     return -parameters[0] * q[0] / distance, -parameters[0] * q[1] / distance
 
 
+def test_constraints_of_a_copy_that_contradict_each_other_are_no_proof_that_there_is_no_point():
+    """The compiled loop has no proof; `jo.solve` has one."""
+    press = Gaps(between_closing_walls, flat=True, moving=True)
+    with pytest.raises(jo.NotConverged, match=r"copy 0 .*contradict each other, up to round-off: no admissible point"):
+        advance(Copies(q0=[0.5], force=[0.0], within=press), jo.MoreauJean(), t=2.0, h=0.1)
+
+
+def between_closing_walls(t, q, parameters):
+    return q[0] - 0.5 * t, 1.0 - 0.5 * t - q[0]
+
+
 def test_a_nearest_point_that_is_not_found_asks_for_the_gradient():
     """Differences of a curved gap are too inexact for long steps; with the gradient the same steps are possible."""
     start = {"q0": [-0.4, 0.4], "v0": [0.3, 0.0], "force": [0.0, -9.81], "parameters": [0.5], "restitution": 0.5}

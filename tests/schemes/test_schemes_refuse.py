@@ -270,6 +270,24 @@ def test_a_set_that_becomes_empty_is_called_empty_by_each_scheme(scheme, within,
         jo.solve(jo.Sweeping(q0=q0, within=within), scheme, t=1.0, h=0.1)
 
 
+def test_walls_that_may_meet_far_away_are_not_called_an_empty_set():
+    """A wall that rises to one that is tilted by 1e-11: the only points left are 1e10 away."""
+    rising, tilted = jo.HalfSpace([0.0, 1.0], lambda t: 0.5 * t), jo.HalfSpace([1e-11, -1.0], -0.4)
+    ball = jo.Sweeping(q0=[0.0, 0.2], within=rising & tilted & jo.Outside([9.0, 9.0], 1.0))
+    with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided"):
+        jo.solve(ball, jo.CatchingUp(), t=2.0, h=0.1)
+
+
+def test_closing_walls_with_gradients_by_differences_prove_nothing():
+    """Differences have errors of 1e-12: that the walls are parallel is not known, and convexity is not to blame."""
+    walls = jo.constraints(lambda t, q: [0.3 * q[0] + 0.7 * q[1] - t, 1.0 - t - 0.3 * q[0] - 0.7 * q[1]])
+    with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided"):
+        jo.solve(jo.Sweeping(q0=[0.26, 0.6], within=walls), jo.Venel(), t=1.0, h=0.07)
+    given = jo.constraints(gradient=lambda t, q: [[0.3, 0.7], [-0.3, -0.7]])(walls.g)
+    with pytest.raises(jo.errors.EmptySet, match=r"constraint 0 of .*; constraint 1 of"):
+        jo.solve(jo.Sweeping(q0=[0.26, 0.6], within=given), jo.Venel(), t=1.0, h=0.07)
+
+
 def test_a_wrong_gradient_is_blamed_and_not_convexity():
     """The gradient is right where it is checked, at the start, and wrong elsewhere."""
 

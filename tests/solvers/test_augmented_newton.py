@@ -88,3 +88,27 @@ def test_a_pile_that_is_too_large_for_it_is_told_so_once(monkeypatch):
     P = jo.Automatic(tol=1e-18).project(w, K)
     assert P.iterations > 12
     assert P.remark.count("AugmentedNewton was left out: there are 12 coordinates, more than 3") == 1
+
+
+def test_an_attempt_has_one_iteration_for_twenty_sweeps_and_a_remark_says_what_it_took(monkeypatch):
+    """With 60 sweeps before it, an attempt ends after 3 iterations."""
+    monkeypatch.setattr(automatic, "LEAST_SWEEPS", 60)
+    K, w = random_contacts(0, 2)
+    plan = jo.Automatic()._plan(K)
+    attempts = [next(plan)]
+    attempts += [plan.send(None) for _ in range(8)]
+    before = 0
+    for one in attempts:
+        before = one.max_iterations if one.name == "GaussSeidel" else before
+        assert one.name == "GaussSeidel" or one.max_iterations == before // 20
+    monkeypatch.setattr(automatic, "LEAST_SWEEPS", 1)
+    P = jo.Automatic(tol=1e-18).project(w, K)  # 12 sweeps, one for each coordinate, are too few
+    assert "sweeps missed the tolerance; Newton's method took" in P.remark
+
+
+def test_an_attempt_that_does_not_pay_is_given_up(monkeypatch):
+    K, w = random_contacts(0, 2)
+    monkeypatch.setattr(augmented_newton, "MOST_IDLE", 5)
+    P = AugmentedNewton(tol=1e-18, max_iterations=5000).project(w, K)
+    assert not P.converged
+    assert P.iterations < 200

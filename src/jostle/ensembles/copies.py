@@ -18,17 +18,16 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
-from jostle.errors import CannotCompile, EmptySet, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
+from jostle.errors import CannotCompile, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
 from jostle.kernels.parallel import cut, threads, together
 from jostle.kernels.reference import copies as loops
-from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS
+from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS, Q
 from jostle.problems import check_coordinates
+from jostle.schemes.checks import COARSEST, too_far
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.sets.base import ConstraintSet, Free
 
-START_TOLERANCE = 1e-9
-"""A start violates a constraint if its gap is below minus this fraction of the coordinates."""
 SAMPLED_TIMES = (0.0, 0.1234, 0.9876, 2.7183, 17.321)
 """Times after the start at which gaps said to be at rest are compared with those at the start."""
 SAMPLED_COPIES = 100
@@ -233,7 +232,7 @@ class Copies:
                 self._check_gaps(int(copy), gap[copy])
         if not np.isfinite(gap).all():
             raise NotFinite(f"a gap of copy {int(np.argwhere(~np.isfinite(gap))[0, 0])} is not finite at the start")
-        bad = gap < -START_TOLERANCE * size
+        bad = gap < -loops.PLACE_ROUND_OFF * size
         if bad.any():
             copy, row = (int(k) for k in np.argwhere(bad)[0])
             raise InfeasibleStart(
@@ -397,6 +396,7 @@ class March:
         self.tangents = np.zeros((n, tangents, 2 * d + 1))
         self.tangents[:, :, :-1] = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * d, 2 * d)))[0][:tangents]
         self.root = np.ascontiguousarray(1.0 / np.sqrt(copies.mass))
+        self._check_resolution()
 
     def go(self, steps: int, sections: int, skipped: int = 0, kept: int = 0) -> Array:
         """Do `sections` times `steps` steps; return q and u (n, kept, 2 d) after the first `skipped` sections."""
@@ -436,10 +436,20 @@ class March:
             return partial(fly, common)
         return partial(march, common, MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI)
 
+    def _check_resolution(self) -> None:
+        """Refuse coordinates so large that their round-off is not small beside the smallest length of a constraint."""
+        sizes, lengths = np.abs(self.states[:, Q]), self.copies.lengths
+        copy, place = (int(k) for k in np.unravel_index(sizes.argmax(), sizes.shape))
+        length = float(lengths.min(initial=np.inf, where=lengths > 0.0))
+        if np.spacing(sizes[copy, place]) > COARSEST * length:
+            beside = f"the smallest length of the constraints, {length:.3g}"
+            raise too_far(f"q[{place}] of copy {copy}", float(sizes[copy, place]), beside)
+
     def _check(self) -> None:
-        """Raise the error of the first copy that could not continue."""
+        """Raise the error of the first copy that could not continue, or that is too far away."""
         stopped = np.flatnonzero(self.counts[:, STATUS])
         if len(stopped) == 0:
+            self._check_resolution()
             return
         copy = int(stopped[0])
         status, step = int(self.counts[copy, STATUS]), int(self.counts[copy, DONE])
@@ -449,7 +459,10 @@ class March:
         if status == NOT_FINITE:
             raise NotFinite(f"the force, a gap or the motion of {where} is not finite{more}; choose a shorter step h")
         if status == NO_POINT:
-            raise EmptySet(f"the constraints of {where} contradict each other{more}")
+            raise NotConverged(
+                f"the constraints of {where} contradict each other, up to round-off{more}: no admissible point or "
+                f"velocity was found; jo.solve proves whether there is one"
+            )
         if status == TOO_MANY_IMPACTS:
             raise NotConverged(f"{where} has too many impacts in one step{more}; choose a shorter step h")
         within = self.copies.within

@@ -16,6 +16,8 @@ from jostle.events.solution import EventSolution
 from jostle.problems import Motion
 from jostle.result.status import FAILED, FINISHED
 from jostle.run.steps import Span, start_and_end
+from jostle.schemes.checks import check_resolution
+from jostle.schemes.state import State
 
 
 @check_arguments
@@ -97,6 +99,7 @@ def integrated(problem: Motion, t: Span, max_events: int) -> EventRun:
     if end == start:
         raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
     run = (ParabolicRun if has_parabolas(problem) else SmoothRun)(problem, start, end, max_events)
+    check_resolution(problem, State(start, problem.q0, problem.v0))
     try:
         run.integrate()
     except UnresolvedEvent as error:

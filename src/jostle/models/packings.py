@@ -101,10 +101,8 @@ def separate(
 
     Raises
     ------
-    EmptySet
-        If no configuration without overlap was found near q.
     NotConverged
-        If balls still move by more than `tol` after 500 sweeps.
+        If no configuration without overlap was found near q, or balls still move by more than `tol` after 500 sweeps.
     LeftTheSet
         If the linearised sets leave the set, because a gap that was thought convex is not.
 
@@ -158,7 +156,7 @@ def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
         if contacts.gap.min(initial=np.inf) >= GAP_MARGIN * length:
             return x
     row, pairs = int(np.argmin(contacts.gap)), np.count_nonzero(contacts.gap < 0.0)
-    raise EmptySet(
+    raise NotConverged(
         f"no room was found for {len(x)} balls: after the descent {pairs} pairs still overlap, "
         f"{contacts.describe(row)} by {-contacts.gap[row]:.2g}. Take a larger box, smaller radii, or "
         f"another q: a jam here does not prove that there is no room elsewhere"

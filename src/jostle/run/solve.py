@@ -13,7 +13,7 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping
-from jostle.result.recording import MemorySaver, Saver
+from jostle.result.recording import MemorySaver, Saver, constant_acceleration
 from jostle.result.solution import Solution
 from jostle.result.status import BUDGET, NOT_CONVERGED
 from jostle.run.checkpoints import CheckpointsOfRun
@@ -24,7 +24,7 @@ from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme
-from jostle.schemes.checks import check_convexity, check_declaration
+from jostle.schemes.checks import check_convexity, check_declaration, check_displacement
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
@@ -207,6 +207,8 @@ class BodySteps(Steps):
 
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
+        if resumed is None:
+            check_displacement(self.problem, state, self._largest_displacement())
         self.look = 1 if resumed is None else resumed.step + 1
         self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
@@ -235,6 +237,18 @@ class BodySteps(Steps):
             self.watch.after(before, state, h, number)
         after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
         return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
+
+    def _largest_displacement(self) -> float:
+        """How far bodies may move in a step without contacts; 0 if forces or velocities are functions."""
+        problem, duration = self.problem, self.grid.end - self.grid.start
+        if isinstance(problem, Motion):
+            acceleration = constant_acceleration(problem)
+            speeds = (
+                0.0 if acceleration is None else np.abs(problem.v0).max(initial=0.0) + duration * np.abs(acceleration)
+            )
+        else:
+            speeds = 0.0 if hasattr(problem.velocity, "__wrapped__") else problem.velocity(self.grid.start, problem.q0)
+        return float(self.grid.sizes.max() * np.abs(speeds).max(initial=0.0))
 
     def _of_balls(self, state: State) -> State:
         """A state as sets see it."""

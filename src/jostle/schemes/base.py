@@ -21,6 +21,7 @@ from jostle.schemes.checks import (
     check_finite,
     check_inside,
     check_kinds,
+    check_resolution,
     check_rest,
     check_returned,
     moves,
@@ -130,6 +131,7 @@ class Scheme:
         state = State(t, q, u, turning=getattr(problem, "turning", None))
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
+        check_resolution(problem, state)
         seen = state.of_balls(problem.bodies)
         there = state.within(problem.within)
         contacts = there.near(t, seen.q, 0.0)
@@ -286,6 +288,7 @@ class Scheme:
             turning=after.turning,
         )
         check_finite(after.q, "position")
+        check_resolution(there, after)
         if after.turning is not None:
             check_finite(after.turning.spin, "spin")
         if not ours:  # in schemes of jostle q would not be finite either
@@ -294,7 +297,7 @@ class Scheme:
         within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
         if not self.linearises:
             check_depth(within, before, seen)
-        elif within.convex_gaps is not True:
+        elif within.convex_gaps is not True and after.projection is not None and after.projection.converged:
             check_inside(type(self).__name__, self.solver.tol, there, before, seen)
         if within.equalities:
             check_equalities(type(self).__name__, self.solver.tol, there, before, seen)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.convex.emptiness import contradiction, empty_set
+from jostle.convex.emptiness import Undecided, contradiction, empty_set
 from jostle.convex.metric import metric
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
@@ -72,7 +72,10 @@ def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet |
     if not linear:
         return None
     K = Intersection(linear).linearise(t, q).positions(q)
-    weights = contradiction(K, metric(1.0, q.shape))
+    try:
+        weights = contradiction(K, metric(1.0, q.shape))
+    except Undecided:
+        return None
     return None if weights is None else empty_set(K, weights)
 
 

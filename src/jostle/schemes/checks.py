@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, Integers, lowest, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, to_host
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import neighbour_distance
 from jostle.convex.metric import Metric
@@ -114,6 +115,58 @@ motion of the bodies, and of the set itself."""
 NEARBY = 4.0
 """Rows whose gap before a step is at most this multiple of the longest displacement are looked at for convexity."""
 CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
+
+
+COARSEST = 1e-7
+"""Largest unit in the last place of a coordinate, as a fraction of the smallest length of the bodies and walls."""
+FEWEST_UNITS = 100.0
+"""Points, which have no length, move in a step by at least this many units in the last place of their coordinates."""
+
+
+def check_resolution(problem: Motion | Sweeping, state: State) -> None:
+    """Refuse coordinates so large that their round-off is no longer small beside the bodies.
+
+    Gaps, and velocities that are differences of positions over h, would be round-off: balls would gain energy.
+    """
+    sizes = _sizes(problem, state)
+    length = problem.bodies.sizes(state.t, sizes)[1] or math.inf
+    for Q in parts(problem.within):
+        length = min(length, getattr(Q, "own_length", None) or math.inf)
+    if math.ulp(highest(sizes, 0.0)) > COARSEST * length:
+        raise _too_far(problem, sizes, f"the smallest length of the bodies and walls, {length:.3g}")
+
+
+def check_displacement(problem: Motion | Sweeping, state: State, displacement: float) -> None:
+    """Refuse coordinates so large that their round-off is no longer small beside the largest displacement in a step."""
+    sizes = _sizes(problem, state)
+    if 0.0 < displacement < FEWEST_UNITS * math.ulp(highest(sizes, 0.0)):
+        raise _too_far(problem, sizes, f"the largest displacement of a step, {displacement:.3g}")
+
+
+def _sizes(problem: Motion | Sweeping, state: State) -> Array:
+    """The coordinates of the balls in size, zero for bodies that are not present."""
+    places = problem.bodies.places(state.q, state.turning)
+    sizes = np.abs(places.reshape(places.shape or 1))
+    return sizes if state.presence is None else np.where(state.presence.here[:, None], sizes, 0.0)
+
+
+def _too_far(problem: Motion | Sweeping, sizes: Array, beside: str) -> InvalidValue:
+    """The error that the round-off of the largest coordinate is not small beside a length."""
+    sizes = to_host(sizes)
+    place = int(sizes.argmax())
+    where = f"q[{place}]"
+    if sizes.ndim == 2:
+        ball, axis = divmod(place, sizes.shape[1])
+        where = f"coordinate {axis} of body {int(problem.bodies.owners(np.array(ball)))}"
+    return too_far(where, float(sizes.flat[place]), beside)
+
+
+def too_far(where: str, size: float, beside: str) -> InvalidValue:
+    """The error that the round-off of a coordinate of some size is not small beside a length."""
+    return InvalidValue(
+        f"{where} is {size:.6g} in size, where one unit in the last place is {math.ulp(size):.2g}: that is not small "
+        f"beside {beside}. Shift the origin near the bodies, in q0 and in all walls"
+    )
 
 
 def check_finite(values: Array, name: str) -> None:

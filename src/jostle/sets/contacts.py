@@ -29,6 +29,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels.parallel import by_rows, chunks_of
+from jostle.kernels.reference.copies import PLACE_ROUND_OFF
 from jostle.solvers.dual_active_set import incompatible
 
 # The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.numbers`.
@@ -103,7 +104,7 @@ def _largest_number(pairs: Integers) -> int:
 
 
 CLOSED = 1e-9
-"""A gap below this fraction of the length (or of the coordinates) is a contact; below minus it, an overlap."""
+"""A gap below this fraction of the length (or of the way of a body) is a contact; below minus it, an overlap."""
 
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
@@ -425,17 +426,19 @@ class Contacts:
         Parameters
         ----------
         way : array, default 0.0
-            How far each coordinate moves meanwhile, positive: near the origin, it is larger than the coordinates.
+            How far each coordinate moves meanwhile, positive.
 
         Returns
         -------
         array, shape (m,)
-            A fraction of the length of each row, or of its coordinates and their ways if it has no length.
+            A fraction of the length of each row. If it has no length: a fraction of the ways, which the gap changes by,
+            and the round-off of the coordinates, which does not grow with anything else.
         """
         if self.at is None or (self.length > 0.0).all():
             return CLOSED * cast(Array, self.length)
-        by_place = np.abs(self.gap) + self.G.magnitude((np.abs(self.at) + way).ravel())
-        return CLOSED * np.where(self.length > 0.0, self.length, by_place)
+        ways = np.abs(way) + np.zeros(self.at.size).reshape(self.at.shape)
+        by_place = CLOSED * self.G.magnitude(ways.ravel()) + PLACE_ROUND_OFF * self.G.magnitude(self.at.ravel())
+        return np.where(self.length > 0.0, CLOSED * self.length, by_place)
 
     def overlap(self) -> float:
         """The deepest overlap -g_i, or the largest |g_i| of an equality.

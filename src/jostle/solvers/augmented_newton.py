@@ -39,6 +39,8 @@ ROUND_OFF = 1e-13
 """... or this fraction of |x|."""
 SHORTEST = 1e-3
 """Shortest part of a Newton step; a round fails if that does not lower |F|."""
+MOST_IDLE = 100
+"""The method is given up when this number of Newton iterations has not halved the residual of its best round."""
 MOST_GROWN = 1e6
 """Multipliers that exceed those of single contacts by this factor grow without end: the contacts lock."""
 MAX_UNKNOWNS = {1: 20_000, 2: 20_000, 3: 4000}
@@ -58,6 +60,7 @@ class AugmentedNewton(Solver):
 
     kernels: ClassVar[frozenset[str]] = frozenset()
     takes_cones: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
 
     max_iterations: int = 300
     rho: float = 10.0
@@ -87,7 +90,8 @@ class AugmentedNewton(Solver):
         rho, used, x = self.rho, 0, system.A.T @ p
         best, least = p, system.quality(p, K, self.tol)
         last, most = least, MOST_GROWN * float(np.abs(system.scale * system.s0).max(initial=0.0))
-        while used < self.max_iterations and least > 1.0:
+        halved, since = least, 0
+        while used < min(self.max_iterations, since + MOST_IDLE) and least > 1.0:
             found = system.newton(p, x, rho, self.max_iterations - used)
             used += max(found.iterations, 1)
             quality = system.quality(found.p, K, self.tol) if found.solved else np.inf
@@ -101,6 +105,8 @@ class AugmentedNewton(Solver):
                 break
             if quality < least:
                 best, least = p, quality
+            if least <= 0.5 * halved:
+                halved, since = least, used
             rho = min(MOST_RHO, rho * (4.0 if found.iterations <= 4 else 2.0 if found.iterations <= 7 else 1.0))
         return best, used
 

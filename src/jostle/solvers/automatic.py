@@ -37,8 +37,9 @@ TRIAL_RESIDUAL = 30.0
 """The next trial needs a residual below this many tolerances, and below half the one before; otherwise second order is
 cheaper."""
 LEAST_SWEEPS = 1000
-"""Sweeps with friction before the first attempt of Newton's method, at least. For each coordinate there is one sweep:
-together they take about as long as the attempt."""
+"""Sweeps with friction before the first attempt of Newton's method, at least; otherwise one for each coordinate."""
+SWEEPS_AN_ITERATION = 20
+"""Newton's method may take one iteration for this number of sweeps before it, in each of its two attempts."""
 OTHER_RHOS = (3.0, 30.0, 0.5)
 """The first rho of Newton's method each time that it begins afresh."""
 SCATTERED = 8
@@ -70,8 +71,10 @@ class Automatic(Solver):
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
     equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
     128 rows there is only one); ``Projection.iterations`` is their sum. Friction is swept, and solved by Newton's
-    method where about as many sweeps as there are coordinates are not enough. On a GPU, which has no kernels for the
-    others, `GaussSeidel` solves everything.
+    method where as many sweeps as there are coordinates, and at least 1000, are not enough. An iteration of Newton's
+    method takes much longer than a sweep: each attempt has at most one iteration for twenty sweeps before it, and ends
+    when 100 iterations have not halved its residual. ``Projection.remark`` and the progress of a run say so. On a GPU,
+    which has no kernels for the others, `GaussSeidel` solves everything.
 
     Parameters
     ----------
@@ -105,11 +108,12 @@ class Automatic(Solver):
         if K.cones is not None:
             first = max(LEAST_SWEEPS, K.G.shape[1])
             for sweeps, rho in zip((first, 4 * first, 16 * first), OTHER_RHOS, strict=True):
+                most = max(1, sweeps // SWEEPS_AN_ITERATION)
                 yield self._trial(sweeps)
-                yield AugmentedNewton(tol=self.tol)
-                yield _Afresh(tol=self.tol, rho=rho, max_iterations=1000)
+                yield AugmentedNewton(tol=self.tol, max_iterations=most)
+                yield _Afresh(tol=self.tol, rho=rho, max_iterations=most)
             for seed in range(SCATTERED):
-                yield _Afresh(tol=self.tol, max_iterations=600, seed=seed)
+                yield _Afresh(tol=self.tol, max_iterations=most, seed=seed)
             yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
             return
         rows, active_set = K.G.shape[0], _active_set(self.tol)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import Array, dot, floats, lowest, place_of, to_host
-from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
+from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, proven_by
 from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
@@ -86,6 +86,8 @@ class Solver:
         True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
     takes_cones : bool
         True if the solver projects on sets with friction cones (`jostle.convex.Cones`); otherwise it refuses them.
+    slow : bool
+        True if an iteration takes much longer than those of the solvers before it in a plan, so that a remark says so.
     afresh : bool
         True if the solver starts from the multipliers that `project` was given, not from the last answer of the plan.
     kernels : frozenset of str
@@ -104,6 +106,7 @@ class Solver:
 
     accepts_start: ClassVar[bool] = True
     afresh: ClassVar[bool] = False
+    slow: ClassVar[bool] = False
     takes_cones: ClassVar[bool] = False
 
     kernels: ClassVar[frozenset[str]] = frozenset(KERNELS)
@@ -220,8 +223,9 @@ class Solver:
     def _tried(self, target: Array, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
+        said: list[str] = []
         first = guess
-        used, looked, remarks = 0, False, []
+        used, looked, remarks, slow = 0, False, [], 0
         if K.cones is not None and not self.takes_cones:
             raise InvalidValue(
                 f"{self.name} solves no projections with friction cones; use jo.GaussSeidel or jo.Automatic"
@@ -244,8 +248,12 @@ class Solver:
                 solver = next(plan, None)
                 continue
             used += iterations
+            slow += iterations if solver.slow and tried else 0
             found = self._measured(w, K, M, u, guess)
-            good, remark = found.worst <= self.tol, "; ".join(remarks)
+            said = (
+                [f"{used - slow} sweeps missed the tolerance; Newton's method took {slow} iterations"] if slow else []
+            )
+            good, remark = found.worst <= self.tol, "; ".join(said + remarks)
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
@@ -260,7 +268,7 @@ class Solver:
         best = answers[-1] if answers[-1].converged else min(tried, key=_worst, default=answers[-1])
         if not best.converged and self.promises and not looked:
             remarks += self._raise_if_empty(K, M, used)
-        return replace(best, iterations=used, remark="; ".join(remarks))
+        return replace(best, iterations=used, remark="; ".join(said + remarks))
 
     def _is_outside(self, w: Array, K: Rows, slack: Array) -> bool:
         """Whether the most violated row alone shows that w misses the tolerance; False if it does not show that."""
@@ -313,9 +321,15 @@ class Solver:
         if not lowest(unit, 1.0) > 0.0:
             flat = np.flatnonzero((unit == 0.0) & (K.margin(slack) < (0.0 if K.equal is None else -K.noise)))
             if len(flat):
-                raise empty_set(K, np.where(np.arange(len(unit)) == int(flat[0]), -np.sign(slack), 0.0))
+                self._raise_if_proof(K, np.where(np.arange(len(unit)) == int(flat[0]), -np.sign(slack), 0.0))
             unit = np.where(unit > 0.0, unit, 1.0)
         return Whitened(unit, s0, noise)
+
+    def _raise_if_proof(self, K: Rows, y: Array, used: int = 0) -> None:
+        """Raise `EmptySet` if weights near y, which a solver reached after that many iterations, are a proof."""
+        weights = proof(K, y, self.tol)
+        if weights is not None:
+            raise empty_set(K, weights, used)
 
     def _raise_if_proven(self, p: Array, slack: Array, K: Rows, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""

@@ -20,7 +20,6 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection, Residual
@@ -246,7 +245,8 @@ class ActiveSet(Solver):
             x, p, status, iterations = kernels.exact(A, s0, noise, allowed / unit, self.max_iterations)
             u, p = w + M.unwhiten(x), p / unit
         if status == EMPTY:
-            raise empty_set(K, p)
+            self._raise_if_proof(K, p, iterations)
+            p = np.zeros(len(p))
         return u, p, iterations
 
     def _guessed(

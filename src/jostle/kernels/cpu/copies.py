@@ -26,6 +26,7 @@ from jostle.kernels.reference.copies import (
     NOISE_LEVEL,
     NOT_FINITE,
     PAOLI,
+    PLACE_ROUND_OFF,
     ROW,
     SPEED,
     STATUS,
@@ -215,14 +216,15 @@ def _moreau_jean(
     rows_of(t + h / 2.0, place, parameters, per_row[GAP], G)
     touching = touched = False
     for i in range(m):
-        gap, rate, size = per_row[GAP, i], 0.0, abs(per_row[GAP, i])
+        gap, rate, size, way = per_row[GAP, i], 0.0, 0.0, 0.0
         for k in range(d):
             rate += G[i, k] * u[k]
-            size += abs(G[i, k]) * (abs(q[k]) + h / 2.0 * (abs(u[k]) + abs(vectors[X, k])))
-        if not size < np.inf:
+            size += abs(G[i, k] * q[k])
+            way += abs(G[i, k]) * h / 2.0 * (abs(u[k]) + abs(vectors[X, k]))
+        if not abs(gap) + size + way < np.inf:
             return NOT_FINITE
         there = gap + h / 2.0 * rate if flat else gap
-        closed = there <= CLOSED * (length[i] if length[i] > 0.0 else size)
+        closed = there <= (CLOSED * length[i] if length[i] > 0.0 else CLOSED * way + PLACE_ROUND_OFF * size)
         start = end = 0.0
         if moving:  # d at both ends, by the parabola through three gaps; the law is one on relative velocities
             first, last = per_row[FIRST_DRIFT, i], per_row[LAST_DRIFT, i]

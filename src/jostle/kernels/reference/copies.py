@@ -34,7 +34,10 @@ SWEEP_TOLERANCE = 1e-13
 MAX_ITERATIONS = 1000
 """Largest number of iterations of the active-set method."""
 CLOSED = 1e-9
-"""A gap below this fraction of its length, or of the coordinates and the way of half a step, is a contact."""
+"""A gap below this fraction of its length, or of the way of half a step, is a contact."""
+PLACE_ROUND_OFF = 64 * float(np.finfo(float).eps)
+"""A gap without a length below this fraction of its coordinates is a contact: round-off of several operations.
+Coordinates say where the origin is, and not how large anything is."""
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
 NOISE_LEVEL = 4 * float(np.finfo(float).eps)
