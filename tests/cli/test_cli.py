@@ -289,9 +289,7 @@ def test_a_batch_system_that_ends_a_study_keeps_its_finished_runs(here, jostle, 
         if progress.step == 2:
             signal.raise_signal(signal.SIGTERM)
 
-    Path("few.toml").write_text(
-        'scenario = "cradle_apart"\nmeasures = ["kinetic_energy"]\nrepeat = 3\n'
-    )
+    Path("few.toml").write_text('scenario = "cradle_apart"\nmeasures = ["kinetic_energy"]\nrepeat = 3\n')
     with monkeypatch.context() as there:
         there.setattr("jostle.terminal.ProgressBar.__call__", end)
         there.setattr("jostle.cli.sweeps._executor", lambda address: ThreadPoolExecutor(1))
