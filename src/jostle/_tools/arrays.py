@@ -40,7 +40,7 @@ def real(value: Any) -> NDArray[Any] | None:
 
 
 def numbers(value: Any, name: str) -> Array:
-    """A new array of floats in C order, as kernels take it, with the entries of value: real numbers, infinity or NaN."""
+    """A new array of floats in C order, as kernels take it, with the entries of value: real, infinite or NaN."""
     found = real(value)
     if found is not None:
         return np.array(found, dtype=float, order="C")  # a function may fill and return the same array at each call
