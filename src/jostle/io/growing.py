@@ -21,6 +21,7 @@ import json
 import math
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, No
 from jostle.io.hdf5 import (
     HDF5_ERRORS,
     LIBRARY_VERSION,
+    MAX_UNWRITTEN,
     SIZE,
     abandon,
     check_size,
@@ -49,6 +51,7 @@ from jostle.io.hdf5 import (
     reading,
     reserve,
     rows,
+    rows_within,
     superblock,
     trim_reserved,
     writing,
@@ -62,8 +65,6 @@ MAX_PENDING_BYTES = 4 * 2**20
 """Largest number of bytes of frames that are not written yet."""
 COMMIT_OVERHEAD = 2**18
 """Bytes that HDF5 may need for its own structures in one commit."""
-MAX_UNWRITTEN = 2**26
-"""Largest number of bytes that a data set may declare beyond the end of the file, as a killed writer may leave it."""
 FRAME_CHUNK = 512
 """Number of rows per chunk of data sets with one row per frame or step."""
 STATUS = np.dtype("S64")
@@ -209,11 +210,12 @@ def note(file: Any, text: str) -> None:
 
 def notes(file: Any) -> list[dict[str, Any]]:
     """The changes of the run, the oldest first."""
-    length = int(file["jostle/run"].attrs["changes"])
+    length = int(inside(file, "jostle/run").attrs["changes"])
     if length == 0:
         return []
     try:
-        return [dict(json.loads(line)) for line in file[CHANGES][:length].tobytes().decode().splitlines()]
+        saved = rows(file, data_set(file, CHANGES, np.uint8), 0, length)
+        return [dict(json.loads(line)) for line in saved.tobytes().decode().splitlines()]
     except ValueError as error:
         raise BrokenFile(f"{file.filename} is damaged: its changes cannot be read ({error})") from None
 
@@ -348,6 +350,20 @@ class GrowingFile:
             check_size(file, found, len(found), spare=MAX_UNWRITTEN)  # counting chunks takes long for large sizes
             found.id.get_num_chunks()
         return counts(file)
+
+    @classmethod
+    def whole(cls, file: Any, length: int) -> tuple[int, int]:
+        """The numbers of first frames and step records all of which are within the first bytes of a file."""
+        frames, steps = counts(file)
+        there = {name: rows_within(data, length) for name, data in cls.data_sets(file).items()}
+
+        def lost(count: int) -> bool:
+            try:
+                return any(there[name] < wanted for name, wanted in cls.lengths(file, count, 0).items())
+            except BrokenFile:  # the tables of these frames are missing
+                return True
+
+        return bisect_left(range(1, frames + 1), True, key=lost), min(steps, there[STEPS])
 
     @classmethod
     def trim(cls, file: Any, frames: int, steps: int) -> None:
