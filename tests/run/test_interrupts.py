@@ -123,7 +123,7 @@ def test_a_signal_while_the_checkpoint_of_an_interruption_is_written_closes_the_
     def twice(progress):
         if progress.step == 5:
             signal.raise_signal(signal.SIGINT)
-            monkeypatch.setattr("jostle.io.checkpoint.write_whole", lambda *_: signal.raise_signal(signal.SIGINT))
+            monkeypatch.setattr("jostle.io.checkpoint.write_whole", lambda *_, **__: signal.raise_signal(signal.SIGINT))
 
     ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
     output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "a.checkpoint")

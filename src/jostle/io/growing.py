@@ -56,8 +56,8 @@ from jostle.io.hdf5 import (
     trim_reserved,
     writing,
 )
-from jostle.io.new_files import Lock, being_written, beside, create, publish, reason, refuse_existing
-from jostle.result.status import RUNNING
+from jostle.io.new_files import Lock, being_written, beside, create, discard, publish, reason, refuse_existing
+from jostle.result.status import FAILED, RUNNING
 
 COMMIT_INTERVAL = 0.5
 """Largest time until frames are written, in seconds."""
@@ -102,7 +102,7 @@ def create_file(path: Path, fill: Callable[[Any], None]) -> None:
     except OSError as error:
         raise WriteFailed(f"{path} cannot be created: {reason(error)}") from None
     finally:
-        new.unlink(missing_ok=True)
+        discard(new)
 
 
 def create_data(file: Any, name: str, dtype: DTypeLike, row: tuple[int, ...], chunk: int, **more: Any) -> None:
@@ -382,7 +382,7 @@ class GrowingFile:
         superblock(self.path)
         self._lock = Lock(self.path)
         self._file: Any = None
-        self._failure: WriteFailed | None = None
+        self._failure: JostleError | None = None
         try:
             if not new:
                 self._check(frames, steps)
@@ -469,12 +469,23 @@ class GrowingFile:
             self.commit()
 
     def commit(self) -> None:
-        """Write everything that was added."""
+        """Write everything that was added, and check that the file still has its name.
+
+        Raises
+        ------
+        NoSuchFile
+            If another program removed or renamed the file meanwhile.
+        FileIsThere
+            If another program replaced the file meanwhile; the other file is kept.
+        """
         self._check_open()
-        pending = self._pending
         self._last = time.monotonic()
-        if pending.bytes == 0 and not pending.added:
-            return
+        if self._pending.bytes or self._pending.added:
+            self._write_pending()
+        self._check_name()
+
+    def _write_pending(self) -> None:
+        pending = self._pending
         if pending.added:
             pending.add_tables()
         try:
@@ -500,25 +511,44 @@ class GrowingFile:
 
         Raises
         ------
-        FileIsThere
-            If another program replaced the file meanwhile; the other file is kept.
+        NoSuchFile, FileIsThere
+            If another program removed, renamed or replaced the file meanwhile; see `commit`.
         """
         if self._file is None:
             return
         self.commit()
         try:
-            say_status(self._file, status)
-            self._file.close()
+            self._finish(status)
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
+        self._lock.release()
+
+    def _finish(self, status: str) -> None:
+        """Write the status, and close the file."""
+        say_status(self._file, status)
+        self._file.close()
         self._file = None
         trim_reserved(self._lock.descriptor)
-        replaced = False
-        with suppress(OSError):
-            replaced = not os.path.samestat(os.fstat(self._lock.descriptor), os.stat(self.path))
-        self._lock.release()
-        if replaced:
-            raise FileIsThere(f"{self.path} was replaced by another program while this run wrote it: it is kept")
+
+    def _check_name(self) -> None:
+        """End the run if its file has lost its name, where nobody would look for its frames."""
+        try:
+            if os.path.samestat(os.fstat(self._lock.descriptor), os.stat(self.path)):
+                return
+            self._failure = FileIsThere(
+                f"{self.path} was replaced by another program while this run wrote it: it is kept"
+            )
+        except FileNotFoundError:
+            self._failure = NoSuchFile(
+                f"{self.path} was removed or renamed while this run wrote it: the run ends. Its first "
+                f"{self.acknowledged} frames are in the renamed file, if there is one"
+            )
+        except OSError:  # of a file system that does not answer now
+            return
+        with suppress(*HDF5_ERRORS):
+            self._finish(FAILED)
+        self._let_go()
+        raise self._failure
 
     def __enter__(self) -> Self:
         return self
@@ -556,19 +586,17 @@ class GrowingFile:
 
     def _failed(self, error: BaseException, untouched: bool = False) -> WriteFailed:
         """Close the file, and say which frames are safe."""
-        self._failure = WriteFailed(
-            f"{self.path} cannot be written: {reason(error)}. Its first {self.acknowledged} frames are safe and can be "
-            f"read. Free disk space, or use another disk, and resume from the last checkpoint"
+        safe = f"Its first {self.acknowledged} frames are safe and can be read"
+        failure = WriteFailed(
+            f"{self.path} cannot be written: {reason(error)}. {safe if self.acknowledged else 'It has no frame'}. Free "
+            f"disk space, or use another disk"
         )
-        self._failure.frames = self.acknowledged
+        self._failure, failure.frames = failure, self.acknowledged
         if untouched:
             with suppress(*HDF5_ERRORS):
-                say_status(self._file, "failed")
-                self._file.close()
-                self._file = None
-                trim_reserved(self._lock.descriptor)
+                self._finish(FAILED)
         self._let_go()
-        return self._failure
+        return failure
 
     def _let_go(self) -> None:
         if self._file is not None:

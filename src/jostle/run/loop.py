@@ -120,6 +120,7 @@ def follow(
     state = steps.start(grid.start, resumed)
     done, quality, noted = (0, FINISHED, {}) if resumed is None else (resumed.step, resumed.status, resumed.noted)
     keeping.remind(noted)
+    keeping.try_writing(state, quality, steps.remembered)
     saver = steps.saver(state, resumed)
     if resumed is None:
         keeping.clear()
@@ -169,6 +170,7 @@ def follow(
                     raise
         return saver.solution(_status(quality, ended))
     except WriteFailed as error:
+        error.args = (f"{error.args[0]}, and {keeping.advice()}",)
         if saver.broken:
             with suppress(JostleError):  # not even one frame may have been written
                 error.solution = saver.read()
