@@ -120,5 +120,5 @@ def test_a_scenario_that_its_drawings_make_too_long_is_refused(tmp_path, monkeyp
     (tmp_path / "floor.wkt").write_text(hall(east=EAST).to_wkt())
     file = write(tmp_path, '{ file = "floor.wkt", scale = 1.0 }')
     monkeypatch.setattr("jostle.scenarios.toml.MAX_FILE_SIZE", len(file.read_text()) + 20)
-    with pytest.raises(ScenarioError, match="building.toml with its drawings: is larger than"):
+    with pytest.raises(ScenarioError, match=r"building\.toml with its drawings: is larger than"):
         load(file)

@@ -92,11 +92,12 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     header = HEADER.match(content)
     if header is None:
         raise ValueError(f"{entry.filename} is no array of numbers or letters; objects are refused")
-    dtype, order, lengths = np.dtype(header[1].decode()), "F" if header[2] == b"True" else "C", header[3].decode()
+    dtype, lengths = np.dtype(header[1].decode()), header[3].decode()
     shape, size = tuple(int(length) for length in lengths.split(",") if length.strip()), len(content) - header.end()
     if math.prod(shape) * dtype.itemsize != size:
         raise ValueError(f"{entry.filename} declares shape {shape}, but has {size} bytes")
-    array = np.frombuffer(content, dtype, offset=header.end()).reshape(shape, order=order).copy()
+    array = np.frombuffer(content, dtype, offset=header.end())
+    array = array.reshape(shape, order="F" if header[2] == b"True" else "C").copy()
     if dtype.kind == "U":
         str(array)  # raises a ValueError if a number is no letter
     return array
