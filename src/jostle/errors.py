@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import sys
 import warnings
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
@@ -212,7 +213,7 @@ class BrokenPlugin(JostleError, ImportError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed during a run: the step was finished, and ``error.solution`` holds the run up to it.
+    """A signal such as Ctrl-C came during a run: the step was finished, and ``error.solution`` holds the run up to it.
 
     Attributes
     ----------
@@ -220,6 +221,8 @@ class Interrupted(KeyboardInterrupt):
         The solution up to the last step that was finished.
     results : object or None
         The results of the finished runs, where a study was interrupted.
+    signal : int
+        Number of the signal: 2 after Ctrl-C.
 
     Examples
     --------
@@ -237,6 +240,7 @@ class Interrupted(KeyboardInterrupt):
 
     solution: Any = None
     results: Any = None
+    signal: int = SIGINT
 
 
 class JostleWarning(UserWarning):

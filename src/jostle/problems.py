@@ -118,7 +118,7 @@ def _slope(given: Any, name: str, t: float, q: Array, u: Array) -> Array:
     what = f"what {name} returned at t = {t:g}" if callable(given) else name
     S = finite(given(t, q, u) if callable(given) else given, what)
     if S.shape in ((), q.shape):
-        return np.array(np.broadcast_to(S, q.shape)).ravel()
+        return np.array(np.broadcast_to(S, q.shape), order="C").ravel()
     if S.shape != (q.size, q.size):
         raise InvalidValue(
             f"{what} has shape {S.shape}; for q of shape {q.shape} give a number, {q.shape} (one per coordinate) or "
@@ -192,7 +192,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
         if array.shape != shape:
             check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
-                array = np.array(np.broadcast_to(array, shape))
+                array = np.array(np.broadcast_to(array, shape), order="C")
             except ValueError as error:
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
         if not np.isfinite(array).all():
@@ -652,7 +652,7 @@ def _of_bodies(value: ArrayLike, name: str, n: int, d: int) -> Array:
     if not fits and not (given.ndim == 0 and given == 0.0):
         each = "one number for all bodies or one for each" if d == 2 else "one vector for all bodies or one for each"
         raise InvalidValue(f"{name} has shape {given.shape}: give {each}, {shape}")
-    return np.array(np.broadcast_to(given.ravel() if d == 2 else given, shape))
+    return np.array(np.broadcast_to(given.ravel() if d == 2 else given, shape), order="C")
 
 
 def _turns(value: ArrayLike | None, n: int, d: int) -> Array:
@@ -667,7 +667,7 @@ def _turns(value: ArrayLike | None, n: int, d: int) -> Array:
     size = np.linalg.norm(given, axis=-1, keepdims=True)
     if not (size > 0.0).all():
         raise InvalidValue("a quaternion in turn0 is zero, and does not say how its body is turned")
-    return np.array(np.broadcast_to(given / size, (n, 4)))
+    return np.array(np.broadcast_to(given / size, (n, 4)), order="C")
 
 
 def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: int, d: int) -> Array:
@@ -681,7 +681,7 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
                 f"inertia must be positive, not {J.min():g}: a body without inertia would spin without bound"
             )
         each = J[:, None] if J.shape == (n,) else J
-        return np.array(np.broadcast_to(each, (n, AXES[d])))
+        return np.array(np.broadcast_to(each, (n, AXES[d])), order="C")
     if n == 0:
         return np.zeros((0, AXES[d]))
     M = bodies.mass

@@ -86,3 +86,58 @@ def test_fields_are_alike(law, laid):
         U = grid.velocity(lambda x, y, lay=lay: lay(-x), lambda x, y, lay=lay: lay(y))
         found.append(law(grid, saturated=lay(grid.disc([0, 0], 1.0))).impact(U).u.cells)
     np.testing.assert_array_equal(found[1], found[0])
+
+
+def table(array):
+    """A table of pandas, whose columns lie in memory one after the other."""
+    return pytest.importorskip("pandas").DataFrame({"x": np.asarray(array)[:, 0], "y": np.asarray(array)[:, 1]})
+
+
+FORMS = {
+    **LAYOUTS,
+    "columns": lambda array: np.array([array[:, 0], array[:, 1]]).T,
+    "backwards": lambda array: np.asarray(array)[::-1].copy()[::-1],
+    "single": np.float32,
+    "big-endian": lambda array: np.asarray(array, dtype=">f8"),
+    "pandas": table,
+}
+PLACES = np.array([[1.0, 1.0], [2.0, 1.5], [3.0, 2.0], [1.0, 5.0], [2.0, 6.0]])
+CORNER = jo.crowds.Plan([(0, 0), (10, 0), (10, 4), (6, 4), (6, 8), (0, 8)], exits={"east": ((10, 1), (10, 3))})
+BEHAVIOURS = {
+    "none": None,
+    "Inhibition": jo.crowds.Inhibition,
+    "Repulsion": jo.crowds.Repulsion,
+    "Pedestrians": jo.crowds.Pedestrians(),
+    "Quickest": jo.crowds.Quickest,
+}
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_people_walk_alike_from_places_in_any_form(form, behaviour):
+    """Also in plans that are not convex, where they follow the fields of the shortest ways."""
+    found = []
+    for laid in (np.asarray, FORMS[form]):
+        groups = [
+            jo.crowds.crowd(5, radius=0.25, room=CORNER, q0=laid(PLACES), behaviour=BEHAVIOURS[behaviour]),
+            jo.crowds.crowd(jo.crowds.Group("all", places=laid(PLACES), radius=0.25), room=CORNER),
+        ]
+        found.append([jo.solve(people, jo.Venel(), t=0.5, h=0.05).q[-1] for people in groups])
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if name != "pandas"])
+def test_wishes_and_changes_take_places_in_any_form(form):
+    laid, people = FORMS[form], jo.crowds.crowd(5, radius=0.25, room=CORNER, q0=PLACES)
+    for behaviour in (None, *list(BEHAVIOURS.values())[1:]):
+        wish = jo.crowds.crowd(5, radius=0.25, room=CORNER, q0=PLACES, behaviour=behaviour).wish
+        np.testing.assert_allclose(wish(0.0, laid(PLACES)), wish(0.0, PLACES), atol=1e-6)
+        np.testing.assert_allclose(wish.length(laid(PLACES)), wish.length(PLACES), atol=1e-6)
+    gaps = [people.within.linearise(0.0, q, 9.0).gap for q in (laid(PLACES), PLACES)]
+    np.testing.assert_allclose(*gaps, atol=1e-6)
+    moved = [
+        jo.solve(people, jo.Venel(), t=0.5, h=0.05, change=lambda state, lay=lay: state._replace(q=lay(state.q))).q[-1]
+        for lay in (np.copy, laid)
+    ]
+    np.testing.assert_allclose(*moved, atol=1e-5)

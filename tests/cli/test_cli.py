@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -263,6 +264,39 @@ def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle, unint
     assert contents("a.vtkhdf") == uninterrupted
     code, out, _ = jostle("resume", "a.vtkhdf", "--json", "--set", "run.t=0.21")  # for longer
     assert (code, json.loads(out)["t"]) == (0, 0.21)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["SIGTERM", "SIGHUP"])
+def test_a_batch_system_that_ends_a_run_interrupts_it(here, jostle, uninterrupted, monkeypatch, number, code):
+    def end(bar, progress):
+        if progress.step == 30:
+            signal.raise_signal(number)
+
+    with monkeypatch.context() as there:
+        there.setattr("jostle.terminal.ProgressBar.__call__", end)
+        ended, _, err = jostle("run", "silo", "-o", "a.vtkhdf", *LONG)
+    assert ended == code
+    assert "interrupted after step 30" in err
+    sol = jo.io.read("a.vtkhdf")
+    assert (sol.status, len(sol.stats)) == ("interrupted", 30)
+    assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
+    assert contents("a.vtkhdf") == uninterrupted
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_a_batch_system_that_ends_a_study_keeps_its_finished_runs(here, jostle, monkeypatch):
+    def end(bar, progress):
+        if progress.step == 2:
+            signal.raise_signal(signal.SIGTERM)
+
+    Path("few.toml").write_text('scenario = "cradle_apart"\nmeasures = ["kinetic_energy"]\nrepeat = 3\n')
+    with monkeypatch.context() as there:
+        there.setattr("jostle.terminal.ProgressBar.__call__", end)
+        there.setattr("jostle.cli.sweeps._executor", lambda address: ThreadPoolExecutor(1))
+        code, _, err = jostle("sweep", "few.toml", "--workers", 1)
+    assert code == 143
+    assert "interrupted: 2 of 3 runs are finished; repeat the command to continue few" in err
+    assert len(jo.ensembles.read("few")) == 2
 
 
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle, uninterrupted):

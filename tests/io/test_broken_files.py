@@ -10,7 +10,7 @@ import pytest
 
 from jostle.errors import BrokenFile, JostleError, NoSuchFile
 from jostle.io.exports import export
-from jostle.io.hdf5 import lookup3, superblock
+from jostle.io.hdf5 import SPARE_BYTES, lookup3, superblock
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
@@ -84,11 +84,56 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path):
 
 def test_a_file_that_is_cut_off_is_said_to_be(good):
     whole = good.read_bytes()
-    for length in (20, 47, 48, 100, 5000, len(whole) // 2, len(whole) - 1):
+    for length in (20, 47, 48, 100, 5000):
         good.write_bytes(whole[:length])
         for verb in VERBS:
             with pytest.raises(BrokenFile, match="truncated"):
                 verb(good)
+    block = bytearray(whole[:48])
+    block[28:36] = (len(whole) + 2**27).to_bytes(8, "little")  # more is missing than is filled up with zeros
+    block[44:48] = lookup3(bytes(block[:44])).to_bytes(4, "little")
+    good.write_bytes(bytes(block) + whole[48:])
+    for verb in VERBS:
+        with pytest.raises(BrokenFile, match="truncated"):
+            verb(good)
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "left open"])
+def test_the_whole_frames_of_a_file_that_is_cut_off_are_read_and_kept_by_a_repair(tmp_path, opened):
+    path = tmp_path / "run.vtkhdf"
+    with Writer(path, shape=(300, 2), contacts=True, about={}) as file:
+        for k in range(200):
+            q = np.full((300, 2), k + 1.0)
+            file.frame(k, q, q, 1.0, [[0, 1]] * 9, np.full(9, k + 1.0), np.ones((9, 2)))
+            if k % 10 == 0:
+                file.commit()
+    content, seen = bytearray(path.read_bytes()), []
+    if opened:
+        content[11] = 5
+        content[44:48] = lookup3(bytes(content[:44])).to_bytes(4, "little")
+    for lost in (1, SPARE_BYTES):
+        path.write_bytes(content[:-lost])
+        assert (read(path).q[:, 0, 0] == np.arange(1, 201)).all()
+        assert repair(path) == opened
+        assert read(path).status == "finished"
+    for lost in (10, 60_000, 120_000):
+        path.write_bytes(content[: -SPARE_BYTES - lost])
+        sol = read(path)
+        if lost == 10:
+            assert (sol.q[:, 0, 0] == np.arange(1, 201)).all()
+        else:
+            with pytest.raises(BrokenFile, match=f"truncated: its last {lost} bytes are missing"):
+                np.asarray(sol.q)
+        assert repair(path, tmp_path / f"{lost}.vtkhdf")
+        assert repair(path)
+        for place in (path, tmp_path / f"{lost}.vtkhdf"):
+            kept = read(place)
+            assert (kept.q[:, 0, 0] == np.arange(1, len(kept.t) + 1)).all()
+            assert kept.multipliers[-1].tolist() == [len(kept.t)] * 9
+            assert kept.status == ("finished" if lost == 10 else "running")
+        assert not repair(path)
+        seen.append(len(kept.t))
+    assert seen[0] == 200 > seen[1] > seen[2] > 50
 
 
 def test_a_file_that_was_left_open_and_then_cut_off_never_raises_an_error_of_others(good):

@@ -382,3 +382,91 @@ def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):
     path.unlink()
     os.mkfifo(path)
     resumed("is not a regular file")
+
+
+def with_header(path, name, header):
+    """The checkpoint with another header of one array, in a zip file that is right."""
+    with zipfile.ZipFile(path) as archive:
+        contents = {entry: archive.read(entry) for entry in archive.namelist()}
+    data = contents[f"{name}.npy"]
+    start = 10 + int.from_bytes(data[8:10], "little")
+    line = header.encode().ljust(start - 11) + b"\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in contents.items():
+            archive.writestr(entry, data[:10] + line + data[start:] if entry == f"{name}.npy" else content)
+
+
+HEADERS = [
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (True,), }",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (2, None), }",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 30 + ")" * 30 + ", }",
+    "{'descr': '<f3', 'fortran_order': False, 'shape': (2, 2), }",
+    "{'descr': [('x', '<f8'), ('y', '<f8')], 'fortran_order': False, 'shape': (2,), }",
+    "{'descr': '<U8', 'fortran_order': False, 'shape': (), }",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 0), }",
+    "{'descr': ('<f8', (2,)), 'shape': (2,)}",
+    "[]",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_an_array_with_another_header_is_refused(kept, header):
+    path, scheme, _ = kept
+    good = path.read_bytes()
+    for name in ("q", "t"):
+        path.write_bytes(good)
+        with_header(path, name, header)
+        with pytest.raises(BrokenFile, match=re.escape(str(path))):
+            solved(path, scheme, t=0.1, resume=True)
+
+
+def test_letters_that_do_not_exist_are_refused(kept):
+    path, scheme, arrays = kept
+    stored(path, arrays | {"status": np.frombuffer("finished".encode("utf-32-le"), np.uint32) + np.uint32(2**31)})
+    with zipfile.ZipFile(path) as archive:
+        contents = {entry: archive.read(entry) for entry in archive.namelist()}
+    contents["status.npy"] = contents["status.npy"].replace(b"'<u4'", b"'<U8'").replace(b"(8,)", b"()  ")
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in contents.items():
+            archive.writestr(entry, content)
+    with pytest.raises(BrokenFile, match="is not a checkpoint, or is damaged"):
+        solved(path, scheme, t=0.1, resume=True)
+
+
+def test_numbers_that_no_computer_has_are_no_description_of_a_run(kept):
+    path, scheme, arrays = kept
+    tables = json.loads(str(arrays["run"]))
+    tables["values"]["now"]["force"] = [10**400]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    with pytest.raises(BrokenFile, match="'run' must be the description of a run"):
+        solved(path, scheme, t=0.1, resume=True)
+
+
+@pytest.mark.parametrize("flag", [0x01, 0x20, 0x40], ids=["encrypted", "patch", "strongly encrypted"])
+def test_a_checkpoint_whose_arrays_are_marked_otherwise_is_refused(kept, flag):
+    path, scheme, _ = kept
+    content = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        for found in list(re.finditer(re.escape(mark), bytes(content))):
+            content[found.start() + at] |= flag
+    path.write_bytes(content)
+    with pytest.raises(BrokenFile, match="is not a checkpoint, or is damaged"):
+        solved(path, scheme, t=0.1, resume=True)
+
+
+def test_damaged_bytes_of_a_checkpoint_never_raise_an_error_of_others(kept):
+    (path, scheme, _), chance, refused = kept, random.Random(5), 0
+    good = path.read_bytes()
+    places = [found.start() for found in re.finditer(rb"PK\x01\x02|PK\x03\x04|PK\x05\x06|NUMPY", good)]
+    for k in range(examples(120)):
+        bad = bytearray(good)
+        at = chance.choice(places) + chance.randrange(46) if k % 2 else chance.randrange(len(good))
+        at = min(at, len(good) - 8)
+        bad[at : at + chance.choice([1, 2, 4, 8])] = chance.choice([b"\xff", b"\0", chance.randbytes(4), b"(True,)"])
+        path.write_bytes(bad)
+        try:
+            solved(path, scheme, t=0.06, resume=True)
+        except JostleError as error:
+            refused += 1
+            assert str(path) in str(error)  # noqa: PT017
+    assert refused > examples(120) / 2

@@ -4,13 +4,15 @@ import errno
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import victim
 from victim import assert_right
 
-from jostle.errors import WriteFailed
+import jostle as jo
+from jostle.errors import FileIsThere, NoSuchFile, WriteFailed
 from jostle.io import growing
 from jostle.io.exports import export
 from jostle.io.hdf5 import superblock
@@ -73,7 +75,8 @@ def test_a_disk_that_fails_in_the_middle_of_a_write_leaves_what_was_there(tmp_pa
     os.dup2(broken, file._file.id.get_vfd_handle())  # from now on each write of HDF5 fails
     os.close(broken)
     file.frame(0.25 * frames, *victim.state(50, frames))
-    with pytest.raises(WriteFailed, match=f"No space left on device. Its first {frames} frames are safe") as failed:
+    safe = f"Its first {frames} frames are safe" if frames else "It has no frame"
+    with pytest.raises(WriteFailed, match=f"No space left on device. {safe}") as failed:
         file.commit()
     assert failed.value.frames == frames
     assert failed.value.errno in (None, errno.ENOSPC)
@@ -182,3 +185,117 @@ def test_space_that_was_free_when_frames_were_computed_is_theirs(tmp_path, monke
         fill()
     assert failed.value.frames == file.acknowledged > 20
     assert_kept(path, 50, file.acknowledged)
+
+
+@pytest.fixture
+def read_only(monkeypatch):
+    """read_only(folder) lets each change of a folder fail, as on a disk that takes no changes."""
+
+    def fail(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    def close(folder):
+        for owner, name in ((Path, "unlink"), (Path, "write_bytes"), (os, "replace"), (os, "link"), (os, "rename")):
+            real = getattr(owner, name)
+            change = lambda path, *rest, real=real, **more: (  # noqa: E731
+                fail() if folder in Path(path).parents else real(path, *rest, **more)
+            )
+            monkeypatch.setattr(owner, name, change)
+        real_open = open
+        monkeypatch.setattr(
+            "builtins.open",
+            lambda path, mode="r", *rest, **more: (
+                fail()
+                if set(mode) & set("wxa+") and folder in Path(str(path)).parents
+                else real_open(path, mode, *rest, **more)
+            ),
+        )
+
+    return close
+
+
+BALL = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+
+
+def test_on_a_disk_that_takes_no_changes_the_error_is_that_of_the_write(tmp_path, read_only):
+    (tmp_path / "old.vtkhdf").write_bytes(b"")
+    jo.solve(BALL, jo.Maury(), t=0.1, h=0.1, output=tmp_path / "run.vtkhdf")
+    read_only(tmp_path)
+    with pytest.raises(WriteFailed, match=r"new\.vtkhdf cannot be created: Read-only file system"):
+        jo.solve(BALL, jo.Maury(), t=0.1, h=0.1, output=tmp_path / "new.vtkhdf")
+    with pytest.raises(WriteFailed, match=r"cannot be created: Read-only file system"):
+        jo.solve(BALL, jo.Maury(), t=0.1, h=0.1, output=jo.io.Output(tmp_path / "run.vtkhdf", overwrite=True))
+    with pytest.raises(WriteFailed, match="Read-only file system"):
+        export(tmp_path / "run.vtkhdf", tmp_path / "copy.vtkhdf")
+    with pytest.raises(WriteFailed, match="Read-only file system"):
+        export(tmp_path / "run.vtkhdf", tmp_path / "copy.csv")
+
+
+def test_a_checkpoint_that_cannot_be_written_is_noticed_before_the_first_step(tmp_path, read_only):
+    fixed, free, steps = tmp_path / "fixed", tmp_path / "free", []
+    fixed.mkdir()
+    free.mkdir()
+    output = jo.io.Output(free / "run.vtkhdf", checkpoint=fixed / "run.checkpoint")
+    jo.solve(BALL, jo.Maury(), t=0.5, h=0.1, output=output)
+    before = (fixed / "run.checkpoint").read_bytes()
+    read_only(fixed)
+    for options in ({"overwrite": True}, {"resume": True}):
+        with pytest.raises(WriteFailed, match=r"the checkpoint .*run\.checkpoint cannot be written: Read-only"):
+            jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, output=replace(output, **options), progress=steps.append)
+    other = jo.io.Output(free / "other.vtkhdf", checkpoint=fixed / "other.checkpoint")
+    with pytest.raises(WriteFailed, match=r"the checkpoint .*other\.checkpoint cannot be written: Read-only"):
+        jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, output=other, progress=steps.append)
+    assert steps == []
+    assert (fixed / "run.checkpoint").read_bytes() == before
+    assert os.listdir(free) == ["run.vtkhdf"]
+    assert len(read(free / "run.vtkhdf").t) == 6
+
+
+def test_after_a_full_disk_the_advice_is_what_can_be_done(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(growing, "COMMIT_INTERVAL", 0.0)
+    real, path = growing.reserve, tmp_path / "run.vtkhdf"
+
+    def fill(progress):
+        if progress.step == 4:
+            monkeypatch.setattr(growing, "reserve", full)
+
+    frames = "Its first 5 frames are safe and can be read. Free disk space, or use another disk, and"
+    with pytest.raises(WriteFailed, match=rf"^step 5 \(t = 0\.5\): .*: No space .*{frames} start the run again$"):
+        jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, output=path, progress=fill)
+    for seconds, words in ((60.0, "start the run again"), (0.0, "resume the run from .*c")):
+        monkeypatch.setattr(growing, "reserve", real)
+        path.unlink()
+        output = jo.io.Output(path, checkpoint=tmp_path / "c", seconds=seconds)
+        with pytest.raises(WriteFailed, match=f"{frames} {words}$"):
+            jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, output=output, progress=fill)
+    monkeypatch.setattr(growing, "reserve", full)
+    with pytest.raises(WriteFailed, match=r"It has no frame\. Free disk space, or use another disk$"):
+        jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, output=tmp_path / "none.vtkhdf")
+
+
+@pytest.mark.parametrize("how", ["removed", "renamed", "replaced"])
+def test_a_trajectory_that_loses_its_name_ends_the_run_with_the_next_write(tmp_path, monkeypatch, how):
+    monkeypatch.setattr(growing, "COMMIT_INTERVAL", 0.0)
+    path, aside, steps = tmp_path / "run.vtkhdf", tmp_path / "aside.vtkhdf", []
+
+    def lose(progress):
+        steps.append(progress.step)
+        if progress.step == 3:
+            path.unlink() if how == "removed" else path.rename(aside)
+            if how == "replaced":
+                path.write_text("mine")
+
+    kind, words = (FileIsThere, "was replaced by") if how == "replaced" else (NoSuchFile, "was removed or renamed")
+    output = jo.io.Output(path, checkpoint=tmp_path / "c")
+    with pytest.raises(kind, match=rf"run\.vtkhdf {words}"):
+        jo.solve(BALL, jo.Maury(), t=1.0, h=0.01, output=output, progress=lose)
+    assert len(steps) < 6
+    if how != "removed":
+        sol = read(aside)
+        assert (sol.status, sol.t[-1] >= 0.03) == ("failed", True)
+    assert path.exists() == (how == "replaced")
+    if how == "replaced":
+        assert path.read_text() == "mine"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zlib
 from pathlib import Path
 
 import h5py
@@ -141,7 +142,7 @@ DAMAGES = {
         file["VTKHDF/CellData"].__delitem__("pressure"),
         file["VTKHDF/CellData"].__setitem__("pressure", h5py.ExternalLink("other.h5", "/numbers")),
     ),
-    "declares": lambda file: (
+    "chunks of .1, 1, 4, 16., not of one frame": lambda file: (
         file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 1 << 40, 0, 4, 0, 1])),
         *(file["VTKHDF/CellData"].__delitem__(name) for name in ("density", "pressure", "velocity")),
         file["jostle/images"].__delitem__("faces"),
@@ -223,3 +224,58 @@ def test_a_trajectory_that_took_the_name_of_a_running_run_is_kept(room, tmp_path
     with pytest.raises(FileIsThere, match="replaced by another program"):
         jo.macro.solve(room, Splitting(), t=0.5, h=0.1, output=place, progress=moved)
     assert len(jo.io.read(place).t) == 2
+
+
+def large_chunks(file):
+    """One chunk for millions of frames, of which the file has a few."""
+    values = file["VTKHDF/CellData/density"][:]
+    del file["VTKHDF/CellData/density"]
+    options = {"chunks": (2**17, *values.shape[1:]), "maxshape": (None, *values.shape[1:]), "compression": "gzip"}
+    file.create_dataset("VTKHDF/CellData/density", data=values, **options)
+
+
+def long_stream(name, start):
+    """A deflated chunk whose bytes give much more than the chunk has."""
+
+    def change(file):
+        deflate, data = zlib.compressobj(), file[name]
+        ends = tuple(slice(first, first + length) for first, length in zip(start, data.chunks, strict=True))
+        stream = deflate.compress(data[ends].tobytes()) + deflate.compress(bytes(2**24)) + deflate.flush()
+        data.id.write_direct_chunk(start, stream)
+
+    return change
+
+
+def deflated(name, **options):
+    def change(file):
+        values, attributes = file[name][:], dict(file[name].attrs)
+        del file[name]
+        file.create_dataset(name, data=values, compression="gzip", **options).attrs.update(attributes)
+
+    return change
+
+
+EXPANDING = {
+    "density has chunks": large_chunks,
+    "a chunk of VTKHDF/CellData/pressure inflates to more": long_stream("VTKHDF/CellData/pressure", (3, 0, 0, 0)),
+    "a chunk of jostle/images/faces/x inflates to more": long_stream("jostle/images/faces/x", (2, 0, 0)),
+    "a chunk of jostle/images/walls inflates to more": long_stream("jostle/images/walls", (0, 0)),
+    "jostle/images/walls has chunks that are larger": deflated(
+        "jostle/images/walls", chunks=(2**12, 2**12), maxshape=(None, None)
+    ),
+    "Steps/Values is compressed": deflated("VTKHDF/Steps/Values", chunks=(2**24,), maxshape=(None,)),
+    "totals/mass is compressed": deflated("jostle/images/totals/mass", chunks=(2**24,), maxshape=(None,)),
+}
+
+
+@pytest.mark.parametrize("message", EXPANDING)
+def test_files_of_fields_that_expand_in_memory_are_refused_before_they_do(run, message):
+    place, _ = run
+    damaged(place, EXPANDING[message])
+
+    def everything():
+        images = jo.io.read_images(place)
+        return [np.asarray(field) for field in (*images.fields.values(), *images.faces)]
+
+    with pytest.raises(BrokenFile, match=message):
+        everything()

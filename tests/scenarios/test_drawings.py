@@ -113,3 +113,12 @@ def test_a_text_without_a_folder_reads_no_drawing(tmp_path):
         parse(text)
     with pytest.raises(ScenarioError, match=r"the key 'rooms' is missing: give rooms = .* or plan = "):
         parse(text.replace('plan = "floor.dxf"', ""))
+
+
+def test_a_scenario_that_its_drawings_make_too_long_is_refused(tmp_path, monkeypatch):
+    """The trajectory contains both in one text, and could not be resumed."""
+    (tmp_path / "floor.wkt").write_text(hall(east=EAST).to_wkt())
+    file = write(tmp_path, '{ file = "floor.wkt", scale = 1.0 }')
+    monkeypatch.setattr("jostle.scenarios.toml.MAX_FILE_SIZE", len(file.read_text()) + 20)
+    with pytest.raises(ScenarioError, match=r"building\.toml with its drawings: is larger than"):
+        load(file)

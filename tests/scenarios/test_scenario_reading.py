@@ -7,7 +7,8 @@ import pytest
 
 import jostle as jo
 import rows
-from jostle.scenarios import Scenario, ScenarioError, load, names, parse
+from jostle.ensembles.study_files import load_study
+from jostle.scenarios import Scenario, ScenarioError, load, names, parse, shipped
 from jostle.scenarios.reading import changed
 from jostle.scenarios.toml import document
 
@@ -199,3 +200,15 @@ def test_catching_up_solves_a_labyrinth():
     scenario = load("labyrinth", settings=["scheme.kind=catching_up", "run.t=0.1"])
     assert scenario.build().scheme == jo.CatchingUp()
     assert jo.solve(**scenario.build()._asdict()).status == "finished"
+
+
+def test_scenarios_larger_than_the_limit_are_refused_before_they_are_read(tmp_path):
+    text = shipped("cradle_apart")
+    long = text + "# " + 4 * 2**20 * "a"
+    (tmp_path / "long.toml").write_text(long)
+    for read in (lambda: parse(long), lambda: load(tmp_path / "long.toml"), lambda: load_study(tmp_path / "long.toml")):
+        with pytest.raises(
+            ScenarioError, match="larger than 4 MB, the limit for scenario files: shorten its lists, or"
+        ):
+            read()
+    assert parse(text + "# " + 2**20 * "a").run.t == parse(text).run.t

@@ -316,6 +316,42 @@ def test_many_ask_at_once(server, pile):
     assert wrong == []
 
 
+def test_connections_and_threads_are_bounded_and_a_new_one_is_answered(pile, monkeypatch):
+    """Those that are silent for longest give way."""
+    monkeypatch.setattr("jostle.viz.server.MAX_CONNECTIONS", 8)
+    before = threading.active_count()
+    with viz.serve(pile) as server:
+        used = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        silent = []
+        for _ in range(8):
+            for _ in range(3):
+                silent.append(socket.create_connection(("127.0.0.1", server.port)))
+                silent[-1].settimeout(60.0)
+            used.request("GET", word(server) + "header")
+            assert used.getresponse().read()
+            assert threading.active_count() <= before + 1 + 8
+            assert ask(server, word(server))[0] == 200
+        assert all(connection.recv(1) == b"" for connection in silent[:10])
+        for connection in (used, *silent):
+            connection.close()
+
+
+def test_a_thread_that_cannot_be_started_loses_no_place(pile, monkeypatch):
+    monkeypatch.setattr("jostle.viz.server.MAX_CONNECTIONS", 2)
+
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    with viz.serve(pile) as server:
+        monkeypatch.setattr("jostle.viz.server.Listener.handle_error", lambda *_: None)
+        with monkeypatch.context() as there:
+            there.setattr("socketserver.ThreadingMixIn.process_request", refuse)
+            for _ in range(5):
+                with pytest.raises(OSError, match=r".*"):
+                    ask(server, word(server))
+        assert ask(server, word(server))[0] == 200
+
+
 def test_the_scripts_name_no_other_place():
     web = Path(viz.__file__).parent / "web"
     for path in web.iterdir():

@@ -40,10 +40,10 @@ def real(value: Any) -> NDArray[Any] | None:
 
 
 def numbers(value: Any, name: str) -> Array:
-    """A new array of floats with the entries of value: real numbers, which may be infinite or NaN."""
+    """A new array of floats in C order, as kernels take it, with the entries of value: real, infinite or NaN."""
     found = real(value)
     if found is not None:
-        return np.array(found, dtype=float)  # a function may fill and return the same array at each call
+        return np.array(found, dtype=float, order="C")  # a function may fill and return the same array at each call
     if np.ma.is_masked(value):
         raise InvalidValue(f"{name} has masked entries: fill them in, or leave those bodies out")
     raise InvalidValue(f"{name} must be numbers, not {value!r}")
@@ -63,7 +63,7 @@ def _named(function: Callable[..., Any]) -> str:
 
 def frozen(value: InTime) -> Any:
     """A constant becomes a read-only array of floats; a function of time stays a function."""
-    return value if callable(value) else read_only(np.array(value, dtype=float))
+    return value if callable(value) else read_only(np.array(value, dtype=float, order="C"))
 
 
 def finite(value: ArrayLike, name: str) -> Array:
@@ -79,7 +79,7 @@ def alike(value: ArrayLike, name: str, other: Array, of: str) -> Array:
     """value as an array of finite floats, repeated to the shape of another array, which is called `of`."""
     array = finite(value, name)
     try:
-        return np.array(np.broadcast_to(array, other.shape))
+        return np.array(np.broadcast_to(array, other.shape), order="C")
     except ValueError as error:
         raise InvalidValue(f"{name} has shape {array.shape}, {of} has shape {other.shape}") from error
 

@@ -2,14 +2,17 @@
 
 Exit codes: 0 success; 1 the run failed, or a file could not be read or written; 2 an option, an argument or the
 scenario is wrong; 3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 5 some
-runs of a study failed; 130 interrupted by Ctrl-C (0 for ``view``, which ends in this way).
+runs of a study failed; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (0 for ``view``, which ends in this
+way).
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, ParamSpec, TypeVar
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes of a failure, of a wrong command or scenario, and of Ctrl-C."""
@@ -20,9 +23,28 @@ try:
     from jostle.cli import files, lessons, machine, runs, sweeps
     from jostle.cli.show import say, show_warning
     from jostle.errors import InvalidValue, JostleError
+    from jostle.run.interrupts import ending_signals, exit_code
     from jostle.scenarios import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C during the imports
     sys.exit(INTERRUPTED)
+
+Options = ParamSpec("Options")
+Answer = TypeVar("Answer")
+
+
+def interruptible(command: Callable[Options, Answer]) -> Callable[Options, Answer]:
+    """The command, which ends with the exit code of the signal that interrupts it; typer would give that of Ctrl-C."""
+
+    @wraps(command)
+    def run(*arguments: Options.args, **options: Options.kwargs) -> Answer:
+        try:
+            with ending_signals():
+                return command(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise typer.Exit(exit_code(error)) from None
+
+    return run
+
 
 app = typer.Typer(
     name="jostle",
@@ -35,7 +57,7 @@ for command in (
     runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
     files.movie, files.report, files.export, files.repair, files.schema, lessons.lessons, runs.verify, machine.doctor,
 ):  # fmt: skip
-    app.command(name=command.__name__.rstrip("_"))(command)
+    app.command(name=command.__name__.rstrip("_"))(interruptible(command))
 
 
 def show_version(wanted: bool) -> None:

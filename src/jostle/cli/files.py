@@ -342,7 +342,7 @@ def repair(
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Repair the trajectory itself.")] = False,
 ) -> None:
-    """Repair a trajectory that a killed run left behind.
+    """Repair a trajectory that a killed run left behind, or whose end is missing.
 
     VTK and ParaView can open the repaired file; jostle itself can also read the original. Every complete frame is
     kept. The original does not change unless --in-place is given. A trajectory that needs no repair is not copied.
@@ -351,10 +351,11 @@ def repair(
 
     if in_place and target is not None:
         raise InvalidValue("give either a file to write or --in-place, not both")
-    times = shown(trajectory).t
-    kept = f"{len(times)} frames, up to t = {times[-1]:g}"
     made = None if in_place else target or beside(trajectory, ".repaired.vtkhdf")
-    if not repaired(trajectory, made):
+    changed = repaired(trajectory, made)
+    times = shown(made if changed and made else trajectory).t
+    kept = f"{len(times)} frames, up to t = {times[-1]:g}"
+    if not changed:
         say(f"{trajectory} needs no repair: {kept}")
         return
     say(f"repaired {trajectory}: {kept}" if made is None else f"saved {made}: {kept}; {trajectory} is unchanged")

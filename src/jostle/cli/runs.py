@@ -30,8 +30,6 @@ EXIT_CODES = {NOT_CONVERGED: 3, BLOCKED: 4}
 """Exit codes of runs that ended without success, by their status."""
 ENDED = (FINISHED, STOPPED, BLOCKED)
 """Status of runs that have nothing left to compute."""
-EXIT_INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 DURATION = re.compile(r"^# (It takes .*)$", re.M)
 """Comment of a scenario that comes with jostle about its computing time."""
 SCENARIO = "scenario"
@@ -244,7 +242,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool, du
                 raise InvalidValue(f"densities are computed on the CPU only, not on {how.device!r}")
     except Interrupted as error:
         say(f"{error}: jostle resume {target}", error=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise
     seconds = time.perf_counter() - begin
     found = {"file": str(target), **found, "seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
     _show_result(found, told | {"seconds": f"{seconds:.3g} s"}, target, how)

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from jostle.cli.runs import EXIT_INTERRUPTED, Json, Quiet
+from jostle.cli.runs import Json, Quiet
 from jostle.cli.show import plain, say, show, show_table, words
 from jostle.errors import Interrupted, MissingPackage
 from jostle.terminal import progress_bar
@@ -61,8 +61,8 @@ def sweep(
                 retry_failed=retry_failed, progress=bar,
             )  # fmt: skip
     except Interrupted as error:
-        say(str(error).replace("same call", "same command"), error=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        say(str(error).replace("the call", "the command"), error=True)
+        raise
     if not quiet:
         found = {"folder": str(folder), **_counts(results), "seconds": time.perf_counter() - begin}
         show(found, as_json)

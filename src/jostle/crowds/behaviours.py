@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, Truths, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, alike, finite
+from jostle._tools.arrays import Array, Booleans, Integers, alike, contiguous, finite
 from jostle._tools.plugins import Registry
 from jostle.crowds.kernels import gaps_ahead, turned
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
@@ -302,7 +302,7 @@ class TimeGap(Sized):
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight = self.T * float(speed.max(initial=0.0))
-        gap = gaps_ahead(q, radii, direction, sight, self.strip, people_chunks(len(q)))
+        gap = gaps_ahead(contiguous(q), radii, contiguous(direction), sight, self.strip, people_chunks(len(q)))
         return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)
 
 
@@ -347,7 +347,7 @@ class Repulsion(Sized):
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = alike(self.radii, "radii", q[:, 0], "the list of people")
         sight, chunks = SIGHT * self.decay, people_chunks(len(q))
-        e = turned(q, radii, direction, self.strength, self.decay, sight, chunks)
+        e = turned(contiguous(q), radii, contiguous(direction), self.strength, self.decay, sight, chunks)
         return np.asarray(speed[:, None] * e)
 
 

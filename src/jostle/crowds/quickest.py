@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, finite
 from jostle.crowds.kernels import spread
 from jostle.crowds.walk import similar_sizes
 from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
@@ -506,7 +506,7 @@ class Quickest(Behaviour):
             self._potentials.update(together(self._found, pieces))
             fields = [(one.window.low, one.direction) for one in (self._potentials[key] for key in keys)]
             outside = ways[keys[0].size].outside
-            quick = headings(q, field, fields, *grid, *outside, people_chunks(len(q)))
+            quick = headings(contiguous(q), field, fields, *grid, *outside, people_chunks(len(q)))
             missing = np.unique(field[np.isnan(quick[:, 0])]).tolist()
             if not missing or attempts >= LAST:
                 return np.asarray(np.nan_to_num(quick))

@@ -88,7 +88,10 @@ def outcomes(folder: Path) -> dict[int, Outcome]:
         text, _, check = line.rpartition(SEPARATOR)
         if check != _checksum(text):
             raise BrokenFile(f"{path}: line {number} is damaged; remove the line, and its run will be repeated")
-        outcome = Outcome(**json.loads(text))
+        try:
+            outcome = Outcome(**json.loads(text))
+        except (ValueError, TypeError, RecursionError):
+            raise BrokenFile(f"{path}: line {number} is not the outcome of a run; remove the line") from None
         found[outcome.run] = outcome
     return found
 
@@ -119,7 +122,7 @@ def description(folder: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise NoSuchFile(f"{folder} is not the folder of a study: it has no {STUDY}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BrokenFile(f"{path} is damaged: it is not JSON") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("identity"), dict):
         raise BrokenFile(f"{path} cannot be read by this version of jostle: it is not a study of format {FORMAT}")

@@ -140,8 +140,8 @@ def sweep(
                     again = Work(study.subject, study.measured, study.traced, None)
                     sweeping.check_same_results(chosen, packed(again) if isinstance(work, bytes) else again, place)
                 sweeping.loop(chosen, work, sweeping.pending(), _in_flight(executor, workers, until), sweeping.finish)
-        except KeyboardInterrupt:
-            raise sweeping.interrupted(place) from None
+        except KeyboardInterrupt as error:
+            raise sweeping.interrupted(place, error) from None
         except BrokenExecutor as error:
             broke = ExecutorBroke(f"the executor takes no more runs ({error}): {sweeping.hint(place)}")
             broke.results = sweeping.results()
@@ -308,10 +308,10 @@ class _Sweep:
         done = f"{self.done} of {self.total} runs are finished"
         return f"{done}; error.results has them" if folder is None else f"{done}; repeat the call to continue {folder}"
 
-    def interrupted(self, folder: Path | None) -> Interrupted:
-        """The error raised after Ctrl-C."""
+    def interrupted(self, folder: Path | None, by: KeyboardInterrupt) -> Interrupted:
+        """The error raised after Ctrl-C, or another signal."""
         error = Interrupted(f"interrupted: {self.hint(folder)}")
-        error.results = self.results()
+        error.results, error.signal = self.results(), getattr(by, "signal", error.signal)
         return error
 
 

@@ -194,6 +194,6 @@ def spread(given: ArrayLike | None, shape: tuple[int, ...], name: str) -> Array:
         return np.zeros(shape)
     array = finite(given, name)
     try:
-        return np.array(np.broadcast_to(array, shape))
+        return np.array(np.broadcast_to(array, shape), order="C")
     except ValueError:
         raise InvalidValue(f"{name} has shape {array.shape}, expected {shape}") from None

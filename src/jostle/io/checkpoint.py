@@ -11,14 +11,16 @@ and its overlap is not deeper than that of the saved state.
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
+import struct
 import time
 import zipfile
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +29,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle.bodies import Turning
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io.identity import Run
-from jostle.io.new_files import whole
+from jostle.io.new_files import reason, whole
 from jostle.problems import Remembers
 from jostle.result.recording import smallest_gap
 from jostle.schemes.base import Scheme
@@ -40,9 +42,16 @@ from jostle.sets.presence import GONE, WAITING, Presence
 from jostle.sets.user import differences_of
 
 READ_ERRORS = (
-    OSError, ValueError, EOFError, KeyError, SyntaxError, TokenError, zipfile.BadZipFile, NotImplementedError,
+    OSError, ValueError, TypeError, EOFError, LookupError, RuntimeError, OverflowError, struct.error,
+    zipfile.BadZipFile,
 )  # fmt: skip
-"""What reading an .npz file of unknown origin may raise."""
+"""What reading a zip file of unknown origin may raise: RuntimeError, for example, if it is marked as encrypted."""
+HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([<>|][biufU][0-9]{1,9})', 'fortran_order': (True|False), "
+    rb"'shape': \(([0-9, ]*)\), \} *\n",
+    re.DOTALL,
+)
+"""How an array in an .npz file begins: its type, order and shape. NumPy would take any Python literal as its header."""
 MAX_ENTRIES = 64
 """Largest number of arrays in a checkpoint."""
 OVERLAP_TOLERANCE = 1e-9
@@ -69,6 +78,8 @@ def arrays(path: Path) -> dict[str, Any]:
                 )
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
+            if any(entry.compress_size != entry.file_size for entry in entries):
+                raise BrokenFile(f"{path} is damaged: its arrays have two sizes")
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     except BrokenFile:
         raise
@@ -77,19 +88,19 @@ def arrays(path: Path) -> dict[str, Any]:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
-    with archive.open(entry) as file:
-        version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = header(file)
-        if dtype.hasobject or dtype.kind not in "biufU":
-            raise ValueError(f"{entry.filename} contains objects of type {dtype}")
-        data = file.read()
-    count = 1
-    for length in shape:
-        count *= int(length)
-    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
-        raise ValueError(f"{entry.filename} declares shape {shape}, but has {len(data)} bytes")
-    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C").copy()
+    content = archive.read(entry)
+    header = HEADER.match(content)
+    if header is None:
+        raise ValueError(f"{entry.filename} is no array of numbers or letters; objects are refused")
+    dtype, lengths = np.dtype(header[1].decode()), header[3].decode()
+    shape, size = tuple(int(length) for length in lengths.split(",") if length.strip()), len(content) - header.end()
+    if math.prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"{entry.filename} declares shape {shape}, but has {size} bytes")
+    array = np.frombuffer(content, dtype, offset=header.end())
+    array = array.reshape(shape, order="F" if header[2] == b"True" else "C").copy()
+    if dtype.kind == "U":
+        str(array)  # raises a ValueError if a number is no letter
+    return array
 
 
 class Contents:
@@ -117,13 +128,11 @@ class Contents:
             early, now = found["values"]["early"], found["values"]["now"]
             [float(t) for t in early]
             tables = [*(found[part] for part in ("titles", "fixed", "free")), *found["fixed"].values(), *early.values()]
-            if all(isinstance(table, dict) for table in [*tables, now]) and all(
-                isinstance(one, str) or all(isinstance(number, int | float) for number in one)
-                for values in [*early.values(), now]
-                for one in values.values()
-            ):
+            if all(isinstance(table, dict) for table in [*tables, now]):
+                for one in (one for values in [*early.values(), now] for one in values.values()):
+                    [float(number) for number in one if not isinstance(one, str)]
                 return dict(found)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
             pass
         raise self._wrong("run", "the description of a run")
 
@@ -292,19 +301,16 @@ FORMAT = 3
 """Version of the format of checkpoints."""
 
 
-def write_whole(path: Path, values: dict[str, Any]) -> None:
-    """Write an .npz file; its name always refers to a complete file, the old one or the new one."""
+def write_whole(path: Path, values: dict[str, Any], *, trial: bool = False) -> None:
+    """Write an .npz file; its name always refers to a complete file, the old one or the new one. A trial is removed."""
     try:
-        with whole(path) as new, open(new, "wb") as file:
+        with whole(path, trial=trial) as new, open(new, "wb") as file:
             np.savez(file, **values)
             file.flush()
             os.fsync(file.fileno())
         _sync_folder(path.parent)
     except WriteFailed as error:
-        raise WriteFailed(
-            f"the checkpoint {error}. The previous checkpoint, if any, is kept; free disk space, or use another disk, "
-            f"and resume"
-        ) from None
+        raise WriteFailed(f"the checkpoint {error}. Free disk space, or use another disk") from None
 
 
 def _sync_folder(folder: Path) -> None:
@@ -370,6 +376,8 @@ class Checkpoint:
     seconds: float
     random: np.random.Generator | None
     overwrite: bool
+    written: bool = field(init=False, default=False)
+    """Whether the file contains a position of this run."""
     _last: float = field(init=False, default_factory=time.monotonic)
 
     def due(self) -> bool:
@@ -399,10 +407,16 @@ class Checkpoint:
     def clear(self) -> None:
         """Remove the checkpoint that a new run replaces, because it does not belong to the new trajectory."""
         if self.overwrite:
-            self.path.unlink(missing_ok=True)
+            try:
+                self.path.unlink(missing_ok=True)
+            except OSError as error:
+                raise WriteFailed(f"the checkpoint {self.path} cannot be replaced: {reason(error)}") from None
 
-    def save(self, run: Run, position: Position, values: Mapping[str, Any]) -> None:
-        """Write the checkpoint, replacing the previous one; `values` are the state."""
+    def save(self, run: Run, position: Position, values: Mapping[str, Any], *, trial: bool = False) -> None:
+        """Write the checkpoint, replacing the previous one; `values` are the state.
+
+        A trial is written beside it and removed, so that a checkpoint that cannot be written is noticed early.
+        """
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
             "format": FORMAT, "run": told, "step": position.step, "status": position.status,
@@ -415,7 +429,8 @@ class Checkpoint:
         if self.random is not None:
             saved["random"] = position.random
         saved["names"] = " ".join(sorted(saved))
-        write_whole(self.path, saved)
+        write_whole(self.path, saved, trial=trial)
+        self.written = self.written or not trial
         self._last = time.monotonic()
 
     def drawn(self) -> str:
@@ -437,6 +452,7 @@ class Checkpoint:
             if not random:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
+        self.written = True
         return Position(state, step, kept.text("status"), frames, records, random, noted, seal=seal), kept
 
     def _compared(
@@ -482,7 +498,7 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
 def _put_back(random: np.random.Generator, state: str, path: Path) -> None:
     try:
         random.bit_generator.state = json.loads(state)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError, AttributeError) as error:
         raise BrokenFile(f"{path} is damaged: it contains no valid state of the random generator: {error}") from None
 
 

@@ -33,7 +33,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
 from jostle.errors import InvalidValue, MissingPackage
-from jostle.io.new_files import beside, publish, refuse_existing, whole
+from jostle.io.new_files import beside, discard, publish, refuse_existing, whole
 from jostle.io.polydata import Converter, PolyData, Turned, points_of
 from jostle.io.reading import Ragged, about, read, source_of
 from jostle.io.saving import check_precision, sufficient
@@ -216,7 +216,7 @@ def write(
             file.close(sol.status)
         publish(new, path)
     finally:
-        new.unlink(missing_ok=True)
+        discard(new)
     return path
 
 

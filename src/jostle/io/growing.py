@@ -21,6 +21,7 @@ import json
 import math
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, No
 from jostle.io.hdf5 import (
     HDF5_ERRORS,
     LIBRARY_VERSION,
+    MAX_UNWRITTEN,
     SIZE,
     abandon,
     check_size,
@@ -49,12 +51,13 @@ from jostle.io.hdf5 import (
     reading,
     reserve,
     rows,
+    rows_within,
     superblock,
     trim_reserved,
     writing,
 )
-from jostle.io.new_files import Lock, being_written, beside, create, publish, reason, refuse_existing
-from jostle.result.status import RUNNING
+from jostle.io.new_files import Lock, being_written, beside, create, discard, publish, reason, refuse_existing
+from jostle.result.status import FAILED, RUNNING
 
 COMMIT_INTERVAL = 0.5
 """Largest time until frames are written, in seconds."""
@@ -62,8 +65,6 @@ MAX_PENDING_BYTES = 4 * 2**20
 """Largest number of bytes of frames that are not written yet."""
 COMMIT_OVERHEAD = 2**18
 """Bytes that HDF5 may need for its own structures in one commit."""
-MAX_UNWRITTEN = 2**26
-"""Largest number of bytes that a data set may declare beyond the end of the file, as a killed writer may leave it."""
 FRAME_CHUNK = 512
 """Number of rows per chunk of data sets with one row per frame or step."""
 STATUS = np.dtype("S64")
@@ -101,7 +102,7 @@ def create_file(path: Path, fill: Callable[[Any], None]) -> None:
     except OSError as error:
         raise WriteFailed(f"{path} cannot be created: {reason(error)}") from None
     finally:
-        new.unlink(missing_ok=True)
+        discard(new)
 
 
 def create_data(file: Any, name: str, dtype: DTypeLike, row: tuple[int, ...], chunk: int, **more: Any) -> None:
@@ -209,11 +210,12 @@ def note(file: Any, text: str) -> None:
 
 def notes(file: Any) -> list[dict[str, Any]]:
     """The changes of the run, the oldest first."""
-    length = int(file["jostle/run"].attrs["changes"])
+    length = int(inside(file, "jostle/run").attrs["changes"])
     if length == 0:
         return []
     try:
-        return [dict(json.loads(line)) for line in file[CHANGES][:length].tobytes().decode().splitlines()]
+        saved = rows(file, data_set(file, CHANGES, np.uint8), 0, length)
+        return [dict(json.loads(line)) for line in saved.tobytes().decode().splitlines()]
     except ValueError as error:
         raise BrokenFile(f"{file.filename} is damaged: its changes cannot be read ({error})") from None
 
@@ -350,6 +352,20 @@ class GrowingFile:
         return counts(file)
 
     @classmethod
+    def whole(cls, file: Any, length: int) -> tuple[int, int]:
+        """The numbers of first frames and step records all of which are within the first bytes of a file."""
+        frames, steps = counts(file)
+        there = {name: rows_within(data, length) for name, data in cls.data_sets(file).items()}
+
+        def lost(count: int) -> bool:
+            try:
+                return any(there[name] < wanted for name, wanted in cls.lengths(file, count, 0).items())
+            except BrokenFile:  # the tables of these frames are missing
+                return True
+
+        return bisect_left(range(1, frames + 1), True, key=lost), min(steps, there[STEPS])
+
+    @classmethod
     def trim(cls, file: Any, frames: int, steps: int) -> None:
         """Keep only the first frames and step records; the counts are changed before the data."""
         wanted, data = cls.lengths(file, frames, steps), cls.data_sets(file)
@@ -366,7 +382,7 @@ class GrowingFile:
         superblock(self.path)
         self._lock = Lock(self.path)
         self._file: Any = None
-        self._failure: WriteFailed | None = None
+        self._failure: JostleError | None = None
         try:
             if not new:
                 self._check(frames, steps)
@@ -453,12 +469,23 @@ class GrowingFile:
             self.commit()
 
     def commit(self) -> None:
-        """Write everything that was added."""
+        """Write everything that was added, and check that the file still has its name.
+
+        Raises
+        ------
+        NoSuchFile
+            If another program removed or renamed the file meanwhile.
+        FileIsThere
+            If another program replaced the file meanwhile; the other file is kept.
+        """
         self._check_open()
-        pending = self._pending
         self._last = time.monotonic()
-        if pending.bytes == 0 and not pending.added:
-            return
+        if self._pending.bytes or self._pending.added:
+            self._write_pending()
+        self._check_name()
+
+    def _write_pending(self) -> None:
+        pending = self._pending
         if pending.added:
             pending.add_tables()
         try:
@@ -484,25 +511,44 @@ class GrowingFile:
 
         Raises
         ------
-        FileIsThere
-            If another program replaced the file meanwhile; the other file is kept.
+        NoSuchFile, FileIsThere
+            If another program removed, renamed or replaced the file meanwhile; see `commit`.
         """
         if self._file is None:
             return
         self.commit()
         try:
-            say_status(self._file, status)
-            self._file.close()
+            self._finish(status)
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
+        self._lock.release()
+
+    def _finish(self, status: str) -> None:
+        """Write the status, and close the file."""
+        say_status(self._file, status)
+        self._file.close()
         self._file = None
         trim_reserved(self._lock.descriptor)
-        replaced = False
-        with suppress(OSError):
-            replaced = not os.path.samestat(os.fstat(self._lock.descriptor), os.stat(self.path))
-        self._lock.release()
-        if replaced:
-            raise FileIsThere(f"{self.path} was replaced by another program while this run wrote it: it is kept")
+
+    def _check_name(self) -> None:
+        """End the run if its file has lost its name, where nobody would look for its frames."""
+        try:
+            if os.path.samestat(os.fstat(self._lock.descriptor), os.stat(self.path)):
+                return
+            self._failure = FileIsThere(
+                f"{self.path} was replaced by another program while this run wrote it: it is kept"
+            )
+        except FileNotFoundError:
+            self._failure = NoSuchFile(
+                f"{self.path} was removed or renamed while this run wrote it: the run ends. Its first "
+                f"{self.acknowledged} frames are in the renamed file, if there is one"
+            )
+        except OSError:  # of a file system that does not answer now
+            return
+        with suppress(*HDF5_ERRORS):
+            self._finish(FAILED)
+        self._let_go()
+        raise self._failure
 
     def __enter__(self) -> Self:
         return self
@@ -540,19 +586,17 @@ class GrowingFile:
 
     def _failed(self, error: BaseException, untouched: bool = False) -> WriteFailed:
         """Close the file, and say which frames are safe."""
-        self._failure = WriteFailed(
-            f"{self.path} cannot be written: {reason(error)}. Its first {self.acknowledged} frames are safe and can be "
-            f"read. Free disk space, or use another disk, and resume from the last checkpoint"
+        safe = f"Its first {self.acknowledged} frames are safe and can be read"
+        failure = WriteFailed(
+            f"{self.path} cannot be written: {reason(error)}. {safe if self.acknowledged else 'It has no frame'}. Free "
+            f"disk space, or use another disk"
         )
-        self._failure.frames = self.acknowledged
+        self._failure, failure.frames = failure, self.acknowledged
         if untouched:
             with suppress(*HDF5_ERRORS):
-                say_status(self._file, "failed")
-                self._file.close()
-                self._file = None
-                trim_reserved(self._lock.descriptor)
+                self._finish(FAILED)
         self._let_go()
-        return self._failure
+        return failure
 
     def _let_go(self) -> None:
         if self._file is not None:

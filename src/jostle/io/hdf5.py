@@ -26,12 +26,13 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import os
 import struct
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,8 @@ VERSION, FLAGS, END, CHECKSUM, SIZE = 8, 11, 28, 44, 48
 """Positions of the fields of the superblock of HDF5, and its size, in bytes."""
 
 
+MAX_UNWRITTEN = 2**26
+"""Largest number of bytes that may be missing at the end of a file: a killed writer or a copy may leave it so."""
 MAX_READS = 20
 """Largest number of attempts to read a superblock that is being written."""
 
@@ -127,10 +130,20 @@ def superblock(path: Path) -> bytes:
         if attempt == MAX_READS - 1:
             raise BrokenFile(f"{path} is damaged: the checksum of its superblock is wrong")
         time.sleep(0.001)  # a writer may be writing it
-    end = int.from_bytes(block[END : END + 8], "little")
-    if end > length and not block[FLAGS]:
-        raise BrokenFile(f"{path} is truncated: it has {length} of {end} bytes. Copy it again")
+    if _end(block) > length + MAX_UNWRITTEN:
+        raise BrokenFile(f"{path} is truncated: it has {length} of {_end(block)} bytes. Copy it again")
     return block
+
+
+def _end(block: bytes) -> int:
+    """The number of bytes of a file, as its superblock says."""
+    return int.from_bytes(block[END : END + 8], "little")
+
+
+def missing(path: Path) -> int:
+    """The number of bytes that are missing at the end of a file; they are read as zeros."""
+    block, length = _beginning(path)
+    return max(_end(block) - length, 0)
 
 
 def _beginning(path: Path) -> tuple[bytes, int]:
@@ -148,11 +161,14 @@ def _beginning(path: Path) -> tuple[bytes, int]:
 
 
 def clear_flags(path: Path) -> bool:
-    """Clear the mark that the file is being written; the caller holds its lock. False if there was no mark."""
+    """Clear the mark that the file is being written, and add missing bytes; the caller holds its lock.
+
+    False if there was no mark, and nothing is missing.
+    """
     block = superblock(path)
-    if block[FLAGS] == 0:
+    if block[FLAGS] == 0 and not missing(path):
         return False
-    end = max(os.path.getsize(path), int.from_bytes(block[END : END + 8], "little"))
+    end = max(os.path.getsize(path), _end(block))
     with open(path, "r+b", buffering=0) as file:
         file.truncate(end)
         file.write(mended(block, end))
@@ -170,20 +186,29 @@ def mended(block: bytes, end: int) -> bytes:
 
 
 class Mended(io.FileIO):
-    """A file whose writer was killed, read as if it had been closed properly."""
+    """A file whose writer was killed, or which is truncated, read as if it had been closed properly.
+
+    Missing bytes are zeros, so that what is there can be read; checksums tell where they matter.
+    """
 
     def __init__(self, path: Path, block: bytes) -> None:
         super().__init__(path, "rb")
-        self._block = mended(block, os.path.getsize(path))
+        self._end = max(os.path.getsize(path), _end(block))
+        self._block = mended(block, self._end)
 
     def __repr__(self) -> str:
         return str(self.name)  # h5py uses it as the file name
 
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return super().seek(offset + self._end) if whence == os.SEEK_END else super().seek(offset, whence)
+
     def readinto(self, buffer: Any) -> int:
-        at, count = self.tell(), super().readinto(buffer) or 0
+        at, count, view = self.tell(), super().readinto(buffer) or 0, memoryview(buffer).cast("B")
         beginning = self._block[at : at + count]
-        memoryview(buffer).cast("B")[: len(beginning)] = beginning
-        return count
+        view[: len(beginning)] = beginning
+        size = max(count, min(len(view), self._end - at))
+        view[count:size] = bytes(size - count)
+        return size
 
 
 LIBRARY_VERSION = ("v110", "v110")
@@ -194,6 +219,12 @@ FULL_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Error numbers of a disk that is full."""
 MAX_COMPRESSION = 1040
 """Largest compression factor of deflate; a file that declares more data is refused."""
+MAX_CHUNK_SIZE = 2**24
+"""Largest number of bytes of a chunk that is not deflated, in a file that is smaller; those of jostle have less."""
+MIN_DEFLATED = 64
+"""Bytes that deflate may add to very short data."""
+SPARE_BYTES = 4096
+"""Number of unused bytes at the end of a closed file."""
 MAX_CLOSINGS = 5
 """Largest number of attempts to close a file after a failed write; HDF5 needs two or three."""
 
@@ -207,16 +238,28 @@ def reading(path: Path, *, alone: bool = False) -> Iterator[Any]:
     try:
         with ExitStack() as opened, np.errstate(invalid="ignore"):
             yield opened.enter_context(_for_reading(path, alone, opened))
+    except BrokenFile as error:
+        raise _truncated(path, str(error), alone) or error from None
     except JostleError:
         raise
     except HDF5_ERRORS as error:
-        raise BrokenFile(f"{path} cannot be read as a jostle trajectory: {reason(error)}") from None
+        said = f"{path} cannot be read as a jostle trajectory: {reason(error)}"
+        raise _truncated(path, said, alone) or BrokenFile(said) from None
+
+
+def _truncated(path: Path, said: str, alone: bool) -> BrokenFile | None:
+    """The error about a file that cannot be read because its end is missing; None if nothing is missing."""
+    lost = missing(path)
+    if lost == 0 or f"{path} is truncated" in said:
+        return None
+    advice = "" if alone else ", or keep its whole frames with `jostle repair`"
+    return BrokenFile(f"{path} is truncated: its last {lost} bytes are missing. Copy it again{advice} ({said})")
 
 
 def _for_reading(path: Path, alone: bool, opened: ExitStack) -> Any:
     """Open with SWMR only if the file is being written: HDF5 then takes damage for a write in progress, and waits."""
     block = superblock(path)
-    if block[FLAGS] and (alone or not being_written(path)):
+    if missing(path) if block[FLAGS] == 0 else (alone or not being_written(path)):
         return h5py.File(opened.enter_context(Mended(path, block)), "r")
     if block[FLAGS]:
         return _opened(path, h5py.h5f.ACC_RDONLY | h5py.h5f.ACC_SWMR_READ)
@@ -258,8 +301,11 @@ def reserve(descriptor: int, room: int) -> None:
 
 
 def trim_reserved(descriptor: int) -> None:
-    """Release reserved bytes that were not used; the file must be closed."""
-    os.truncate(descriptor, _used(descriptor))
+    """Release reserved bytes that were not used, but for a few; the file must be closed.
+
+    The last bytes in use may be tables without which nothing can be read. So the file ends with bytes that may be lost.
+    """
+    os.truncate(descriptor, _used(descriptor) + SPARE_BYTES)
 
 
 def _used(descriptor: int) -> int:
@@ -326,6 +372,11 @@ def data_set(
     filters = {made.get_filter(k)[0] for k in range(made.get_nfilters())}
     if filters - ({h5py.h5z.FILTER_DEFLATE} if deflated else set()):
         raise BrokenFile(f"{file.filename} is refused: {name} is compressed or filtered, which jostle never does")
+    chunk = math.prod(found.chunks) * found.dtype.itemsize
+    if filters and any(length > max(there, 1) for length, there in zip(found.chunks, found.shape, strict=True)):
+        raise BrokenFile(f"{file.filename} is refused: {name} has chunks that are larger than the data")
+    if not filters and chunk > max(MAX_CHUNK_SIZE, file.id.get_filesize()):
+        raise BrokenFile(f"{file.filename} is refused: {name} has chunks of {chunk} bytes, more than the whole file")
     if (row is not None and found.shape[1:] != row) or (dtype is not None and found.dtype != np.dtype(dtype)):
         raise BrokenFile(
             f"{file.filename} is damaged: {name} has rows of shape {found.shape[1:]} and type {found.dtype}, not "
@@ -342,6 +393,29 @@ def rows(file: Any, data: Any, start: int, count: int) -> Any:
         )
     check_size(file, data, count)
     return data[start : start + count]
+
+
+def check_deflated(file: Any, data: Any, starts: Iterable[tuple[int, ...]]) -> None:
+    """Refuse chunks that begin at these places, if they need more bytes than deflate makes: HDF5 would inflate all."""
+    most = 2 * math.prod(data.chunks) * data.dtype.itemsize + MIN_DEFLATED
+    for start in starts:
+        if data.id.get_chunk_info_by_coord(start).size > most:
+            raise BrokenFile(f"{file.filename} is refused: a chunk of {data.name[1:]} inflates to more than its data")
+
+
+def rows_within(data: Any, length: int) -> int:
+    """The number of first rows of a data set that are within the first bytes of its file."""
+    row, whole = data.dtype.itemsize * math.prod(data.shape[1:]), len(data)
+    filtered = data.id.get_create_plist().get_nfilters()
+
+    def look(chunk: Any) -> None:
+        nonlocal whole
+        if chunk.byte_offset + chunk.size > length:
+            there = 0 if filtered else max(length - chunk.byte_offset, 0) // row
+            whole = min(whole, chunk.chunk_offset[0] + there)
+
+    data.id.chunk_iter(look)
+    return whole
 
 
 def check_size(file: Any, data: Any, count: int, spare: int = 0) -> None:

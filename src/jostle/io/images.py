@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +48,17 @@ from jostle.io.growing import (
     status_of,
     steps_in,
 )
-from jostle.io.hdf5 import check_size, data_set, holds_images, inside, of_records, of_rows, reading, rows
+from jostle.io.hdf5 import (
+    check_deflated,
+    check_size,
+    data_set,
+    holds_images,
+    inside,
+    of_records,
+    of_rows,
+    reading,
+    rows,
+)
 from jostle.result.facts import Units
 from jostle.result.status import FINISHED
 
@@ -218,7 +229,9 @@ def _data(file: Any, name: str, said: Header) -> Any:
     if name == STEPS:
         return steps_in(file)
     dtype, row = said.columns()[name]
-    found = data_set(file, name, dtype, row, deflated=True)
+    found = data_set(file, name, dtype, row, deflated=name in said.checked)
+    if name in said.checked and found.chunks != (1, *found.shape[1:]):
+        raise BrokenFile(f"{file.filename} is refused: {name} has chunks of {found.chunks}, not of one frame")
     (nx, ny), shape = said.shape, found.shape[1:]
     if row is None and shape not in ((1, ny, nx), (1, ny, nx, 3)):
         raise BrokenFile(f"{file.filename} is damaged: {name} has rows of shape {shape}, not {(1, ny, nx)}")
@@ -351,6 +364,7 @@ class Frames(LazyArray):
             data = _data(file, self._name, self._header)
             if len(data) < len(self):
                 raise BrokenFile(f"{self.path} was replaced by a shorter run while it was being read")
+            check_deflated(file, data, ((int(number), *[0] * len(self._row)) for number in numbers))
             found = np.asarray(data[numbers], float) if len(numbers) else np.zeros((0, *self._row))
         for number, values in zip(numbers, found, strict=True):
             if of_rows(values) != self._checks[number]:
@@ -469,6 +483,7 @@ def _mask(file: Any, name: str, said: Header) -> Booleans | None:
     data = data_set(file, f"jostle/images/{name}", np.uint8, None, deflated=True)
     if data.shape != said.shape:
         raise BrokenFile(f"{file.filename} is damaged: {name} has shape {data.shape}, not {said.shape}")
+    check_deflated(file, data, product(*(range(0, n, step) for n, step in zip(data.shape, data.chunks, strict=True))))
     found = rows(file, data, 0, len(data))
     if int(data.attrs.get(CHECK, -1)) != of_rows(found):
         raise BrokenFile(f"{file.filename} is damaged: {name} does not match its checksum")

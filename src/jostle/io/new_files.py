@@ -149,6 +149,12 @@ def regular(path: Path) -> bool:
         return False
 
 
+def discard(path: Path) -> None:
+    """Remove a file that nobody needs, if possible; on a disk that takes no changes, an error came before."""
+    with suppress(OSError):
+        path.unlink()
+
+
 def refuse_existing(path: Path) -> None:
     """Raise `FileIsThere` if a file exists."""
     if os.path.lexists(path):
@@ -170,8 +176,11 @@ def publish(new: Path, path: Path) -> None:
 
 
 @contextmanager
-def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
-    """A new empty file to write, which gets its name when it is complete; `more` are errors like OSError."""
+def whole(path: Path, *more: type[Exception], trial: bool = False) -> Iterator[Path]:
+    """A new empty file to write, which gets its name when it is complete; `more` are errors like OSError.
+
+    A trial is removed instead: it shows whether the file can be written.
+    """
     new, lock = beside(path), None
     failures: tuple[type[Exception], ...] = (OSError, *more)
     try:
@@ -182,7 +191,8 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
         create(new)  # fails early if the folder cannot be written
         lock = Lock(new, LOCK_POSITION)  # so that it is not taken for a leftover
         yield new
-        os.replace(new, path)
+        if not trial:
+            os.replace(new, path)
     except JostleError:
         raise
     except failures as error:
@@ -190,8 +200,7 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
     finally:
         if lock is not None:
             lock.release()
-        with suppress(OSError):
-            new.unlink()
+        discard(new)
 
 
 def reason(error: BaseException) -> str:

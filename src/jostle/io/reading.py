@@ -356,9 +356,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
         if not holds_images(file):
             layout.header(file)
         noted, lines = about_run(file), notes(file)
-    for change in lines:
-        noted |= {str(name): str(text) for name, text in change.get("about", {}).items()}
-    return noted | ({"changes": "\n".join(map(_in_words, lines))} if lines else {})
+        for change in lines:
+            noted |= {str(name): str(text) for name, text in change.get("about", {}).items()}
+        return noted | ({"changes": "\n".join(map(_in_words, lines))} if lines else {})
 
 
 def _in_words(change: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Repair of trajectories and image files whose writer was killed, for VTK and ParaView."""
+"""Repair of trajectories and image files whose writer was killed, or whose end is missing, for VTK and ParaView."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from pathlib import Path
 
 from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, JostleError
-from jostle.io.growing import GrowingFile
-from jostle.io.hdf5 import FLAGS, HDF5_ERRORS, abandon, clear_flags, holds_images, reading, superblock, writing
+from jostle.io.growing import GrowingFile, say_status
+from jostle.io.hdf5 import FLAGS, HDF5_ERRORS, abandon, clear_flags, holds_images, missing, reading, superblock, writing
 from jostle.io.images import ImageWriter
 from jostle.io.new_files import Lock, reason, whole
 from jostle.io.trajectory import Writer
+from jostle.result.status import RUNNING
 
 
 @check_arguments
 def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> bool:
-    """Repair a trajectory or an image file whose writer was killed, so that VTK and ParaView open it.
+    """Repair a trajectory or an image file whose writer was killed or whose end is missing, for VTK and ParaView.
 
-    `read` does not need it. All frames that `read` sees are kept; incomplete frames are removed. A file that is being
+    `read` does not need it. All frames that are whole are kept; incomplete frames are removed. A file that is being
     written is refused; this is detected by a lock, which does not exist on Windows and on file systems without locks.
 
     Parameters
@@ -54,35 +55,39 @@ def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None =
     False
     """
     path = Path(path)
-    left_open = superblock(path)[FLAGS] != 0
+    left_open, lost = superblock(path)[FLAGS] != 0, missing(path)
     lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
     try:
         with reading(path, alone=True) as file:
             kind = ImageWriter if holds_images(file) else Writer
-            counts = kind.look_over(file)
+            said = counts = kind.look_over(file)
+            if lost:
+                counts = kind.whole(file, os.path.getsize(path))
             wanted, data = kind.lengths(file, *counts), kind.data_sets(file)
-            if not left_open and all(len(data[name]) == length for name, length in wanted.items()):
+            if not left_open and not lost and all(len(data[name]) == length for name, length in wanted.items()):
                 return False
         if output is None:
-            _mend(path, kind, *counts)
+            _mend(path, kind, *counts, counts == said)
             return True
         if os.path.lexists(output):
             raise FileIsThere(f"{os.fspath(output)} exists already: choose another name or remove it")
         with whole(Path(output)) as new:
             shutil.copyfile(path, new)
-            _mend(new, kind, *counts)
+            _mend(new, kind, *counts, counts == said)
     finally:
         if lock is not None:
             lock.release()
     return True
 
 
-def _mend(path: Path, kind: type[GrowingFile], frames: int, steps: int) -> None:
-    """Mark a file as closed and cut off the rows behind these frames and steps."""
+def _mend(path: Path, kind: type[GrowingFile], frames: int, steps: int, whole: bool) -> None:
+    """Mark a file as closed and cut off the rows behind these frames and steps; `whole` says whether these are all."""
     clear_flags(path)
     file = writing(path)
     try:
         kind.trim(file, frames, steps)
+        if not whole:
+            say_status(file, RUNNING)  # as if its writer had been killed then
         file.close()
     except HDF5_ERRORS as error:
         abandon(file)

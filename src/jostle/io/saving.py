@@ -23,7 +23,7 @@ from jostle.io import layout
 from jostle.io.checkpoint import Position
 from jostle.io.growing import GrowingFile, seal
 from jostle.io.hdf5 import reading
-from jostle.io.new_files import Lock, beside, regular
+from jostle.io.new_files import Lock, beside, discard, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
@@ -249,7 +249,7 @@ class FileSaver(Saver):
             self.writer.rename(self.path)
         finally:
             old.release()
-            new.unlink(missing_ok=True)
+            discard(new)
 
     def _replaceable(self) -> Lock:
         """The lock of a file that may be replaced; files of other kinds are refused."""

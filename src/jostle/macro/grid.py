@@ -181,7 +181,7 @@ def _plain(value: Any, logical: bool) -> Any:
 
 def numbers(values: Any) -> Array:
     """A field, or a mask, as an ordinary array of floats."""
-    return np.array(values, dtype=float).view(np.ndarray)
+    return np.array(values, dtype=float, order="C").view(np.ndarray)
 
 
 # Velocity fields on a grid: components in cells, on faces, or as functions of the place.

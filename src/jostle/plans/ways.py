@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle._tools.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, together
 from jostle.plans.kernels import descent, headings, marched
@@ -183,7 +183,7 @@ class Ways:
     def directions(self, q: Array, goal: Integers) -> Array:
         """(n, 2) unit vectors from q along the shortest ways to the goals (n,)."""
         fields = [((0, 0), one) for one in self.direction]
-        return headings(q, goal, fields, *self.grid, *self.outside, people_chunks(len(q)))
+        return headings(contiguous(q), goal, fields, *self.grid, *self.outside, people_chunks(len(q)))
 
     @cached_property
     def outside(self) -> tuple[Array, Array]:

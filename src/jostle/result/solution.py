@@ -58,8 +58,9 @@ class Solution:
     status : str
         How the run ended. "finished": it reached its end time. "stopped": the condition `until` was met. "blocked":
         nobody moved for a while. "not converged": some step missed the tolerance. "budget": a budget of iterations was
-        not enough for the tolerance in some step. "interrupted": by Ctrl-C. "failed": by an error. "running": the file
-        has no end yet. "killed": the process that wrote the file ended without notice.
+        not enough for the tolerance in some step. "interrupted": by Ctrl-C, or by a function that
+        ended the program, as `sys.exit` does. "failed": by an error. "running": the file has no end yet. "killed": the
+        process that wrote the file ended without notice.
     z : array, shape (k, ...), or None
         `Paoli` only: the projected positions Z^n, which are in K even where q is not.
     recorded : Impacts or None

@@ -13,7 +13,7 @@ MESSAGES = {
     FINISHED: "reached the end time",
     STOPPED: "stopping condition met",
     BLOCKED: "blocked: nobody has moved for a while",
-    INTERRUPTED: "interrupted by Ctrl-C",
+    INTERRUPTED: "interrupted before the end time",
     FAILED: "ended by an error",
     NOT_CONVERGED: "some steps were not solved to the tolerance",
     BUDGET: "the budget of iterations was not enough for the tolerance in some steps",

@@ -107,29 +107,47 @@ class Checkpoints:
         if self.checkpoint is not None:
             self.checkpoint.clear()
 
+    def try_writing(self, state: Any, quality: str, remembered: Any) -> None:
+        """Write a checkpoint of the first state for a trial: the first one to keep may come after a minute."""
+        if self.checkpoint is not None:
+            from jostle.io.checkpoint import Position
+
+            position = Position(state, 0, quality, 0, 0, self.checkpoint.drawn(), self._noted(), within=remembered)
+            self._write(position, trial=True)
+
+    def advice(self) -> str:
+        """What to do after the files of the run could not be written any more."""
+        if self.checkpoint is None or not self.checkpoint.written:
+            return "start the run again"
+        return f"resume the run from {self.checkpoint.path}"
+
+    def _noted(self) -> dict[str, Any]:
+        """What objects remember now; some change their memory in place."""
+        return {name: deepcopy(thing.memory) for name, thing in self.past.items()}
+
     def position(self, saver: Saver, state: Any, number: int, quality: str, remembered: Any = None) -> Position | None:
         """Where the run stands, to resume it from here; `remembered` is the memory of the admissible set."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position
 
-        noted = {name: deepcopy(thing.memory) for name, thing in self.past.items()}  # some change theirs in place
-        return Position(state, number, quality, *saver.counted, self.checkpoint.drawn(), noted, within=remembered)
+        drawn = self.checkpoint.drawn()
+        return Position(state, number, quality, *saver.counted, drawn, self._noted(), within=remembered)
 
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
             self.run.check_memory()
             position = position._replace(seal=saver.seal(position.frames))
-            now = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
+            now = self._noted()
             self.remind(deepcopy(position.noted))
             self._write(position)
             self.remind(now)
 
-    def _write(self, position: Position) -> None:
+    def _write(self, position: Position, *, trial: bool = False) -> None:
         """Write the checkpoint of a position, of which all objects have been reminded."""
         assert self.checkpoint is not None
-        self.checkpoint.save(self.run, position, self.values(position))
+        self.checkpoint.save(self.run, position, self.values(position), trial=trial)
 
 
 class CheckpointsOfRun(Checkpoints):
@@ -174,6 +192,6 @@ class CheckpointsOfRun(Checkpoints):
         super().forget()
         put_back(differences_of(self.problem.within), None)
 
-    def _write(self, position: Position) -> None:
+    def _write(self, position: Position, *, trial: bool = False) -> None:
         state = self.where.host(position.state)
-        super()._write(position._replace(state=state, gap=smallest_gap(self.problem, state)))
+        super()._write(position._replace(state=state, gap=smallest_gap(self.problem, state)), trial=trial)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,46 +12,12 @@ from jostle._tools.arrays import to_host
 from jostle.errors import Interrupted, InvalidValue, JostleError, NotConverged, WriteFailed
 from jostle.result.status import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
 from jostle.run.checkpoints import Checkpoints
+from jostle.run.interrupts import Interrupts
 from jostle.run.steps import Saving
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Position
     from jostle.io.saving import Output
-
-
-# Ctrl-C in the middle of a run: the step is finished and written, then the run ends.
-
-
-class Interrupts:
-    """While it is entered, Ctrl-C is noted (`came`) instead of raised; a second one is raised at once.
-
-    Only in the main thread, where signals arrive, and only if Ctrl-C would have raised KeyboardInterrupt: other
-    handlers are left alone.
-
-    >>> with Interrupts() as interrupts:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     interrupts.came
-    True
-    """
-
-    def __init__(self) -> None:
-        self.came = False
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.came:
-            raise KeyboardInterrupt
-        self.came = True
 
 
 AnyState = TypeVar("AnyState")
@@ -157,6 +120,7 @@ def follow(
     state = steps.start(grid.start, resumed)
     done, quality, noted = (0, FINISHED, {}) if resumed is None else (resumed.step, resumed.status, resumed.noted)
     keeping.remind(noted)
+    keeping.try_writing(state, quality, steps.remembered)
     saver = steps.saver(state, resumed)
     if resumed is None:
         keeping.clear()
@@ -169,7 +133,7 @@ def follow(
             for number, (t, h, shared) in enumerate(grid.after(done), start=done + 1):
                 if number <= flown:  # a step of a flight
                     continue
-                before, there = state, here
+                before, there, computed = state, here, state
                 try:
                     after, state, missed = steps.step(number, before, h, t)
                     ended = FINISHED if until is None else _ended(until, steps.host(state))
@@ -177,6 +141,7 @@ def follow(
                     quality, last = missed or quality, ended != FINISHED or number == grid.count
                     if due.every is None or due(number, before.t, t):
                         saver.save(state if steps.on_host else steps.host(state))
+                    computed = state
                     if keeping.checkpoint is not None:
                         here = keeping.position(saver, state, number, quality, steps.remembered)
                     if last and saver.saved_at < state.t:
@@ -186,24 +151,26 @@ def follow(
                     if progress is not None:
                         now = steps.host(state)
                         progress(Progress(number, grid.count, t, grid.end, now, _status(quality, ended)))
+                    if last:
+                        break
+                    if steps.flight is not None:
+                        state, flown = steps.flight.over(saver, state, number, grid, due)
+                        computed = state
+                    if interrupts.came:
+                        keeping.save(saver, here)
+                        raise _interrupted(interrupts.came, max(number, flown), state.t, keeping)
                 except getattr(until, "ended_by", ()):
                     state, ended = before, STOPPED
                     if saver.saved_at < state.t:
                         saver.save(steps.host(state))
                     keeping.save(saver, there)
                     break
-                except (Exception, KeyboardInterrupt) as error:
-                    _close_after(error, saver, before, steps.host, number, t)
+                except BaseException as error:
+                    _close_after(error, saver, computed, steps.host, number, t)
                     raise
-                if last:
-                    break
-                if steps.flight is not None:
-                    state, flown = steps.flight.over(saver, state, number, grid, due)
-                if interrupts.came:
-                    keeping.save(saver, here)
-                    raise _interrupted(saver, steps.host(state), number, keeping)
         return saver.solution(_status(quality, ended))
     except WriteFailed as error:
+        error.args = (f"{error.args[0]}, and {keeping.advice()}",)
         if saver.broken:
             with suppress(JostleError):  # not even one frame may have been written
                 error.solution = saver.read()
@@ -229,32 +196,30 @@ def _status(quality: str, ended: str) -> str:
 
 
 def _close_after(
-    error: BaseException, saver: Any, before: Any, host: Callable[[Any], Any], number: int, t: float
+    error: BaseException, saver: Any, computed: Any, host: Callable[[Any], Any], number: int, t: float
 ) -> None:
-    """Give the error its step and the solution up to it, and finish the file; `host` moves a state off its device."""
+    """Give the error its step and the solution up to the last computed state; `host` moves a state off its device."""
     if isinstance(error, JostleError):
         error.step, error.time = number, t
         if isinstance(error, NotConverged):
             error.projection = to_host(error.projection)
-    else:
+    elif not isinstance(error, Interrupted):
         error.add_note(f"in step {number} (t = {t:.6g}); error.solution has what was computed before")
     if saver.broken:
         return
-    if saver.saved_at < before.t:
+    if saver.saved_at < computed.t:
         try:
-            saver.save(host(before))
+            saver.save(host(computed))
         except RuntimeError as lost:  # a device that failed does not give its last state back
             error.add_note(f"the state before this step could not be brought back from the device: {lost}")
-    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-    error.solution = saver.solution(status)  # type: ignore[attr-defined]
+    # Ctrl-C, SystemExit and GeneratorExit end a run from outside; they are no errors
+    error.solution = saver.solution(FAILED if isinstance(error, Exception) else INTERRUPTED)  # type: ignore[attr-defined]
 
 
-def _interrupted(saver: Any, state: Any, number: int, keeping: Checkpoints) -> Interrupted:
-    """The error after Ctrl-C, with the solution up to the last step."""
-    if saver.saved_at != state.t:
-        saver.save(state)
-    where = f"after step {number}, t = {state.t:.6g}"
+def _interrupted(signal: int, number: int, t: float, keeping: Checkpoints) -> Interrupted:
+    """The error after a signal that came during step `number`."""
     path = None if keeping.checkpoint is None else keeping.checkpoint.path
-    error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
-    error.solution = saver.solution(INTERRUPTED)
+    advice = "" if path is None else f"; {path} has the state to resume from"
+    error = Interrupted(f"interrupted after step {number}, t = {t:.6g}{advice}")
+    error.signal = signal
     return error

@@ -136,7 +136,7 @@ def solve(
     DeviceUnavailable
         If there is no GPU for ``device="cuda"``.
     Interrupted
-        If Ctrl-C is pressed; the step is finished first.
+        After Ctrl-C, or another signal that raises KeyboardInterrupt; the step is finished first.
 
     Notes
     -----

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jostle._tools.arguments import check_arguments
 from jostle._tools.plugins import suggestion
 from jostle.scenarios.kinds import KINDS
-from jostle.scenarios.toml import Path, ScenarioError, Source, check_depth, document, lines, tables, text_of
+from jostle.scenarios.toml import (
+    Path,
+    ScenarioError,
+    Source,
+    check_depth,
+    check_length,
+    document,
+    lines,
+    tables,
+    text_of,
+)
 from jostle.scenarios.toml import path as written
 
 if TYPE_CHECKING:
@@ -252,6 +262,7 @@ def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, fold
     drawn = with_drawings(data, folder, source)
     if drawn is not data:
         data, source = drawn, replace(source, text=document(drawn))
+        check_length(source.text, f"{name} with its drawings")  # or the trajectory could not be resumed
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:

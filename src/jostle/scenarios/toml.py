@@ -258,8 +258,8 @@ def _unquoted(text: str) -> str:
         return text
 
 
-MAX_FILE_SIZE = 32 * 2**20
-"""Largest size of a scenario file, in bytes."""
+MAX_FILE_SIZE = 4 * 2**20
+"""Largest size of a scenario in bytes; reading one takes up to 200 times its size of memory."""
 MAX_DEPTH = 20
 """Largest depth of nested tables and lists."""
 
@@ -282,13 +282,23 @@ def text_of(path: FilePath) -> str:
         raise
     except ValueError as error:
         raise ScenarioError([f"{name!r} is not a valid file name"]) from error
-    if len(content) > MAX_FILE_SIZE:
-        raise ScenarioError([f"{name}: is larger than {MAX_FILE_SIZE // 2**20} MB, the limit for scenario files"])
+    check_length(content, name)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScenarioError([f"{name}:{line}: is not valid UTF-8: byte {content[error.start]:#04x}"]) from error
+
+
+def check_length(content: str | bytes, name: str) -> None:
+    """Refuse a scenario that is larger than the limit."""
+    if len(content) > MAX_FILE_SIZE:
+        raise ScenarioError(
+            [
+                f"{name}: is larger than {MAX_FILE_SIZE // 2**20} MB, the limit for scenario files: shorten its lists, "
+                f"or solve the problem in a Python program"
+            ]
+        )
 
 
 def tables(text: str, name: str) -> dict[str, Any]:
@@ -297,6 +307,7 @@ def tables(text: str, name: str) -> dict[str, Any]:
     >>> tables("[run]\\nt = 1.0", "mine.toml")
     {'run': {'t': 1.0}}
     """
+    check_length(text, name)
     try:
         text.encode("utf-8")
         data = tomllib.loads(text)

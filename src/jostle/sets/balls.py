@@ -382,8 +382,8 @@ def near_pairs(
     q: Array, radii: Array, reach: Array, period: Array, known: PairList | None
 ) -> tuple[tuple[Integers, Array, Array], PairList | None]:
     """(pairs (2, m), normal, gap) with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
-    if not (isinstance(q, np.ndarray) and q.flags.c_contiguous and radii.flags.c_contiguous):
-        q, radii = contiguous(q, None), contiguous(radii, None)
+    if not (isinstance(q, np.ndarray) and q.flags.c_contiguous and q.dtype == float and radii.flags.c_contiguous):
+        q, radii = contiguous(q), contiguous(radii)
     n, d = q.shape
     if known is None or not known.serves(q, radii, reach):  # a list serves only where all numbers are finite
         if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(reach):

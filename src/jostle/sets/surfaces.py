@@ -150,7 +150,7 @@ class Lines(Surfaces):
         return np.sqrt(first * first + second * second).T
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
-        x, limits = contiguous(x, None), limit_of_each(limit, x)
+        x, limits = contiguous(x), limit_of_each(limit, x)
         return kernels.near_segments(x, limits, self.start, self.along, self.dual)
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:

@@ -37,6 +37,10 @@ CONNECTION_TIMEOUT = 60.0
 """Time after which a silent connection is closed, in seconds."""
 MAX_WAITING = 128
 """Largest number of connections that wait to be accepted; a browser opens many at once."""
+MAX_CONNECTIONS = 64
+"""Largest number of connections, each of which has a thread; a browser has at most six to one server."""
+CLOSING_TIME = 1.0
+"""Longest wait until a connection that gives way to a new one is closed, in seconds."""
 HTML, JSON, BYTES, PLAIN = "text/html; charset=utf-8", "application/json", "application/octet-stream", "text/plain"
 """Content types of the answers."""
 HEADERS = {
@@ -58,23 +62,55 @@ class Listener(ThreadingHTTPServer):
     hosts: set[str]
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        self._open: set[Any] = set()
+        self._open: dict[Any, None] = {}
+        """The connections; the one that has been silent for longest comes first."""
+        self._changing, self._free = threading.Lock(), threading.BoundedSemaphore(MAX_CONNECTIONS)
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
+        """Answer a new connection in a thread; if there are too many, the one that is silent for longest gives way."""
+        if not self._free.acquire(blocking=False):
+            with self._changing:
+                for silent in [*self._open][:1]:
+                    self._end(silent)
+            if not self._free.acquire(timeout=CLOSING_TIME):
+                super().shutdown_request(request)
+                return
+        self.used(request)
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no more threads can be started
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def used(self, connection: Any) -> None:
+        """Note that a connection is not silent."""
+        with self._changing:
+            self._open.pop(connection, None)
+            self._open[connection] = None
 
     def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
+        with self._changing:
+            self._open.pop(request, None)
         super().shutdown_request(request)
 
     def server_close(self) -> None:
         """Close the connections that browsers keep open, too."""
         super().server_close()
-        for connection in list(self._open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        with self._changing:
+            for connection in self._open:
+                self._end(connection)
+
+    def _end(self, connection: Any) -> None:
+        """End a connection, whose thread then closes it."""
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore browsers that disconnect during an answer."""
@@ -89,6 +125,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = CONNECTION_TIMEOUT
 
     def do_GET(self) -> None:
+        self.server.used(self.connection)
         if self.headers.get_all("Host") not in [[host] for host in self.server.hosts]:
             self._refuse(HTTPStatus.FORBIDDEN)
             return

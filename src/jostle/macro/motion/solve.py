@@ -82,7 +82,7 @@ def solve(
         If the pressure of a step misses its tolerance. Errors during the run have the frames so far in
         `error.solution`.
     Interrupted
-        After Ctrl-C, at the end of a step; `error.solution` has the frames so far.
+        After Ctrl-C, or another signal that raises KeyboardInterrupt; `error.solution` has the frames so far.
     FileIsThere
         If the output file, or the checkpoint of another run, exists already, or another program replaced the output
         file meanwhile.
