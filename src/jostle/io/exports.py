@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
+from jostle._tools.installing import missing
 from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
-from jostle.errors import InvalidValue, MissingPackage
+from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, publish, refuse_existing, whole
 from jostle.io.polydata import Converter, PolyData, Turned, points_of
 from jostle.io.reading import Ragged, about, read, source_of
@@ -371,7 +372,7 @@ def write_gsd(sol: Solution, path: Path) -> None:
     try:
         import gsd.hoomd
     except ImportError:
-        raise MissingPackage("a .gsd file needs the package gsd: pip install 'jostle[export]'") from None
+        raise missing("a .gsd file needs the package gsd", "export") from None
 
     facts = sol.facts
     count, d = points_of(sol.q.shape[1:], facts.dimension)

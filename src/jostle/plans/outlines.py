@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
-from jostle.errors import InvalidValue, MissingPackage
+from jostle._tools.installing import missing
+from jostle.errors import InvalidValue
 
 ON_EDGE = 1e-9
 """Largest distance of a point on an edge from this edge, as a fraction of the size of the plan."""
@@ -41,7 +42,7 @@ def package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingPackage(f"the package {name} is missing: pip install 'jostle[crowd]'") from None
+        raise missing(f"the package {name} is missing", "crowd") from None
 
 
 def ring_edges(corners: Array) -> Array:
