@@ -34,7 +34,7 @@ from jostle._tools.installing import missing
 from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
 from jostle.errors import InvalidValue
-from jostle.io.new_files import beside, publish, refuse_existing, whole
+from jostle.io.new_files import beside, check_trajectory_name, publish, refuse_existing, whole
 from jostle.io.polydata import Converter, PolyData, Turned, points_of
 from jostle.io.reading import Ragged, about, read, source_of
 from jostle.io.saving import check_precision, sufficient
@@ -196,6 +196,7 @@ def write(
     [1.0, 0.9, 0.7]
     """
     path = Path(path)
+    check_trajectory_name(path)
     refuse_existing(path)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
     source = source_of(sol)
