@@ -225,24 +225,32 @@ class Plan:
 
     @classmethod
     def from_dxf(
-        cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
+        cls,
+        path: str | PathLike[str],
+        *,
+        walls: str | Sequence[str] = "WALLS",
+        exits: str = "EXITS",
+        scale: float | None = None,
     ) -> Plan:
-        """A plan from a CAD drawing (DXF): walls on one layer, exits on another.
+        """A plan from a CAD drawing (DXF): walls on one layer or several, exits on another.
 
         Lines, polylines, arcs, circles and splines are read, blocks included. Lines and exits together must enclose the
         area from which the exits lead out. Lines that end inside it are thin walls. Filled areas and hatches are walls
         with the same outline; other entities on the layer `walls`, and polylines with a width, are refused, because
         walls would be missing. An exit is one straight line. Entities of the layer 0 in a block are on the layer of the
-        block. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
-        area become exact columns; other curves become polylines within a centimetre, and gaps up to a tenth of a
-        millimetre are closed. Texts on the layer ROOMS are names of rooms.
+        block. Circles inside the area become exact columns; other curves become polylines within a centimetre, and
+        gaps up to a tenth of a millimetre are closed. Texts on the layer ROOMS are names of rooms.
+
+        A warning names all other layers on which something is drawn, because a column there would be missing, and
+        blocks in other drawings (external references), which are not read. Layers that are off or frozen are read like
+        others, and the paper space is not read.
 
         Parameters
         ----------
         path : str or path
             The file.
-        walls : str, default "WALLS"
-            Layer of the walls and columns.
+        walls : str or sequence of str, default "WALLS"
+            Layer of the walls and columns, or several layers, such as ``["WALLS", "A-COLS"]``.
         exits : str, default "EXITS"
             Layer of the exits; a layer EXITS-name gives its exit a name.
         scale : float, optional
