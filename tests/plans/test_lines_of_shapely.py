@@ -26,9 +26,13 @@ def same(plan, other):
 
 @pytest.mark.parametrize(
     "line",
-    [shapely.LineString(EAST), shapely.LineString([(*point, 1.5) for point in EAST]), SimpleNamespace(line=shapely.LineString(EAST))],
+    [
+        shapely.LineString(EAST),
+        shapely.LineString([(*point, 1.5) for point in EAST]),
+        SimpleNamespace(line=shapely.LineString(EAST)),
+    ],
     ids=["line", "line in space", "with a line"],
-)  # fmt: skip
+)
 def test_exits_doors_and_links_may_be_lines_of_shapely(line):
     same(Plan(CORNERS, exits={"east": line}), Plan(CORNERS, exits={"east": EAST}))
     same(Room(CORNERS, doors=[line]), Room(CORNERS, doors=[EAST]))
