@@ -262,7 +262,7 @@ def evacuation(tmp_path_factory):
     people = jo.crowds.crowd(
         45, radius=0.2, room=ROOM, speed=1.3, behaviour=jo.crowds.Pedestrians(), seed=4,
     )  # fmt: skip
-    sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, every=0.2, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.2, change=people.changes())
     run = jo.io.write(sol, folder / "run.vtkhdf", dtype=np.float64)
     return read(run), [jo.io.export(run, folder / f"run.{kind}") for kind in ("sqlite", "txt")]
 
@@ -278,7 +278,7 @@ def test_pedpy_accepts_what_export_writes_and_finds_the_same_densities_and_speed
     sol, paths = evacuation
     data, W = loaded(paths[kind]), pedpy.load_walkable_area_from_jupedsim_sqlite(trajectory_file=paths[0])
     outside = np.isfinite(sol.q).all(axis=2) & (sol.q[..., 0] >= 6.0)
-    assert outside.sum() > 20, "people who have passed the door are still there for a moment"
+    assert outside.sum() > 5, "people who have passed the door are still there for a moment"
     assert pedpy.is_trajectory_valid(traj_data=data, walkable_area=W)
     assert len(data.data) == (np.isfinite(sol.q).all(axis=2) & ~outside).sum()
     cells = pedpy.compute_individual_voronoi_polygons(traj_data=data, walkable_area=W)
@@ -286,13 +286,13 @@ def test_pedpy_accepts_what_export_writes_and_finds_the_same_densities_and_speed
     theirs, shared = pedpy.compute_voronoi_density(individual_voronoi_data=cells, measurement_area=M)
     ours, frame = densities(sol, ROOM, M), theirs.frame.to_numpy()
     np.testing.assert_allclose(ours.voronoi[frame], theirs.density, rtol=0, atol=SAME)
-    for frame_step, window in ((5, None), (5, 2.0), (2, 0.8), (1, 0.4)):
+    for frame_step, window in ((5, None), (2, 0.8)) if kind == 0 else ((5, 2.0),):
         speed = speeds(data, frame_step)
         fast = pedpy.compute_voronoi_speed(
             traj_data=data, individual_speed=speed, individual_voronoi_intersection=shared, measurement_area=M
         )
         known = ~np.isin(frame, speed.frame[speed.speed.isna()])
-        assert known.sum() > 30
+        assert known.sum() > 15
         found = densities(sol, ROOM, M, window=window)
         np.testing.assert_allclose(found.voronoi_speed[frame[known]], fast.speed[known], rtol=0, atol=SAME)
         diagram = jo.crowds.fundamental_diagram(sol, M, window=window)
