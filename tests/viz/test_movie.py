@@ -259,7 +259,7 @@ def test_a_film_of_a_file_is_that_of_its_solution(walk, tmp_path):
 
 
 def test_a_film_does_not_replace_what_it_shows(walk, tmp_path):
-    path = jo.io.write(walk, tmp_path / "walk.mp4")
+    path = jo.io.write(walk, tmp_path / "walk.vtkhdf").rename(tmp_path / "walk.mp4")
     before = path.read_bytes()
     with pytest.raises(jo.InvalidValue, match="is the trajectory itself"):
         viz.animate(path, path)

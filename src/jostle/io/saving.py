@@ -115,9 +115,9 @@ class Output:
             if self.checkpoint is None:
                 raise InvalidValue("Output needs the name of a trajectory, of a checkpoint, or both")
             return
-        check_trajectory_name(self.path)
         if self.checkpoint is not None and os.path.realpath(self.path) == os.path.realpath(self.checkpoint):
             raise InvalidValue(f"output and checkpoint are both {self.path}: choose two names")
+        check_trajectory_name(self.path)
 
 
 TINY = float(np.finfo(float).tiny)
