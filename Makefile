@@ -93,8 +93,8 @@ $(VENV)/bin/uv:
 		|| { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }  # no pip, or an old one
 
 $(VENV)/demo-ready: $(VENV)/bin/uv pyproject.toml constraints.txt
-	@echo "installing jostle, numba, matplotlib and ffmpeg into $(VENV); the first time this downloads them"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[plot,movie]' -c constraints.txt
+	@echo "installing jostle, numba, matplotlib, ffmpeg and shapely into $(VENV); the first time this downloads them"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[plot,movie,crowd]' -c constraints.txt
 	@touch $@
 
 $(VENV)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt

@@ -48,7 +48,7 @@ def main(uv: str) -> None:
                 compiled = len(list(env.rglob("*.nbc")))
                 assert (compiled > 0) == (kind == "sdist"), f"the {kind} has installed {compiled} compiled kernels"
                 smoke(env, f"the {kind} on Python {python}, with {compiled} compiled kernels")
-        installed(uv, env, "", "jostle[plot,movie]")
+        installed(uv, env, "", "jostle[plot,movie,crowd]")
         for line in commands():
             timed(line, ["sh", "-c", line], cwd=folder, PATH=f"{env}/bin:{SURROUNDINGS['PATH']}")
     print(f"jostle {version} can be released. What is left to a maintainer:")

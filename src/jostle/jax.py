@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.errors import MissingPackage
+from jostle._tools.installing import missing
 from jostle.gradients.wrapping import differentiated, gradients
 from jostle.schemes.base import Scheme
 
@@ -54,7 +54,7 @@ def run(
     try:
         import jax
     except ImportError as error:
-        raise MissingPackage(f"jostle.jax needs JAX: pip install 'jostle[jax]' ({error})") from None
+        raise missing(f"jostle.jax needs JAX ({error})", "jax") from None
     given = {"q0": q0, "v0": v0, "mass": mass, "radii": radii, "e": e, "theta": theta}
     given = {name: jax.numpy.asarray(value, dtype=float) for name, value in given.items() if value is not None}
     end = (jax.ShapeDtypeStruct(given["q0"].shape, given["q0"].dtype),) * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jostle.errors import MissingPackage
+from jostle._tools.installing import missing
 from jostle.gradients.wrapping import differentiated, gradients
 from jostle.schemes.base import Scheme
 
@@ -61,7 +61,7 @@ def run(
     try:
         import torch
     except ImportError as error:
-        raise MissingPackage(f"jostle.torch needs PyTorch: pip install 'jostle[torch]' ({error})") from None
+        raise missing(f"jostle.torch needs PyTorch ({error})", "torch") from None
     given = {"q0": q0, "v0": v0, "mass": mass, "radii": radii, "e": e, "theta": theta}
     given = {name: torch.as_tensor(value) for name, value in given.items() if value is not None}
 

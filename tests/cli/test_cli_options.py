@@ -16,6 +16,7 @@ import pytest
 import typer
 
 import jostle as jo
+from jostle._tools.installing import installing
 from jostle.cli import app
 
 SHORT = ["cradle_apart", "--set", "run.t=0.02"]
@@ -263,4 +264,5 @@ def test_the_options_of_a_sweep_are_obeyed(here, jostle, monkeypatch):
         {**plain, "executor": "{'scheduler_file': 'scheduler.json'}"},
     ]  # fmt: skip
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert "pip install 'jostle[cluster]'" in jostle("sweep", "few.toml", "--dask", "tcp://10.0.0.1:8786")[2]
+    told = jostle("sweep", "few.toml", "--dask", "tcp://10.0.0.1:8786")[2]
+    assert f"  {installing(extras='cluster')}" in told.splitlines()

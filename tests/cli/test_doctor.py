@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jostle.cli.machine import EXTRAS
+from jostle._tools.installing import installing
+from jostle.cli.machine import EXTRAS, MISSING, _extra
 from jostle.io.saving import versions
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -57,15 +58,18 @@ def test_the_doctor_names_what_each_extra_is_for_and_how_to_install_it(jostle, m
     found = json.loads(jostle("doctor", "--json")[1])
     assert {f"extra_{name}" for name in EXTRAS} <= set(found)
     assert found["extra_plot"] == "matplotlib 1.2: pictures and plots"
-    assert found["extra_export"] == "missing gsd: pip install 'jostle[export]' for GSD files for OVITO"
-    assert "jostle[gpu]" in found["extra_gpu"]
-    assert found["ffmpeg"] == "missing: pip install 'jostle[movie]'"
+    assert found["extra_export"] == "missing gsd: GSD files for OVITO"
+    assert found["install"] == {name: installing(extras=name) for name in ("export", "gpu")}
+    assert found["ffmpeg"] == "missing: it comes with the extra movie"
     assert "no extra needed" in found["browser"]
 
 
 @pytest.mark.usefixtures("quick")
 def test_the_doctor_ends_with_a_verdict(jostle):
-    assert jostle("doctor")[1].rstrip().endswith("jostle works. Extras that are missing are optional.")
+    said = jostle("doctor")[1].splitlines()
+    verdict = said.index("jostle works. Extras that are missing are optional.")
+    commands = [f"  {installing(extras=name)}" for name in EXTRAS if _extra(name).startswith(MISSING)]
+    assert said[verdict + 1 :] == (["To install one of them:", *commands] if commands else [])
 
 
 @pytest.mark.usefixtures("quick")

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
+from jostle._tools.installing import installing
 from jostle.cli import lessons
 from jostle.cli.lessons import notebook
 
@@ -53,8 +54,8 @@ def test_a_notebook_that_exists_is_kept_unless_one_says_so(here, jostle):
 def test_what_is_not_installed_is_said(here, jostle, monkeypatch):
     monkeypatch.setattr(lessons, "find_spec", lambda name: None)
     out = jostle("lessons")[1]
-    assert "pip install jupyterlab" in out
-    assert "pip install 'jostle[plot,crowd]'" in out
+    assert f"  {installing('jupyterlab')}" in out.splitlines()
+    assert f"  {installing(extras='plot,crowd')}" in out.splitlines()
 
 
 @pytest.mark.parametrize("name", NAMES)

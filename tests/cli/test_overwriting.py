@@ -111,13 +111,13 @@ def test_a_link_to_a_trajectory_still_points_to_the_new_one(here, jostle, old):
 
 
 def test_each_trajectory_has_a_checkpoint_of_its_own(here, jostle):
-    names = ["x.vtkhdf", "x.a", "x.b", "x.a.vtkhdf", "x.checkpoint.vtkhdf"]
+    names = ["x.vtkhdf", "x.h5", "x.hdf", "x.h5.vtkhdf", "x.checkpoint.vtkhdf"]
     found = [checkpoint_of(here / name) for name in names]
     assert found[0].name == "x.checkpoint"
-    assert len(set(found)) == len(names) - 1  # x.a and x.a.vtkhdf share one: the second run is refused
-    for name in ("x.a", "x.b"):
+    assert len(set(found)) == len(names) - 1  # x.h5 and x.h5.vtkhdf share one: the second run is refused
+    for name in ("x.h5", "x.hdf"):
         assert jostle("run", "cradle_apart", "-q", "-o", name, "--set", "run.t=0.1")[0] == 0
-    assert {"x.a.checkpoint", "x.b.checkpoint"} <= set(os.listdir(here))
+    assert {"x.h5.checkpoint", "x.hdf.checkpoint"} <= set(os.listdir(here))
 
 
 def test_a_checkpoint_of_another_run_is_kept_by_the_command_line(here, jostle, old):

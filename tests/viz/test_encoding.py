@@ -135,7 +135,7 @@ def test_a_page_is_an_html_file(pile, tmp_path, name):
 
 
 def test_a_page_does_not_replace_what_it_shows(pile, tmp_path):
-    path = jo.io.write(pile, tmp_path / "pile.html")
+    path = jo.io.write(pile, tmp_path / "pile.vtkhdf").rename(tmp_path / "pile.html")
     (tmp_path / "link.html").symlink_to(path)
     before = path.read_bytes()
     for target in (path, tmp_path / "link.html"):

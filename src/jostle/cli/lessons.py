@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jostle._tools.installing import installing
 from jostle.cli.files import check_free
 from jostle.cli.show import say
 from jostle.errors import NoSuchFile
@@ -99,6 +100,6 @@ def lessons(
     say(f"Open them with jupyter lab {folder}")
     extras = [extra for package, extra in NEEDED.items() if find_spec(package) is None]
     if find_spec("jupyterlab") is None:
-        say("Jupyter is not installed: pip install jupyterlab")
+        say(f"Jupyter is not installed. To install it:\n  {installing('jupyterlab')}")
     if extras:
-        say(f"The lessons need more packages: pip install 'jostle[{','.join(extras)}]'")
+        say(f"The lessons need more packages. To install them:\n  {installing(extras=','.join(extras))}")

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from jostle._tools.installing import installing
 from jostle.cli.runs import Json
 from jostle.cli.show import say, show
 from jostle.errors import BrokenPlugin, DeviceUnavailable
@@ -50,18 +51,31 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     }
     if warm_up:
         found |= _warm_up(Console(stderr=True, quiet=as_json))
-    found |= _kernels() | _disk() | {f"extra_{name}": _extra(name) for name in EXTRAS}
+    extras = {name: _extra(name) for name in EXTRAS}
+    absent = [name for name, said in extras.items() if said.startswith(MISSING)]
+    found |= _kernels() | _disk() | {f"extra_{name}": said for name, said in extras.items()}
     found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for jostle view and saved pages; no extra needed"}
     plugins = _plugins()
-    show(found | {"plug_ins": plugins or "none"}, as_json)
+    found |= {"plug_ins": plugins or "none"}
+    if as_json:
+        found |= {"install": {name: installing(extras=name) for name in absent}}
+    show(found, as_json)
     if not as_json:
         broken = any(one.startswith(BROKEN) for one in plugins)
         verdict = "jostle works, but a plug-in is broken: update or remove it." if broken else "jostle works."
         say(f"{verdict} Extras that are missing are optional.")
+        if absent:
+            say("To install one of them:")
+        for name in absent:
+            say(f"  {installing(extras=name)}")
+
+
+MISSING = "missing"
+"""The first word about an extra without its packages."""
 
 
 def _extra(name: str) -> str:
-    """The purpose of an extra, with the versions of its packages, or with the command that installs them."""
+    """The purpose of an extra, with the versions of its packages, or with those that are missing."""
     purpose, packages = EXTRAS[name]
     present, missing = [], []
     for package in packages:
@@ -70,7 +84,7 @@ def _extra(name: str) -> str:
         except importlib.metadata.PackageNotFoundError:
             missing.append(package)
     if missing:
-        return f"missing {', '.join(missing)}: pip install 'jostle[{name}]' for {purpose}"
+        return f"{MISSING} {', '.join(missing)}: {purpose}"
     return f"{', '.join(present)}: {purpose}"
 
 
@@ -81,9 +95,9 @@ def _ffmpeg() -> str:
 
         return str(get_ffmpeg_exe())
     except ImportError:
-        return "missing: pip install 'jostle[movie]'"
+        return f"{MISSING}: it comes with the extra movie"
     except RuntimeError as error:  # the package is installed without its program
-        return f"missing: {error}"
+        return f"{MISSING}: {error}"
 
 
 def _gpu() -> str:
@@ -93,7 +107,7 @@ def _gpu() -> str:
     try:
         array_module("cuda")
     except DeviceUnavailable as error:
-        return str(error)
+        return str(error).partition(". To install it")[0]  # the commands are listed below
     return "usable: device='cuda'"
 
 

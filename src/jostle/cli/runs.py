@@ -72,10 +72,12 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a scenario and save its trajectory."""
+    from jostle.io.new_files import check_trajectory_name
     from jostle.scenarios import load
 
     chosen = load(scenario, settings=settings or (), seed=seed)
     target = output or Path(f"{Path(chosen.name).stem}.vtkhdf")
+    check_trajectory_name(target)
     if os.path.lexists(target) and not overwrite:
         raise FileIsThere(
             f"{target} exists; continue it with `jostle resume {target}`, replace it with --overwrite, or choose "
@@ -179,7 +181,7 @@ class Compute(NamedTuple):
 
 
 def checkpoint_of(trajectory: Path) -> Path:
-    """The checkpoint that belongs to a trajectory: x.checkpoint for x.vtkhdf, x.a.checkpoint for x.a."""
+    """The checkpoint that belongs to a trajectory: x.checkpoint for x.vtkhdf, x.h5.checkpoint for x.h5."""
     if trajectory.suffix == ".vtkhdf":
         return trajectory.with_suffix(".checkpoint")
     return trajectory.with_name(f"{trajectory.name}.checkpoint")

@@ -213,8 +213,8 @@ def answers(sol: Solution) -> dict[str, Any]:
         return {}
     try:
         crowd = crowd_summary(sol)
-    except MissingPackage as error:
-        return {"note": f"no answers about the crowd: {error}"}
+    except MissingPackage:
+        return {"note": "no answers about the crowd, which need the extra crowd: jostle doctor shows how to install it"}
     ended = {"message": EMPTY_BUILDING} if sol.status == STOPPED and not crowd.inside else {}
     return {"crowd": crowd.rows(), **ended}
 

@@ -14,9 +14,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from jostle._tools.installing import missing
 from jostle.cli.runs import Json, Quiet
 from jostle.cli.show import plain, say, show, show_table, words
-from jostle.errors import Interrupted, MissingPackage
+from jostle.errors import Interrupted
 from jostle.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingPackage("--dask needs the package distributed: pip install 'jostle[cluster]'") from None
+        raise missing("--dask needs the package distributed", "cluster") from None
     scheduler = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     with Client(**scheduler) as client:
         yield client.get_executor()
@@ -102,7 +103,7 @@ def _remarks(results: Results, folder: Path) -> None:
     for number, error in list(results.failures.items())[:3]:
         say(f"note: run {number} failed: {error}", error=True)
     if not (folder / "table.parquet").exists():
-        say("note: no Parquet files: pip install 'jostle[tables]'", error=True)
+        say(f"note: {missing('no Parquet files: the package pyarrow is missing', 'tables')}", error=True)
     say(f"the table: {folder / 'table.csv'}; the summary: {folder / 'summary.csv'}", error=True)
 
 

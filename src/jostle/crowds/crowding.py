@@ -4,7 +4,7 @@ The Voronoi cell V_i of a person is the part of the walkable area W that is near
 a cut-off radius is given, within that radius (a polygon around them). With M a measurement area and |.| the size of an
 area,
 
-    of a person    rho_i = 1 / |V_i|                               v_i = |u_i|
+    of a person    rho_i = 1 / |V_i|                               v_i = |x_i(t + w/2) - x_i(t - w/2)| / w
     classic        rho_M = N(M) / |M|                              v_M = mean of v_i over the people in M
     Voronoi        rho_M = 1/|M| sum_i |V_i and M| / |V_i|         v_M = 1/|M| sum_i v_i |V_i and M|
 
@@ -12,12 +12,12 @@ area,
 W is not convex, V_i is the part that contains the person, as in PedPy. Without a cut-off the cells of a convex W fill
 it. Where W has several polygons, the floors of a plan, people on different floors do not affect each other.
 
-u is the velocity in the step that led to a frame; at the start of a first-order run it is zero.
+The window w of speeds is described in `jostle.crowds.speeds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from jostle._tools.arguments import Count, Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite, numbers
 from jostle.crowds.leaving import known_plan, leaving_times, stretches
 from jostle.crowds.moves import planar
+from jostle.crowds.speeds import Speeds
 from jostle.errors import InvalidValue
 from jostle.plans.outlines import package
 from jostle.plans.plan import floors, present, walkable
@@ -63,7 +64,9 @@ class Density:
 
 
 @check_arguments
-def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None) -> Density:
+def voronoi(
+    sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None, window: Positive | None = None
+) -> Density:
     """Voronoi cells, densities and speeds of the people in one frame.
 
     Parameters
@@ -76,6 +79,9 @@ def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None)
         The walkable area as a `shapely.Polygon`, its corners (m, 2), or a plan.
     cutoff : float, optional
         Largest distance of the boundary of a cell from its person. None means no limit.
+    window : float, optional
+        Time (s) around the frame over which displacements give speeds, as in PedPy, where it is twice the frame step.
+        None means five saved frames before and after the frame, and at most 1 s before and after it.
 
     Returns
     -------
@@ -92,22 +98,39 @@ def voronoi(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None)
     >>> found.density.tolist(), found.over([(1, 1), (2, 1), (2, 2), (1, 2)])
     ([0.25, 0.25, 0.25, 0.25], (0.25, 0.0))
     """
-    return _density(planar(sol).q[k], sol.u[k], walkable(area), cutoff)
+    return next(_measured(sol, _numbers(sol, k), walkable(area), cutoff, window))
 
 
-def _density(q: Array, u: Array, W: Any, cutoff: float | None) -> Density:
-    """The Voronoi cells of the people at q with velocities u in an area."""
+def _numbers(sol: Solution, k: int | slice | Sequence[int] | None) -> Sequence[int]:
+    """The numbers of chosen frames, from 0; None chooses all."""
+    frames = range(len(planar(sol).t))
+    if k is None or isinstance(k, slice):
+        return frames if k is None else frames[k]
+    return [frames[number] for number in ([k] if isinstance(k, int) else k)]
+
+
+def _measured(
+    sol: Solution, numbers: Sequence[int], W: Any, cutoff: float | None, window: float | None
+) -> Iterator[Density]:
+    """The Voronoi cells and the speeds of the people in each of these frames."""
+    speeds = Speeds(planar(sol), W, numbers, window)
+    for k in numbers:
+        yield _density(speeds.place(k), speeds.of(k), W, cutoff)
+
+
+def _density(x: Array, speed: Array, W: Any, cutoff: float | None) -> Density:
+    """The Voronoi cells of the people at x, NaN for those who are not in the area, with their speeds."""
     shapely = package("shapely")
-    person = np.flatnonzero(present(q, W))
+    person = np.flatnonzero(present(x))
     cells = np.zeros(len(person), dtype=object)
     parts = floors(W)
-    here = shapely.intersects_xy(np.array(parts)[:, None], *q[person].T)
+    here = shapely.intersects_xy(np.array(parts)[:, None], *x[person].T)
     floor = here.argmax(axis=0)
     for number in np.unique(floor):
         some = np.flatnonzero(floor == number)
-        cells[some] = _cells(q[person[some]], parts[number], cutoff)
+        cells[some] = _cells(x[person[some]], parts[number], cutoff)
     areas = shapely.area(cells)
-    return Density(person, q[person], cells, 1.0 / areas, np.linalg.norm(u[person], axis=1))
+    return Density(person, x[person], cells, 1.0 / areas, speed[person])
 
 
 def _cells(place: Array, W: Any, cutoff: float | None) -> NDArray[Any]:
@@ -136,7 +159,9 @@ class Densities(NamedTuple):
 
 
 @check_arguments
-def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive | None = None) -> Densities:
+def densities(
+    sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive | None = None, window: Positive | None = None
+) -> Densities:
     """Density and speed in a measurement area at each saved time.
 
     Parameters
@@ -149,6 +174,8 @@ def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive
         The measurement area. None means the whole walkable area.
     cutoff : float, optional
         Largest distance of the boundary of a cell from its person. None means no limit.
+    window : float, optional
+        Time (s) around each frame over which displacements give speeds, as for `voronoi`.
 
     Returns
     -------
@@ -168,22 +195,10 @@ def densities(sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive
     W = walkable(area)
     M = W if measure is None else walkable(measure)
     rows = []
-    for q, u in _frames(sol, None):
-        found = _density(q, u, W, cutoff)
+    for found in _measured(sol, _numbers(sol, None), W, cutoff, window):
         rows.append([*found.classic(M), *found.over(M)])
     classic, classic_speed, voronoi, voronoi_speed = np.array(rows).reshape(-1, 4).T
     return Densities(np.asarray(sol.t), classic, voronoi, classic_speed, voronoi_speed)
-
-
-def _frames(sol: Solution, k: int | slice | Sequence[int] | None) -> Iterator[tuple[Array, Array]]:
-    """Positions and velocities of each chosen frame; None chooses all."""
-    planar(sol)
-    if k is None:
-        yield from zip(sol.q, sol.u, strict=True)
-        return
-    chosen: Iterable[int] = range(len(sol.t))[k] if isinstance(k, slice) else [k] if isinstance(k, int) else k
-    for number in chosen:
-        yield sol.q[number], sol.u[number]
 
 
 # Squares that cover a walkable area, for maps.
@@ -294,12 +309,26 @@ def density_map(
     >>> found.classic.tolist(), found.voronoi.tolist()
     ([[1.0, 0.0]], [[0.5, 0.5]])
     """
-    return _map(sol, k, walkable(area), size, cutoff, speeds=False)
+    W = walkable(area)
+    return _map(_placed(sol, _numbers(sol, k), W, cutoff), W, size, speeds=False)
+
+
+def _placed(sol: Solution, numbers: Sequence[int], W: Any, cutoff: float | None) -> Iterator[Density]:
+    """The Voronoi cells of the people in each of these frames, without their speeds."""
+    for k in numbers:
+        q = np.asarray(sol.q[k])
+        yield _density(np.where(present(q, W)[:, None], q, np.nan), np.full(len(q), np.nan), W, cutoff)
 
 
 @check_arguments
 def speed_map(
-    sol: Solution, k: int | slice | Sequence[int] | None, area: Any, *, size: Positive, cutoff: Positive | None = None
+    sol: Solution,
+    k: int | slice | Sequence[int] | None,
+    area: Any,
+    *,
+    size: Positive,
+    cutoff: Positive | None = None,
+    window: Positive | None = None,
 ) -> Map:
     """Speeds in squares that cover the walkable area, of one frame or the mean over several frames.
 
@@ -309,6 +338,8 @@ def speed_map(
     ----------
     sol, k, area, size, cutoff : Solution, int, polygon, float, float
         The same as for `density_map`.
+    window : float, optional
+        Time (s) around each frame over which displacements give speeds, as for `voronoi`.
 
     Returns
     -------
@@ -321,17 +352,17 @@ def speed_map(
     >>> import jostle as jo
     >>> one = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))
     >>> found = speed_map(jo.solve(one, jo.Venel(), t=0.1, h=0.1), -1, [(0, 0), (2, 0), (2, 1), (0, 1)], size=1.0)
-    >>> found.classic.tolist(), found.voronoi.tolist()
+    >>> found.classic.round(9).tolist(), found.voronoi.round(9).tolist()
     ([[1.5, nan]], [[1.5, 1.5]])
     """
-    return _map(sol, k, walkable(area), size, cutoff, speeds=True)
+    W = walkable(area)
+    return _map(_measured(sol, _numbers(sol, k), W, cutoff, window), W, size, speeds=True)
 
 
-def _map(sol: Solution, k: Any, W: Any, size: float, cutoff: float | None, *, speeds: bool) -> Map:
+def _map(frames: Iterator[Density], W: Any, size: float, *, speeds: bool) -> Map:
     grid = Grid.over(W, size)
     total, counted = np.zeros((2, len(grid.squares))), np.zeros((2, len(grid.squares)))
-    for q, u in _frames(sol, k):
-        found = _density(q, u, W, cutoff)
+    for found in frames:
         classic, voronoi = grid.share(found)
         if speeds:
             sums = np.stack([classic @ found.speed, voronoi @ found.speed])
@@ -373,7 +404,9 @@ class FundamentalDiagram:
 
 
 @check_arguments
-def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> FundamentalDiagram:
+def fundamental_diagram(
+    sol: Solution, measure: Any, plan: Any = None, *, window: Positive | None = None
+) -> FundamentalDiagram:
     """Density and speed in a measurement area, at the saved times at which somebody is in it.
 
     Parameters
@@ -384,6 +417,8 @@ def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> Fundam
         The measurement area as a `shapely.Polygon` or its corners (m, 2).
     plan : Plan, optional
         The floor plan. None means the plan of the run.
+    window : float, optional
+        Time (s) around each frame over which displacements give speeds, as for `voronoi`.
 
     Returns
     -------
@@ -401,8 +436,8 @@ def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> Fundam
     >>> float(found.speed.min().round(6)), bool((found.density > 0.0).all())
     (1.2, True)
     """
-    found = densities(sol, known_plan(sol, plan, "fundamental_diagram"), measure)
-    there = (found.classic > 0.0) & (sol.t > sol.t[0])  # velocities belong to the step before a frame
+    found = densities(sol, known_plan(sol, plan, "fundamental_diagram"), measure, window=window)
+    there = found.classic > 0.0
     return FundamentalDiagram(found.t[there], found.voronoi[there], found.voronoi_speed[there])
 
 
@@ -561,23 +596,23 @@ def crowd_maps(
     total, worst, when = np.zeros(squares), np.zeros(squares), np.full(squares, np.nan)
     speed, there = np.zeros(squares), np.zeros(squares)
     looked_at = np.unique(np.linspace(0, len(sol.t) - 1, min(frames, len(sol.t))).round().astype(int))
+    speeds = Speeds(planar(sol), W, looked_at.tolist())
     for k in looked_at.tolist():
-        q, u = np.asarray(planar(sol).q[k]), np.asarray(sol.u[k])
-        who = np.flatnonzero(present(q, W))
+        x, fast = speeds.place(k), speeds.of(k)
+        who = np.flatnonzero(present(x))
         if len(who) == 0:
             continue
-        square = grid.numbers(q[who])
+        square = grid.numbers(x[who])
         if counted:
             rho = np.bincount(square, minlength=squares) / grid.inside
         else:
-            found = _density(q, u, W, None)
+            found = _density(x, fast, W, None)
             rho = (grid.share(found)[1] @ found.density) / grid.inside
         total += np.nan_to_num(rho)
         larger = rho > worst
         worst, when = np.where(larger, rho, worst), np.where(larger, sol.t[k], when)
-        if k:  # velocities belong to the step before a frame
-            speed += np.bincount(square, np.linalg.norm(u[who], axis=1), squares)
-            there += np.bincount(square, minlength=squares)
+        speed += np.bincount(square, fast[who], squares)
+        there += np.bincount(square, minlength=squares)
     jammed = np.zeros(squares)
     for each in stretches(sol, known, leaving_times(sol, known)):
         who = np.flatnonzero(each.jammed)

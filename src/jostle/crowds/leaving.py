@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, plan_of, planar
 from jostle.errors import InvalidValue
 from jostle.plans.links import paces
 from jostle.plans.openings import named_openings
-from jostle.plans.outlines import distance_to
+from jostle.plans.outlines import a_segment, distance_to
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
 
@@ -47,7 +46,7 @@ class Crossings:
 
 
 @check_arguments
-def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Crossings:
+def crossings(sol: Solution, line: Any, *, plan: Plan | None = None) -> Crossings:
     """When, where and in which direction people cross a line segment.
 
     A person has crossed the line once they are beyond it; a person who stops on the line, or turns back there, has not.
@@ -56,8 +55,8 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Cr
     ----------
     sol : Solution
         A run of people in the plane.
-    line : array_like, shape (2, 2)
-        The two ends of the segment, ((x, y), (x, y)).
+    line : array_like, shape (2, 2), or line
+        The two ends of the segment, ((x, y), (x, y)), a `shapely.LineString` or a `pedpy.MeasurementLine`.
     plan : Plan, optional
         A plan with stairs, on which people change floors. None means the plan of the run.
 
@@ -98,10 +97,8 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: Plan | None = None) -> Cr
     return Crossings(t[order], who[order], direction[order].astype(np.int64), place[order])
 
 
-def _segment(line: ArrayLike) -> tuple[Array, Array, float]:
-    ends = finite(line, "line")
-    if ends.shape != (2, 2) or (ends[0] == ends[1]).all():
-        raise InvalidValue(f"a line needs two different points ((x, y), (x, y)), not {ends.tolist()}")
+def _segment(line: Any) -> tuple[Array, Array, float]:
+    ends = a_segment(line, "line")
     length = float(np.linalg.norm(ends[1] - ends[0]))
     return ends[0], (ends[1] - ends[0]) / length, length
 
@@ -124,15 +121,15 @@ class Flow:
 
 
 @check_arguments
-def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Plan | None = None) -> Flow:
+def flow(sol: Solution, line: Any, *, direction: int = 0, plan: Plan | None = None) -> Flow:
     """The number of people who have passed a line as a function of time, and the flow through it.
 
     Parameters
     ----------
     sol : Solution
         A run of people in the plane.
-    line : array_like, shape (2, 2)
-        The two ends of the line, ((x, y), (x, y)).
+    line : array_like, shape (2, 2), or line
+        The two ends of the line, ((x, y), (x, y)), a `shapely.LineString` or a `pedpy.MeasurementLine`.
     direction : int, default 0
         +1 or -1 counts only people who cross in this direction (see `crossings`), 0 counts both.
     plan : Plan, optional

@@ -14,6 +14,7 @@ this way is unknown.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +68,8 @@ def planar(sol: Solution) -> Solution:
     return sol
 
 
-def fastest(sol: Solution) -> float:
-    """The fastest recorded speed: of a velocity, or of the median displacement if that is larger.
+def fastest(sol: Solution, among: range | None = None) -> float:
+    """The fastest speed in some frames or all: of a velocity, or of the median displacement if that is larger.
 
     It is infinite if all velocities are zero, because speeds are then unknown.
 
@@ -79,7 +80,8 @@ def fastest(sol: Solution) -> float:
     """
     speed, usual = 0.0, []
     time, before = 0.0, np.zeros((0, 2))
-    for k, (t, q, u) in enumerate(zip(sol.t, sol.q, sol.u, strict=True)):
+    numbers = range(len(sol.t)) if among is None else among
+    for k, (t, q, u) in enumerate((sol.t[j], np.asarray(sol.q[j]), np.asarray(sol.u[j])) for j in numbers):
         speed = max(speed, float(np.linalg.norm(u[np.isfinite(u).all(axis=1)], axis=1).max(initial=0.0)))
         if k:
             way = np.linalg.norm(q - before, axis=1) / (t - time)
@@ -137,13 +139,17 @@ def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
         time, before, velocity = float(t), q, u
 
 
-def jumps(sol: Solution) -> Booleans:
-    """(frames - 1, n) whether each person took stairs between a frame and the next."""
-    stairs = _Stairs.of(planar(sol), None)
-    rows = [
-        stairs.jumped(float(sol.t[k + 1] - sol.t[k]), np.asarray(sol.q[k]), np.asarray(sol.q[k + 1]))
-        for k in range(len(sol.t) - 1)
-    ]
+def jumps(sol: Solution, among: range | None = None, *, absent: bool = False) -> Booleans:
+    """(frames - 1, n) whether each person took stairs between a frame and the next, in consecutive frames or in all.
+
+    With `absent`, also whether they were absent in one of the two.
+    """
+    numbers = range(len(sol.t)) if among is None else among
+    stairs = _Stairs.of(planar(sol), None, among)
+    rows = []
+    for (k, before), (j, after) in pairwise((k, np.asarray(sol.q[k])) for k in numbers):
+        found = stairs.jumped(float(sol.t[j] - sol.t[k]), before, after)
+        rows.append(found | ~present(before) | ~present(after) if absent else found)
     return np.array(rows, dtype=bool).reshape(-1, sol.q.shape[1])
 
 
@@ -178,11 +184,11 @@ class _Stairs(NamedTuple):
     """The fastest recorded speed."""
 
     @staticmethod
-    def of(sol: Solution, plan: Any) -> _Stairs:
+    def of(sol: Solution, plan: Any, among: range | None = None) -> _Stairs:
         known = plan if isinstance(plan, Plan) else plan_of(sol)
         known = known if known is not None and known.links else None
         areas = () if known is None else tuple(floors(known.area))
-        return _Stairs(known, areas, fastest(sol))
+        return _Stairs(known, areas, fastest(sol, among))
 
     def jumped(self, duration: float, before: Array, after: Array) -> Booleans:
         """(n,) whether each person jumped instead of walking."""

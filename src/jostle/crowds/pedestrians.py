@@ -95,6 +95,7 @@ def usual_rate(sol: Solution) -> float:
 def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan: Any = None) -> Iterator[People]:
     """Yield the people of each frame, at the saved times or at a given rate; with `inside`, only those in an area.
 
+    Nobody on the boundary is in the area, as in PedPy.
     A plan with stairs, by default that of the crowd, determines how people move between floors. A run without anybody
     is an error.
 
@@ -111,7 +112,9 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan
     states = enumerate(zip(sol.q, sol.u, strict=True)) if rate is None else _at_rate(sol, rate, plan)
     somebody = False
     for number, (q, u) in states:
-        person = np.flatnonzero(present(q, polygon))
+        person = np.flatnonzero(present(q))
+        if polygon is not None:
+            person = person[package("shapely").contains_xy(polygon, q[person])]
         somebody |= len(person) > 0
         yield People(number, person, q[person], u[person])
     if not somebody:
@@ -164,20 +167,24 @@ TABLES = (
 """Tables of JuPedSim's database."""
 
 
+# `jostle export` writes people at the usual rate of the saved times, and only while they are in the walkable area:
+# PedPy calls a trajectory invalid if anybody is outside, such as people who have left and are not yet removed.
+
+
 def export_text(sol: Solution, path: Path) -> None:
-    """The text file of `write_text`, at the usual rate of the saved times, for `jostle export`."""
-    write_text(sol, path, rate=usual_rate(sol))
+    """The text file of `write_text` for `jostle export`."""
+    write_text(sol, path, rate=usual_rate(sol), inside=plan_of(sol))
 
 
 def export_jupedsim(sol: Solution, path: Path) -> None:
-    """The SQLite file of `write_jupedsim`, at the usual rate of the saved times, for `jostle export`."""
+    """The SQLite file of `write_jupedsim` for `jostle export`."""
     plan = plan_of(sol)
     if plan is None:
         raise InvalidValue(
             "a JuPedSim file needs the floor plan, which is unknown for this run: give an area in Python, "
             "jo.crowds.write_jupedsim(sol, path, area)"
         )
-    write_jupedsim(sol, path, plan, rate=usual_rate(sol))
+    write_jupedsim(sol, path, plan, rate=usual_rate(sol), inside=plan)
 
 
 @check_arguments

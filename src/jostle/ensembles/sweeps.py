@@ -16,8 +16,9 @@ from jostle.ensembles.executing import NoWorkers, Outcome, Processes, Work, exec
 from jostle.ensembles.journal import TRAJECTORIES, Journal, description, outcomes
 from jostle.ensembles.stopping import StoppingRule
 from jostle.ensembles.study import SEED, RunOf, Study, packed, seed_of
-from jostle.ensembles.table import Results, write_table
+from jostle.ensembles.table import FORMATS, Results, write_table
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, JostleError, MissingPackage, NotReproducible, warn
+from jostle.io.new_files import TRAJECTORY_SUFFIXES
 from jostle.result.status import FAILED
 
 POLL_SECONDS = 0.2
@@ -126,6 +127,11 @@ def sweep(
     if until is not None:
         until.check(study)
     place = None if folder is None else Path(folder)
+    if place is not None and place.suffix.lower() in (*FORMATS, *TRAJECTORY_SUFFIXES):
+        raise InvalidValue(
+            f"a study writes a folder, and {place.name!r} is the name of a file: choose a name such as "
+            f"{place.stem or 'study'!r}; the folder will have table.csv and summary.csv"
+        )
     if study.trajectories and place is None:
         raise InvalidValue("folder is missing: a study with trajectories needs a folder")
     trajectories = None if place is None or not study.trajectories else place.absolute() / TRAJECTORIES

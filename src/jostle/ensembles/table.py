@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
+from jostle._tools.installing import missing
 from jostle._tools.plugins import suggestion
 from jostle.analysis.statistics import LEVELS, Summary, summary
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import ERROR, RUN_COLUMNS, SEED, STATUS, Case, RunOf
-from jostle.errors import InvalidValue, MissingPackage
+from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 
 
@@ -268,7 +269,7 @@ def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingPackage("a .parquet file needs the package pyarrow: pip install 'jostle[tables]'") from None
+        raise missing("a .parquet file needs the package pyarrow", "tables") from None
     plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
     plain = {name: [None if v != v else v for v in values] for name, values in plain.items()}
     kinds = {name: {type(value) for value in values} - {type(None)} for name, values in plain.items()}

@@ -30,10 +30,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
+from jostle._tools.installing import missing
 from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
-from jostle.errors import InvalidValue, MissingPackage
-from jostle.io.new_files import beside, discard, publish, refuse_existing, whole
+from jostle.errors import InvalidValue
+from jostle.io.new_files import beside, check_trajectory_name, discard, publish, refuse_existing, whole
 from jostle.io.polydata import Converter, PolyData, Turned, points_of
 from jostle.io.reading import Ragged, about, read, source_of
 from jostle.io.saving import check_precision, sufficient
@@ -195,6 +196,7 @@ def write(
     [1.0, 0.9, 0.7]
     """
     path = Path(path)
+    check_trajectory_name(path)
     refuse_existing(path)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
     source = source_of(sol)
@@ -371,7 +373,7 @@ def write_gsd(sol: Solution, path: Path) -> None:
     try:
         import gsd.hoomd
     except ImportError:
-        raise MissingPackage("a .gsd file needs the package gsd: pip install 'jostle[export]'") from None
+        raise missing("a .gsd file needs the package gsd", "export") from None
 
     facts = sol.facts
     count, d = points_of(sol.q.shape[1:], facts.dimension)

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from jostle.errors import FileInUse, FileIsThere, JostleError, WriteFailed
+from jostle.errors import FileInUse, FileIsThere, InvalidValue, JostleError, WriteFailed
 
 # Locks of trajectory files: one writer at a time, released by the system however the process ends.
 
@@ -153,6 +153,28 @@ def discard(path: Path) -> None:
     """Remove a file that nobody needs, if possible; on a disk that takes no changes, an error came before."""
     with suppress(OSError):
         path.unlink()
+
+
+TRAJECTORY_SUFFIXES = (".vtkhdf", ".hdf", ".hdf5", ".h5")
+"""Suffixes of the names of trajectories; ParaView opens those with the first one."""
+
+
+def check_trajectory_name(path: str | os.PathLike[str]) -> None:
+    """Refuse the name of a file of another kind for a trajectory, which is an HDF5 file.
+
+    >>> check_trajectory_name("run.csv")
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: the name of a trajectory must end in .vtkhdf (or .hdf, .hdf5, .h5), not be 'run.csv': \
+    save it as run.vtkhdf, then make other files of it with jostle export, plot, movie or view --save
+    """
+    found = Path(path)
+    if found.suffix.lower() not in TRAJECTORY_SUFFIXES:
+        first, *others = TRAJECTORY_SUFFIXES
+        raise InvalidValue(
+            f"the name of a trajectory must end in {first} (or {', '.join(others)}), not be {found.name!r}: save it as "
+            f"{found.stem or 'run'}{first}, then make other files of it with jostle export, plot, movie or view --save"
+        )
 
 
 def refuse_existing(path: Path) -> None:

@@ -11,7 +11,7 @@ from jostle.errors import BrokenFile, FileIsThere, JostleError
 from jostle.io.growing import GrowingFile, say_status
 from jostle.io.hdf5 import FLAGS, HDF5_ERRORS, abandon, clear_flags, holds_images, missing, reading, superblock, writing
 from jostle.io.images import ImageWriter
-from jostle.io.new_files import Lock, reason, whole
+from jostle.io.new_files import Lock, check_trajectory_name, reason, whole
 from jostle.io.trajectory import Writer
 from jostle.result.status import RUNNING
 
@@ -55,6 +55,8 @@ def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None =
     False
     """
     path = Path(path)
+    if output is not None:
+        check_trajectory_name(output)
     left_open, lost = superblock(path)[FLAGS] != 0, missing(path)
     lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
     try:

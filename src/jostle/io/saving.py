@@ -23,7 +23,7 @@ from jostle.io import layout
 from jostle.io.checkpoint import Position
 from jostle.io.growing import GrowingFile, seal
 from jostle.io.hdf5 import reading
-from jostle.io.new_files import Lock, beside, discard, regular
+from jostle.io.new_files import Lock, beside, check_trajectory_name, discard, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
@@ -114,8 +114,10 @@ class Output:
                 )
             if self.checkpoint is None:
                 raise InvalidValue("Output needs the name of a trajectory, of a checkpoint, or both")
-        elif self.checkpoint is not None and os.path.realpath(self.path) == os.path.realpath(self.checkpoint):
+            return
+        if self.checkpoint is not None and os.path.realpath(self.path) == os.path.realpath(self.checkpoint):
             raise InvalidValue(f"output and checkpoint are both {self.path}: choose two names")
+        check_trajectory_name(self.path)
 
 
 TINY = float(np.finfo(float).tiny)

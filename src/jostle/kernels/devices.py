@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from jostle._tools.installing import installing
+
 ARRAYS = {"cpu": "numpy", "cuda": "cupy"}
 """The devices, each with the module of its arrays."""
 OLDEST_CAPABILITY = 70
 """Ten times the compute capability of the oldest GPUs that can run the kernels, those of 2017."""
-INSTALL = (
-    "install CuPy with pip install 'jostle[gpu]'; it needs an NVIDIA GPU with a driver for CUDA 12, which nvidia-smi "
-    "shows"
-)
+NEEDED = "an NVIDIA GPU with a driver for CUDA 12, which nvidia-smi shows"
+"""What CuPy needs beside its package."""
 
 
 def array_module(device: str) -> Any:
@@ -33,11 +33,12 @@ def array_module(device: str) -> Any:
         module = import_module(ARRAYS[device])
         count = module.cuda.runtime.getDeviceCount()
     except ImportError as error:
-        raise RuntimeError(f"device {device!r} needs CuPy, which is not installed ({error}): {INSTALL}") from None
+        what = f"device {device!r} needs {NEEDED}, and CuPy, which is not installed ({error})"
+        raise RuntimeError(f"{what}. To install it:\n  {installing(extras='gpu')}") from None
     except RuntimeError as error:  # CuPy's error if the driver is missing or too old
-        raise RuntimeError(f"device {device!r} cannot be used ({error}): {INSTALL}") from None
+        raise RuntimeError(f"device {device!r} cannot be used ({error}): it needs {NEEDED}") from None
     if count == 0:
-        raise RuntimeError(f"device {device!r} cannot be used, there is no GPU: {INSTALL}")
+        raise RuntimeError(f"device {device!r} cannot be used, there is no GPU: it needs {NEEDED}")
     capability = int(module.cuda.Device().compute_capability)
     if capability < OLDEST_CAPABILITY:
         raise RuntimeError(

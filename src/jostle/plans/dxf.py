@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -50,17 +50,20 @@ BY_BLOCK = "0"
 
 
 def read_dxf(
-    path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
+    path: str | PathLike[str], *, walls: str | Sequence[str] = "WALLS", exits: str = "EXITS", scale: float | None = None
 ) -> dict[str, Any]:
     """The arguments of `Plan`, from the walls and the exits of a drawing: see `Plan.from_dxf`."""
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
+    several = [walls] if isinstance(walls, str) else list(walls)
+    if not several:
+        raise InvalidValue("walls must name at least one layer, such as 'WALLS'")
     if scale is not None and not 0.0 < scale < np.inf:
         raise InvalidValue(f"scale must be positive and finite, not {scale}")
     try:
         drawing = ezdxf.readfile(name)
         check_entities(drawing, name)
         unit = size_of_unit(drawing, name) if scale is None else float(scale)
-        found = _plan(drawing, name, walls, exits, unit)
+        found = _plan(drawing, name, several, exits, unit)
     except InvalidValue:
         raise
     except (ezdxf.DXFError, *BROKEN) as error:
@@ -71,34 +74,35 @@ def read_dxf(
     return found
 
 
-def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict[str, Any]:
+def _plan(drawing: Any, path: str, walls: Sequence[str], exits: str, scale: float) -> dict[str, Any]:
     """The arguments of `Plan`, from the entities of a drawing."""
     shapely = package("shapely")
     lines: list[Array] = []
     circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
     labels: dict[str, Array] = {}
-    layers, outside, corners = set(), set[str](), 0
+    layers, unread, outside, corners = set[str](), set[str](), set[str](), 0
+    of_walls = {name.upper() for name in walls}
     for layer, entity in _entities(drawing.modelspace()):
-        if entity.dxftype() == "INSERT":
+        kind = entity.dxftype()
+        of_exits = layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-")
+        if kind == "INSERT":
             outside.add(str(entity.block().block.dxf.xref_path))
             continue
         layers.add(layer)
-        if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
-            words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
+        if layer.upper() == ROOMS and kind in ("TEXT", "MTEXT"):
+            words = entity.plain_text() if kind == "MTEXT" else entity.dxf.text
             labels[" ".join(str(words).split())] = scale * np.array([entity.dxf.insert.x, entity.dxf.insert.y])
-        if layer.upper() == walls.upper():
+        if layer.upper() in of_walls:
             _check_wall(entity, layer, path)
             found = _lines(entity, scale, path)
             corners += sum(map(len, found))
-            if entity.dxftype() == "CIRCLE":
+            if kind == "CIRCLE":
                 centre = entity.ocs().to_wcs(entity.dxf.center)
                 circles.append((scale * np.array([centre.x, centre.y, entity.dxf.radius]), found[0]))
             else:
                 lines += found
-        elif entity.dxftype() in CURVES and (
-            layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-")
-        ):
+        elif of_exits and kind in CURVES:
             name = layer[len(exits) + 1 :] or f"exit {len(named)}"
             if name in named:
                 raise InvalidValue(f"layer {layer!r} has two lines: give each exit a layer of its own, {exits}-name")
@@ -108,6 +112,8 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
                     f"exit {name!r} on layer {layer!r} must be one straight line, not {len(ends)} points"
                 )
             named[name] = ends
+        elif kind not in TEXTS:
+            unread.add(f"{layer!r} ({kind})" if of_exits else repr(layer))
         check(corners, MAX_CORNERS, path, "corners", "MAX_CORNERS")
     if outside:
         warn(
@@ -115,10 +121,10 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
             f"exits, bind them into the drawing (external references, XREF)",
             JostleWarning,
         )
-    for kind, some in ((walls, [*lines, *circles]), (exits, named)):
+    for layer, some in ((" or ".join(walls), [*lines, *circles]), (exits, named)):
         if not some:
-            raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
-    _warn_of_unread(layers, walls, exits, path)
+            raise InvalidValue(f"layer {layer!r} of {path} has no lines; its layers are {sorted(layers)}")
+    _warn_of_unread(unread, walls, exits, path)
     everything = [*lines, *(line for _, line in circles), *named.values()]
     check_crossings(np.concatenate([segments_of(line) for line in everything]), path)
     columns = np.zeros(len(circles), dtype=bool)
@@ -180,21 +186,14 @@ def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
                 yield layer, part
 
 
-def _warn_of_unread(layers: set[str], walls: str, exits: str, path: str) -> None:
-    """Warn of layers whose names sound like walls or exits, and which are not read."""
-    stems = tuple(name.upper().removesuffix("S") for name in (walls, exits))
-    read = walls.upper(), exits.upper()
-    unread = sorted(
-        layer
-        for layer in layers
-        if layer.upper() not in read
-        and not layer.upper().startswith(exits.upper() + "-")
-        and any(stem in layer.upper() for stem in stems)
-    )
+def _warn_of_unread(unread: set[str], walls: Sequence[str], exits: str, path: str) -> None:
+    """Warn of all layers with lines, filled areas or other things that are not read: some may be columns or walls."""
     if unread:
+        known = ", ".join(map(repr, walls))
         warn(
-            f"layers {', '.join(map(repr, unread))} of {path} are not read: walls are read from the layer {walls!r} "
-            f"alone, and exits from {exits!r} and {exits + '-name'!r}; move lines there that belong to the plan",
+            f"layers {', '.join(sorted(unread))} of {path} are not read: walls and columns are read from {known}, "
+            f"and exits from {exits!r} and {exits + '-name'!r}. Name all layers with obstacles, as in "
+            f"walls=[{known}, 'columns']",
             JostleWarning,
         )
 

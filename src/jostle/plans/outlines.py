@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
-from jostle.errors import InvalidValue, MissingPackage
+from jostle._tools.installing import missing
+from jostle.errors import InvalidValue
 
 ON_EDGE = 1e-9
 """Largest distance of a point on an edge from this edge, as a fraction of the size of the plan."""
@@ -41,7 +42,7 @@ def package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingPackage(f"the package {name} is missing: pip install 'jostle[crowd]'") from None
+        raise missing(f"the package {name} is missing", "crowd") from None
 
 
 def ring_edges(corners: Array) -> Array:
@@ -165,9 +166,11 @@ def around(columns: Array, distance: float = 0.0) -> Any:
 
 
 def a_segment(value: Any, what: str) -> Array:
-    """Two different points, checked."""
+    """Two different points, checked: numbers, a line of shapely, or what has one, such as `pedpy.MeasurementLine`."""
+    line = getattr(value, "line", value)
+    straight = getattr(line, "geom_type", None) == "LineString" and len(line.coords) == 2
     try:
-        segment = np.array(value, dtype=float).reshape(2, 2)
+        segment = np.array(line.coords)[:, :2] if straight else np.array(value, dtype=float).reshape(2, 2)
     except (TypeError, ValueError):
         raise InvalidValue(f"{what} must be two points ((x, y), (x, y)), not {value!r}") from None
     if not np.isfinite(segment).all() or (segment[0] == segment[1]).all():
@@ -234,6 +237,16 @@ def _turns(corners: Array) -> tuple[Array, Booleans]:
     return np.where(cross == 0.0, 0.0, np.arctan2(cross, along)), np.asarray(along > 0.0)
 
 
+def geometry(area: Any) -> Any:
+    """The polygon of an object that has one, such as `pedpy.WalkableArea`; anything else as it is.
+
+    >>> from types import SimpleNamespace
+    >>> geometry(SimpleNamespace(polygon="of shapely")), geometry([(0, 0), (4, 0), (0, 3)])
+    ('of shapely', [(0, 0), (4, 0), (0, 3)])
+    """
+    return getattr(area, "polygon", area)
+
+
 def plain_corners(area: Any) -> Array | None:
     """(k, 2) corners of an area that is given by numbers; None if it is given otherwise.
 
@@ -249,12 +262,14 @@ def plain_corners(area: Any) -> Array | None:
 
 def polygons(area: Any) -> list[Any]:
     """The polygons of an area, checked: simple, counter-clockwise, holes clockwise, not overlapping."""
-    shapely = package("shapely")
+    shapely, area = package("shapely"), geometry(area)
     if isinstance(area, shapely.Geometry):
         rooms = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
     elif isinstance(area, str) or not hasattr(area, "__len__"):
         raise InvalidValue(f"area must be a polygon of shapely, or its corners (k, 2), not {area!r}")
-    elif len(area) and all(isinstance(part, shapely.Geometry) or plain_corners(part) is not None for part in area):
+    elif len(area) and all(
+        isinstance(geometry(part), shapely.Geometry) or plain_corners(part) is not None for part in area
+    ):
         rooms = [room for part in area for room in polygons(part)]
     else:
         try:

@@ -30,6 +30,7 @@ from jostle.plans.outlines import (
     around,
     cut,
     distance_to,
+    geometry,
     package,
     plain_corners,
     polygons,
@@ -58,10 +59,11 @@ class Plan:
     Parameters
     ----------
     area : polygon, array_like or sequence
-        A `shapely` polygon, its corners (k, 2), or a list of rooms that doors join. Floors are drawn side by side.
-    exits : dict of str to array_like, shape (2, 2)
-        Exits by name: the two ends of a segment on the boundary.
-    doors : sequence of array_like, shape (2, 2), default ()
+        A `shapely` polygon, its corners (k, 2), a `pedpy.WalkableArea`, or a list of rooms that doors join. Floors are
+        drawn side by side.
+    exits : dict of str to array_like, shape (2, 2), or line
+        Exits by name: the two ends of a segment on the boundary, as points or as a `shapely.LineString`.
+    doors : sequence of array_like, shape (2, 2), or line, default ()
         Doors: the two ends of a segment on the common edge of two rooms.
     walls : array_like, shape (k, 2, 2), default ()
         Thin walls inside, each by its two ends; the attribute `walls` holds all walls.
@@ -104,8 +106,8 @@ class Plan:
         self,
         area: Any,
         *,
-        exits: Mapping[str, ArrayLike],
-        doors: Sequence[ArrayLike] = (),
+        exits: Mapping[str, Any],
+        doors: Sequence[Any] = (),
         walls: ArrayLike = (),
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
@@ -184,14 +186,14 @@ class Plan:
         return np.asarray(self.walls[inside])
 
     @classmethod
-    def from_wkt(cls, text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None = None) -> Plan:
+    def from_wkt(cls, text: str, exits: Mapping[str, Any] | Sequence[str] | None = None) -> Plan:
         """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
 
         Parameters
         ----------
         text : str
             The well-known text.
-        exits : dict of str to array_like, or sequence of str, optional
+        exits : dict of str to array_like or line, or sequence of str, optional
             The exits, or the names of those in the text. None numbers the exits of the text: "exit 0", "exit 1", ...
 
         Returns
@@ -223,24 +225,32 @@ class Plan:
 
     @classmethod
     def from_dxf(
-        cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
+        cls,
+        path: str | PathLike[str],
+        *,
+        walls: str | Sequence[str] = "WALLS",
+        exits: str = "EXITS",
+        scale: float | None = None,
     ) -> Plan:
-        """A plan from a CAD drawing (DXF): walls on one layer, exits on another.
+        """A plan from a CAD drawing (DXF): walls on one layer or several, exits on another.
 
         Lines, polylines, arcs, circles and splines are read, blocks included. Lines and exits together must enclose the
         area from which the exits lead out. Lines that end inside it are thin walls. Filled areas and hatches are walls
         with the same outline; other entities on the layer `walls`, and polylines with a width, are refused, because
         walls would be missing. An exit is one straight line. Entities of the layer 0 in a block are on the layer of the
-        block. Blocks in other drawings (external references) are not read, and named in a warning. Circles inside the
-        area become exact columns; other curves become polylines within a centimetre, and gaps up to a tenth of a
-        millimetre are closed. Texts on the layer ROOMS are names of rooms.
+        block. Circles inside the area become exact columns; other curves become polylines within a centimetre, and
+        gaps up to a tenth of a millimetre are closed. Texts on the layer ROOMS are names of rooms.
+
+        A warning names all other layers on which something is drawn, because a column there would be missing, and
+        blocks in other drawings (external references), which are not read. Layers that are off or frozen are read like
+        others, and the paper space is not read.
 
         Parameters
         ----------
         path : str or path
             The file.
-        walls : str, default "WALLS"
-            Layer of the walls and columns.
+        walls : str or sequence of str, default "WALLS"
+            Layer of the walls and columns, or several layers, such as ``["WALLS", "A-COLS"]``.
         exits : str, default "EXITS"
             Layer of the exits; a layer EXITS-name gives its exit a name.
         scale : float, optional
@@ -419,15 +429,15 @@ class Plan:
 
 
 @check_arguments
-def Room(corners: ArrayLike, *, doors: ArrayLike) -> Plan:
+def Room(corners: Any, *, doors: Sequence[Any]) -> Plan:
     """The plan of one room: a polygon whose doors are the exits "door 0", "door 1", ...
 
     Parameters
     ----------
-    corners : array_like, shape (k, 2)
-        Corners of the room (m), in order around it.
-    doors : array_like, shape (m, 2, 2)
-        The two ends of each door, on an edge of the room.
+    corners : array_like, shape (k, 2), or polygon
+        Corners of the room (m), in order around it, a `shapely` polygon, or a `pedpy.WalkableArea`.
+    doors : sequence of array_like, shape (2, 2), or line
+        The two ends of each door, on an edge of the room, as points or as a `shapely.LineString`.
 
     Returns
     -------
@@ -441,10 +451,10 @@ def Room(corners: ArrayLike, *, doors: ArrayLike) -> Plan:
     >>> room.inside(np.array([[5.0, 4.0], [11.0, 4.0]])).tolist(), list(room.exits)
     ([True, False], ['door 0'])
     """
-    ends = shaped(doors, "doors", -1, 2, 2)
-    if len(ends) == 0:
+    if len(doors) == 0:
         raise InvalidValue("a room needs at least one door")
-    return Plan(shaped(corners, "corners", -1, 2), exits={f"door {k}": door for k, door in enumerate(ends)})
+    area = geometry(corners) if hasattr(geometry(corners), "geom_type") else shaped(corners, "corners", -1, 2)
+    return Plan(area, exits={f"door {k}": a_segment(door, f"door {k}") for k, door in enumerate(doors)})
 
 
 class Interior(NamedTuple):
@@ -651,7 +661,7 @@ def walkable(area: Any, name: str = "area") -> Any:
     >>> walkable(jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])).area
     12.0
     """
-    shapely = package("shapely")
+    shapely, area = package("shapely"), geometry(area)
     if isinstance(area, shapely.Geometry):
         found = area
     elif isinstance(area, Plan):

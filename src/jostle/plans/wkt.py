@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jostle.errors import InvalidValue
 from jostle.plans.outlines import package, segments_of
@@ -37,7 +36,7 @@ def geometry_of(wkt: str) -> Any:
         raise InvalidValue(f"this is not well-known text: {error}") from None
 
 
-def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *, scale: float = 1.0) -> dict[str, Any]:
+def read_wkt(text: str, exits: Mapping[str, Any] | Sequence[str] | None, *, scale: float = 1.0) -> dict[str, Any]:
     """The arguments of `Plan`: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
 
     `scale` is the length of one unit of the text in metres; exits given as a mapping are in metres already.

@@ -29,6 +29,14 @@ PICTURES = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
 """Suffixes of pictures."""
 
 
+MAX_LAYERS = 1000
+"""Largest number of layers of walls."""
+Layers = Annotated[
+    Annotated[Text, Tag("<text>")] | Annotated[tuple[Text, ...], many(1, MAX_LAYERS), Tag("<list>")],
+    by_shape("<text>", "<list>"),
+]
+
+
 class DrawingTable(Table):
     """A floor plan from a file: .dxf, .png or .wkt, relative to the folder of the scenario file."""
 
@@ -39,7 +47,7 @@ class DrawingTable(Table):
         "unit of well-known text is 1 m by default.",
     )
     shift: Point = Field((0.0, 0.0), description="Position of its origin (m): floors are placed side by side.")
-    walls: Text = Field("WALLS", description="The layer of the walls in a DXF drawing.")
+    walls: Layers = Field("WALLS", description="The layer of walls and columns in a DXF drawing, or a list of layers.")
     exits: Text = Field("EXITS", description="The layer of the exits in a DXF drawing; EXITS-name gives their names.")
     tolerance: NotNegative = Field(
         0.0, description="Distance (m) up to which oblique walls of a picture are straightened."

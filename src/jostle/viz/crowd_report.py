@@ -243,7 +243,7 @@ def _pictures(shot: Shot) -> list[str]:
     maps = []
     width = float(np.clip(MAP_HEIGHT * shot.aspect + 1.2, *MAP_WIDTHS))
     for name in names:
-        figure = plt.figure(figsize=(width, (width - 1.2) / shot.aspect + 0.3), layout="constrained")
+        figure = plt.figure(figsize=(width, (width - 1.2) / shot.aspect + 0.3), layout="compressed")
         draw_plan(shot, figure.subplots(), -1, name)
         maps.append(_image(figure, name.capitalize()))
     return [*html, *maps]
@@ -253,7 +253,7 @@ def _plans(shot: Shot, moments: Sequence[int]) -> str:
     columns = 1 if shot.aspect >= WIDE else 2 if shot.aspect >= 1.0 else 4
     rows = -(-len(moments) // columns)
     each = 10.0 / columns
-    figure = plt.figure(figsize=(10.0, rows * (each / shot.aspect + 0.35) + 0.4), layout="constrained")
+    figure = plt.figure(figsize=(10.0, rows * (each / shot.aspect + 0.35) + 0.4), layout="compressed")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in grid[len(moments) :]:
         ax.set_axis_off()

@@ -74,6 +74,8 @@ MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
 """Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
 MARGIN = 0.02
 """Margin around the bodies and walls, as a fraction of the size of the picture."""
+SPACE_MARGIN = 0.004
+"""The same for bodies in space, whose axes are not drawn: half the width of an outline."""
 BALL_LAYERS = (
     (1.0, 0.0, -0.3),
     (0.93, 0.03, -0.12),
@@ -149,7 +151,7 @@ class Picture:
         else:
             for t in times:
                 seen = seen.holding(as_seen(line_segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
-            limits = View(*seen.wider(MARGIN))
+            limits = View(*seen.wider(SPACE_MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
         # One contact can press a hundred times harder than most: a linear scale would show all others in one colour.
         steep = isinstance(colours, Quantity) and colours.steep
@@ -491,7 +493,7 @@ def refuse_space(ax: Axes | None) -> None:
 
 def figure_for(picture: Picture | DensityPicture, number: int = 1) -> Figure:
     """A new figure for a number of frames side by side."""
-    return plt.figure(figsize=figure_size(picture.size, number), layout="constrained")
+    return plt.figure(figsize=figure_size(picture.size, number), layout="compressed")
 
 
 def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array | None = None) -> list[int]:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import InvalidValue, MissingPackage
+from jostle._tools.installing import missing
+from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.viz.sources import target_for
 
@@ -87,9 +88,7 @@ class Mp4:
         try:
             from imageio_ffmpeg import get_ffmpeg_exe
         except ImportError:
-            raise MissingPackage(
-                "mp4 needs imageio-ffmpeg: pip install 'jostle[movie]'; gif works without it"
-            ) from None
+            raise missing("mp4 needs imageio-ffmpeg, gif works without it", "movie") from None
         self._program, self._path, self._fps = get_ffmpeg_exe(), path, fps
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -133,7 +132,7 @@ class Gif:
         try:
             from PIL import Image
         except ImportError:
-            raise MissingPackage("gif needs pillow: pip install 'jostle[movie]'") from None
+            raise missing("gif needs pillow", "movie") from None
         self._image, self._path, self._fps, self._pictures = Image, path, fps, list[Any]()
 
     def add(self, picture: Pixels) -> None:

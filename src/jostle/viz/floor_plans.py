@@ -530,6 +530,6 @@ def _figure(aspect: float, number: int) -> Figure:
     """A figure for a number of plans, at most 12 inches wide."""
     tall = 1.0 / aspect
     if aspect >= WIDE:
-        return plt.figure(figsize=(11.0, number * (11.0 * tall + 0.45) + 0.3), layout="constrained")
+        return plt.figure(figsize=(11.0, number * (11.0 * tall + 0.45) + 0.3), layout="compressed")
     each = float(np.clip(12.0 / number, 3.6, 7.0 / max(tall, 0.7)))
-    return plt.figure(figsize=(each * number, each * tall + 0.8), layout="constrained")
+    return plt.figure(figsize=(each * number, each * tall + 0.8), layout="compressed")

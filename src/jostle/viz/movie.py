@@ -112,7 +112,7 @@ DPI = 110
 """Resolution of films, in dots per inch."""
 LARGEST_SIZE = (1280, 960)
 """Largest width and height of a film, in pixels, unless a size is given."""
-ASPECTS = (0.75, 3.0)
+ASPECTS = (0.5, 3.0)
 """Smallest and largest width of a film, divided by its height, unless a size is given."""
 
 
@@ -257,6 +257,6 @@ def _figure(picture: Picture | DensityPicture, size: tuple[int, int] | None) -> 
         pixels = 2 * np.round(np.array([aspect * high, high]) / 2.0)
     else:
         pixels = np.array(size)
-    figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="compressed")
     picture.bar(figure, figure.subplots())
     return figure

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.errors import InvalidValue, MissingPackage
+from jostle._tools.installing import missing
+from jostle.errors import InvalidValue
 from jostle.events.solution import EventSolution
 from jostle.io.images import Images, are_images, read_images
 from jostle.io.reading import read, source_of
@@ -74,7 +75,7 @@ def need_matplotlib(what: str, extra: str = "plot") -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise MissingPackage(f"{what} need matplotlib: pip install 'jostle[{extra}]' ({error})") from None
+        raise missing(f"{what} need matplotlib ({error})", extra) from None
 
 
 # Units of quantities in pictures, from the names of the units of length, time and mass in a trajectory.

@@ -98,7 +98,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
     """
     if ax is not None:
         return ax
-    figure = plt.figure(figsize=size, layout="constrained")  # the first one makes a notebook interactive, for good
+    figure = plt.figure(figsize=size, layout="compressed")  # the first one makes a notebook interactive, for good
     with plt.rc_context(STYLE):
         return figure.subplots()
 

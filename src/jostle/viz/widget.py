@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from jostle._tools.arguments import Count, check_arguments
-from jostle.errors import MissingPackage
+from jostle._tools.installing import missing
 from jostle.result.status import RUNNING
 from jostle.viz.encoding import Given, Packed, encoder_of
 from jostle.viz.sources import Shown, ShownDensity, run_of
@@ -117,7 +117,7 @@ def _kind() -> Any:
         import anywidget
         import traitlets
     except ModuleNotFoundError:
-        raise MissingPackage("the viewer in notebooks needs anywidget: pip install 'jostle[notebook]'") from None
+        raise missing("the viewer in notebooks needs anywidget", "notebook") from None
 
     class Viewer(anywidget.AnyWidget):
         _esm = module()
