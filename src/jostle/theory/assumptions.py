@@ -26,7 +26,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.errors import EmptySet
 from jostle.result.facts import dimension_of, period_of
 from jostle.sets.balls import Balls
-from jostle.sets.base import parts
+from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.differences import Differences
 from jostle.sets.walls import HalfSpace
 from jostle.theory.gaps import EVERYWHERE, HERE, STRAIGHT, Bounds, Rates, bounds_of, rates
@@ -126,7 +126,13 @@ class Numbers:
     @cached_property
     def flat(self) -> bool:
         """Whether all gaps are linear in q, with gradients that do not depend on time."""
-        return all(Q.flat or (type(Q) is Balls and len(self.place.q) < 2) for Q in parts(self.place.within))
+        return all(Q.flat for Q in self.sets)
+
+    @cached_property
+    def sets(self) -> tuple[ConstraintSet, ...]:
+        """The parts of the set that have inequalities; one ball has none with itself."""
+        few, every = len(self.place.q) < 2, parts(self.place.within)
+        return tuple(Q for Q in every if not Q.equalities and not (type(Q) is Balls and few))
 
     @cached_property
     def alone(self) -> bool:
@@ -179,11 +185,14 @@ class Numbers:
 
     @cached_property
     def speed_of_set(self) -> float:
-        """K_L of Prop. 2.11: the Lipschitz constant of t -> Q(t), estimated by the contacts near this place."""
-        rate = float(np.abs(self.of_time.first[self.place.near]).max(initial=0.0))
-        if rate == 0.0:
+        """K_L = beta / delta of Prop. 2.11: the Lipschitz constant of t -> Q(t), estimated at this place.
+
+        beta is that of all constraints, closed or not: a step may lead to any of them.
+        """
+        beta, delta = float(np.abs(self.of_time.first).max(initial=0.0)), self.opening_rate
+        if beta == 0.0:
             return 0.0
-        return rate / self.opening_rate if self.opening_rate > 0.0 else np.inf
+        return beta / min(delta, lowest(self.gaps, "alpha")) if delta > 0.0 else np.inf
 
     @cached_property
     def prox_regularity(self) -> float:
@@ -246,7 +255,7 @@ def smooth(numbers: Numbers) -> Line:
         if each.kink:
             return Line("(A0)", says, FAILS, f"the gap {each.kink}", {"c": 0.0})
     if np.isnan(c):
-        return Line("(A0)", says, UNKNOWN, "where the constraints of the user are smooth outside Q is not known")
+        return Line("(A0)", says, UNKNOWN, "where all gaps are smooth beyond Q is not known")
     return _known(numbers, "(A0)", says, {"c": c}, next((each.jumps for each in numbers.gaps if each.jumps), ""))
 
 
@@ -380,13 +389,13 @@ def _has_inner_point(numbers: Numbers) -> bool:
 def not_empty(numbers: Numbers) -> Line:
     """The line whether Q(t) has a point at each time, which (1.5) of 2010 and (4) of Venel 2009 suppose."""
     says = "Q(t) is not empty"
-    if numbers.place.within.moving is False:
+    if numbers.place.within.moving is False and not numbers.place.outside:
         return Line("Q(t)", says, HOLDS, "the set does not move, and q is in it")
     if numbers.balls_alone:
         return Line("Q(t)", says, HOLDS, "there is room for all balls")
     if numbers.place.complete and numbers.flat and _everywhere(numbers):
         return Line("Q(t)", says, HOLDS, "one direction leads away from all planes")
-    return Line("Q(t)", says, UNKNOWN, "it has points at this t; walls that move may close it at others", local=True)
+    return Line("Q(t)", says, UNKNOWN, "walls that move may close it at some t", local=True)
 
 
 def consequences(numbers: Numbers) -> tuple[Line, ...]:
@@ -401,7 +410,7 @@ def consequences(numbers: Numbers) -> tuple[Line, ...]:
     says, eta_here = "Q(t) is eta-prox-regular, eta = eta_0 / gamma", numbers.prox_regularity
     if np.isnan(eta_here):
         why = next((each.why for each in numbers.gaps if each.why), "")
-        why = why or "how a constraint of the user bends is known only where it is closed"
+        why = why or "how constraints of the user bend is known only where they are closed"
         return good, Line("eta", says, UNKNOWN, why, needed=False)
     values = {"eta": eta_here}
     if (bound := _eta_bound(numbers)) is not None:

@@ -24,9 +24,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import JostleError
 from jostle.problems import Motion
-from jostle.sets.balls import Balls
-from jostle.sets.base import parts
-from jostle.sets.walls import Inside
+from jostle.sets.walls import HalfSpace, Inside
 from jostle.theory import assumptions
 from jostle.theory.assumptions import Numbers, elsewhere, lowest
 from jostle.theory.gaps import EVERYWHERE, HERE
@@ -131,8 +129,9 @@ def constant_mass(numbers: Numbers, says: str) -> Line:
 
 def mass(numbers: Numbers) -> Line:
     """(H4) of Paoli 2010."""
-    says, values = "M is C^1 and positive definite", {"smallest eigenvalue": numbers.place.metric.lightest}
-    if isinstance(numbers.place.problem, Motion) and callable(numbers.place.problem.mass):
+    place, says = numbers.place, "M is C^1 and positive definite"
+    values = {"smallest eigenvalue": place.metric.lightest} if place.q.size else {}
+    if isinstance(place.problem, Motion) and callable(place.problem.mass):
         return Line("(H4)", says, UNKNOWN, f"a function M(q), positive definite {HERE}", values, local=True)
     return Line("(H4)", says, HOLDS, "M is constant", values)
 
@@ -151,13 +150,17 @@ def at_rest(numbers: Numbers) -> Line:
 def gradients(numbers: Numbers) -> Line:
     """(H2) of Paoli 2010."""
     says, gaps = "grad g_i != 0 where g_i = 0, and Lipschitz", numbers.gaps
-    for each in gaps:
-        if each.kink and each.radius == 0.0:
-            return Line("(H2)", says, FAILS, f"the gap {each.kink}")
+    if kink := _kink(numbers):
+        return Line("(H2)", says, FAILS, kink)
     values = {"smallest |grad g|": lowest(gaps, "alpha")} if gaps else {}
     if all(each.where != HERE or each.metric_only for each in gaps):
         return Line("(H2)", says, HOLDS, EVERYWHERE, values)
     return Line("(H2)", says, UNKNOWN, elsewhere(), values, local=True)
+
+
+def _kink(numbers: Numbers) -> str:
+    """Where on the boundary of K a gap has no gradient, in words."""
+    return next((f"the gap {each.kink}" for each in numbers.gaps if each.kink and each.radius == 0.0), "")
 
 
 def convex_set(numbers: Numbers) -> Line:
@@ -168,10 +171,11 @@ def convex_set(numbers: Numbers) -> Line:
         return Line("(H2)", says, FAILS, bent, {"radius of curvature": radius})
     if numbers.balls_alone and len(place.q) > 1:
         return Line("(H2)", says, FAILS, "a ball may be on either side of another one, but not in the middle")
+    if kink := _kink(numbers):
+        return Line("(H2)", says, FAILS, kink)
     if between := _between(numbers):
         return Line("(H2)", says, FAILS, between)
-    known = [Q for Q in parts(place.within) if not Q.equalities]
-    if not all(Q.flat or type(Q) is Inside or (type(Q) is Balls and numbers.alone) for Q in known):
+    if not all(Q.flat or type(Q) in (HalfSpace, Inside) for Q in numbers.sets):
         return Line("(H2)", says, UNKNOWN, f"K was seen to be convex {HERE} at most, not elsewhere", local=True)
     if numbers.closed.balanced:
         why = f"no inner point: gradients balance each other: {numbers.closed.balanced}"

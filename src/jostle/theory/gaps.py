@@ -311,9 +311,9 @@ def _second(gaps: Callable[[float], Array], t: float, gap: Array, s: float) -> A
             smooth = np.abs(here - half) <= AGREEMENT * np.abs(here)
             found[curved & smooth] = here[curved & smooth]
             known |= curved
-        if known.all() or not np.isfinite(first).all():
-            break
         s *= RUNG
+        if known.all() or not np.isfinite(first).all() or not np.isfinite(s):
+            break
     return found
 
 

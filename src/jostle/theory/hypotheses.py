@@ -56,8 +56,9 @@ Step = tuple[float, bool]
 
 def _within_c(numbers: Numbers, field: Slopes, v: float) -> Step:
     """h K_L = c."""
-    speed, known = numbers.speed_of_set, numbers.place.within.moving is False
-    return (np.inf if speed == 0.0 else 0.0 if speed == np.inf else lowest(numbers.gaps, "c") / speed), known
+    speed, c = numbers.speed_of_set, lowest(numbers.gaps, "c")
+    known = numbers.place.within.moving is False or (c == np.inf and speed < np.inf)
+    return (np.inf if speed == 0.0 else 0.0 if speed == np.inf else c / speed), known
 
 
 def _contracting(numbers: Numbers, field: Slopes, v: float) -> Step:
