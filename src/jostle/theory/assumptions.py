@@ -324,11 +324,11 @@ def _in_time(name: str, says: str, letter: str, derivative: Array, numbers: Numb
 
 def curvature(numbers: Numbers) -> Line:
     """(A4)."""
-    M, says = highest(numbers.gaps, "M"), "|D^2 g_i| <= M"
-    if M == np.inf:
-        kink = next(each.kink for each in numbers.gaps if each.M == np.inf)
-        return Line("(A4)", says, FAILS, f"the gap {kink}: D^2 g is not bounded near it", {"M": M})
-    return _known(numbers, "(A4)", says, {} if np.isnan(M) else {"M": M})
+    largest, says = highest(numbers.gaps, "M"), "|D^2 g_i| <= M"
+    for each in numbers.gaps:
+        if np.isinf(each.M):
+            return Line("(A4)", says, FAILS, f"the gap {each.kink}: D^2 g is not bounded near it", {"M": np.inf})
+    return _known(numbers, "(A4)", says, {} if np.isnan(largest) else {"M": largest})
 
 
 def inverse_triangle(numbers: Numbers, name: str, all_near: bool, needed: bool) -> Line:
@@ -366,7 +366,8 @@ def _everywhere(numbers: Numbers) -> str:
         return f"{'Prop. 4.2' if bound[1] == 6 else 'Remark 4.10'} bounds it at every q"
     if not (place.complete and numbers.flat):
         return ""
-    if place.within.moving is False and _has_inner_point(numbers):  # x - q opens what is closed at q, for finitely many I
+    # From each q, the direction to an inner point opens all that is closed there, and there are finitely many I.
+    if place.within.moving is False and _has_inner_point(numbers):
         return f"{EVERYWHERE}: the walls are planes, and Q has inner points"
     cone = place.cone(np.arange(len(place.contacts.gap)))
     together = good_direction(cone, place.metric)

@@ -8,8 +8,8 @@
      (H5)  F is consistent with the force            <grad g_a, grad g_b> <= 0 along the motion, for e = 0
      (H6)  <e_a, e_b> = 0 where both are closed, in the metric M^-1, e_a = M^-1/2 grad g_a / |...|; more precisely (8)
 
-One function for each. All but (H5) of 2005 are asked at every q of K. Planes at rest have the same gradients everywhere,
-so that all pairs of them can be looked at; contacts of other kinds are known at q only.
+One function for each. All but (H5) of 2005 are asked at every q of K. Planes at rest have the same gradients
+everywhere, so that all pairs of them can be looked at; contacts of other kinds are known at q only.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ ALONE = "there is one constraint, or none"
 # Forces and desired velocities.
 
 
-def _field(name: str, says: str, field: Slopes, slopes: dict[str, float]) -> Line:
+def _field(name: str, says: str, field: Slopes, values: dict[str, float]) -> Line:
     """A line about a function of the user, whose values and slopes are known at this place only."""
     if field.flaw:
         return Line(name, says, FAILS, field.flaw)
     if field.constant:
-        return Line(name, says, HOLDS, "a constant", dict.fromkeys(slopes, 0.0) if "slope" in "".join(slopes) else slopes)
-    steepest = float(np.nan_to_num(max(slopes.values(), default=0.0)))
-    return Line(name, says, UNKNOWN, f"a function; it is known {HERE} only", slopes, local=True, badness=steepest)
+        return Line(name, says, HOLDS, "a constant", values)
+    largest = float(np.nan_to_num(max(values.values(), default=0.0)))
+    return Line(name, says, UNKNOWN, f"a function; it is known {HERE} only", values, local=True, badness=largest)
 
 
 def lipschitz(name: str, says: str, field: Slopes) -> Line:
@@ -81,7 +81,11 @@ def without_velocity(field: Slopes) -> Line:
     if field.on_u is None:
         return Line(name, says, UNKNOWN, "a function of (t, q, u); other u gave the same value here", local=True)
     values = {"slope in u": field.in_u}
-    return Line(name, says, FAILS, "another velocity gives another force", values) if field.on_u else Line(name, says, HOLDS)
+    return (
+        Line(name, says, FAILS, "another velocity gives another force", values)
+        if field.on_u
+        else Line(name, says, HOLDS)
+    )
 
 
 def force(field: Slopes, lipschitz: bool) -> Line:
@@ -112,7 +116,7 @@ def inelastic(numbers: Numbers) -> Line:
 
 
 def one_restitution(numbers: Numbers) -> Line:
-    """One e in [0, 1] for all contacts, as (2) of Paoli 2010 has it; for e = 0 see part I, which asks less than (H6)."""
+    """One e in [0, 1] for all contacts, (2) of Paoli 2010; for e = 0 see its part I, which asks less than (H6)."""
     found, says = restitutions(numbers.place), "one e in [0, 1] for all contacts and speeds"
     if found.highest > found.lowest:
         return Line("e", says, FAILS, "", {"smallest e": found.lowest, "largest e": found.highest})
@@ -194,7 +198,7 @@ def _radius(numbers: Numbers) -> float:
 
 
 SCAN = 2.0 ** np.arange(-6, 13)
-"""How far beyond a boundary its other side is looked for, in multiples of the gap or of the length of the constraint."""
+"""How far beyond a boundary its other side is looked for, in multiples of the gap or of the length."""
 MAX_SCANNED = 3
 """The boundaries of at most this many constraints, those nearest to q, are looked at."""
 
@@ -221,7 +225,9 @@ def _between(numbers: Numbers) -> str:
                 continue
             margin = float(np.min(there.margin + there.tolerance(), initial=np.inf))
             if left and margin >= 0.0 and float(there.margin.min()) >= 0.0:
-                return f"q and {np.array2string(x, precision=4, threshold=8)} are in K, but not all that is between them"
+                return (
+                    f"q and {np.array2string(x, precision=4, threshold=8)} are in K, but not all that is between them"
+                )
             left = left or margin < 0.0
     return ""
 
@@ -304,7 +310,9 @@ def _angle(numbers: Numbers, name: str, says: str, either_sign: bool) -> Line:
         at_corner = f"{where}, at q = {np.array2string(corner, precision=4, threshold=8)}"
         if either_sign:
             return Line(name, says, FAILS, at_corner, {"cosine": float(planes.cosine[i, j])}, badness=size)
-        return Line(name, says, UNKNOWN, f"holds {HERE}; fails {at_corner}, if the motion goes there", values, local=True)
+        return Line(
+            name, says, UNKNOWN, f"holds {HERE}; fails {at_corner}, if the motion goes there", values, local=True
+        )
     return Line(name, says, UNKNOWN, elsewhere(), values, local=True, badness=size)
 
 
@@ -343,7 +351,9 @@ def independent(numbers: Numbers) -> Line:
     planes = _planes(numbers)
     if planes is None or not _all_independent(place, planes):
         return Line("(H3)", INDEPENDENT, UNKNOWN, elsewhere(), values, local=True, badness=badness)
-    return Line("(H3)", INDEPENDENT, HOLDS, f"{EVERYWHERE}: all planes that meet are independent", values, badness=badness)
+    return Line(
+        "(H3)", INDEPENDENT, HOLDS, f"{EVERYWHERE}: all planes that meet are independent", values, badness=badness
+    )
 
 
 def _singular(place: Place, cone: Cone) -> tuple[Array, Array]:

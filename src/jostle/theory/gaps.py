@@ -1,15 +1,15 @@
 """What is known of the gaps g_i of a set: bounds of their derivatives at every q, or else their values at one place.
 
-The gap of a body to a wall, an obstacle or another body is a distance, less a radius. With x the vector from the nearest
-centre or corner, at a distance of at least R where g >= 0,
+The gap of a body to a wall, an obstacle or another body is a distance, less a radius. With x the vector from the
+nearest centre or corner, at a distance of at least R where g >= 0,
 
     grad g = G,     |D^2 g| <= w / |x|,     U = {|x| > R / 2}:     M = 2 w / R,     c = R / (2 sqrt(w)),
 
-with w the largest |G|^2. R is the sum of two radii, or that of a body and an obstacle; at the corner of a polygon or the
-end of a thin wall it is the radius of the body; at a plane it is infinite. For equal discs of radius r this gives
+with w the largest |G|^2. R is the sum of two radii, or that of a body and an obstacle; at the corner of a polygon or
+the end of a thin wall it is the radius of the body; at a plane it is infinite. For equal discs of radius r this gives
 alpha = sqrt(2), M = 2 / r and c = r / sqrt(2), as in Venel 2009, section 4.2. Of constraints of the user, D^2 g is
-differenced at the configuration itself, and nothing is known elsewhere. All norms are those of the metric of the problem
-(Bernicot & Lefebvre-Lepot 2010, remark 4.1).
+differenced at the configuration itself, and nothing is known elsewhere. All norms are those of the metric of the
+problem (Bernicot & Lefebvre-Lepot 2010, remark 4.1).
 
 The boundary of {g >= 0} has the curvature of the tangential part of D^2 g, divided by |grad g| (Venel 2009, Prop. 2.7):
 it does not change if g is replaced by another function with the same zeros.
@@ -18,7 +18,7 @@ it does not change if g is replaced by another function with the same zeros.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,10 +75,8 @@ class Bounds:
     """The smallest eigenvalue of D^2 g_i at q, relative to the largest in size: negative where g_i is not convex."""
     named: str = ""
     """The constraint with this eigenvalue."""
-    bent: str = ""
-    """A closed constraint whose boundary bends inwards at q, with the smallest radius of curvature."""
     bend: float = np.inf
-    """This radius."""
+    """The smallest radius of curvature at q of a closed constraint whose boundary bends inwards."""
 
 
 def bounds_of(place: Place) -> tuple[Bounds, ...]:
@@ -125,7 +123,7 @@ class Shape(NamedTuple):
     """What bounds depend on."""
 
     R: float
-    """Smallest distance between a body that touches and the centre, corner or end that it touches; infinite at planes."""
+    """Smallest distance of a body that touches from the centre, corner or end that it touches; infinite at planes."""
     changes: bool = False
     """True if R depends on time."""
     kink: str = ""
@@ -193,14 +191,10 @@ def _at_one_place(Q: ConstraintSet, place: Place, contacts: Contacts) -> Bounds:
         bends = bent > STRAIGHT * np.maximum(curvature, size / scale)
         radius = np.where(bends, size / bent, np.inf)
     row, closed = int(np.argmin(lowest)), contacts.gap <= contacts.tolerance()
-    found = Bounds(
+    return Bounds(
         *ends, float(curvature.max()), nan, float(radius.min()) if closed.all() else nan, HERE,
-        lowest=float(lowest[row]), named=contacts.describe(row),
+        lowest=float(lowest[row]), named=contacts.describe(row), bend=float(radius[closed].min(initial=np.inf)),
     )  # fmt: skip
-    if not (closed & bends).any():
-        return found
-    row = int(np.argmin(np.where(closed, radius, np.inf)))
-    return replace(found, bent=contacts.describe(row), bend=float(radius[row]))
 
 
 class _NotKnown(Exception):

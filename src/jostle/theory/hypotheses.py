@@ -143,8 +143,8 @@ def hypotheses(
     """Check what the theorems of the papers ask, at one configuration of a problem or along a solution.
 
     Each hypothesis holds (with its constants), fails (with a place where it does), or is not known (with what was seen,
-    and what would decide it). It holds only if it is known at every q and t for which it is asked: what was seen at this
-    q alone is no proof. For balls and walls much is known at every q, for constraints of the user little. Along a
+    and what would decide it). It holds only if it is known at every q and t for which it is asked: what was seen at
+    this q alone is no proof. For balls and walls much is known at every q, for constraints of the user little. Along a
     solution each line is shown at the saved time at which it is worst; contacts with a multiplier count as closed. The
     theorems do not cover friction, nor clumps: then a section of its own says what is known about each step.
 

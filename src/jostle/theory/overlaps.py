@@ -1,16 +1,19 @@
 """How deep bodies overlap in a solution, and how deep its scheme may let them overlap.
 
-With w the way of the two sides of a contact against each other in one step, b the curvature of the gap, d^2 g = b (I -
-n n^T), and e the restitution, the gap of a body that was outside is at least
+With w the way of the two sides of a contact against each other in one step, w_n its part along the normal, b the
+curvature of the gap, d^2 g = b (I - n n^T), and e the restitution, a gap shrinks in one step by at most w_n + |b| w^2
+/ 2, and the gap of a body that was outside is at least
 
     Maury, Venel   0 where b >= 0 (the linearised gap is below the gap), otherwise -|b| w^2 / 2
     CatchingUp     0: q is projected on Q itself
-    Paoli          -e / (1 + e) w', w' the way in two steps: U^{n+1} = Z - e (U^{n-1} - Z) with Z in K, so that U^{n+1}
-                   is as far from Z as e / (1 + e) (U^{n+1} - U^{n-1}), and no gap changes faster than its bodies move
-    MoreauJean     -w of the steps since it closed: contacts are closed at midpoints, and what overlaps may stay there
+    Paoli          -e / (1 + e) w_n - |b| w^2 / 2 with the ways of two steps: U^{n+1} = Z - e (U^{n-1} - Z), Z in K, is
+                   as far from Z as e / (1 + e) (U^{n+1} - U^{n-1})
+    MoreauJean     -w_n - |b| w^2 / 2 of the steps since it closed: contacts are closed at midpoints, and what overlaps
+                   may stay there
 
-At the ends of a step; between them, bodies go straight past each other, and come nearer by at most b w^2 / 8. A wall that
-moves adds how far it moves in a step. Of constraints of the user and of clumps, b is not known: they may overlap by w.
+At the ends of a step; between them, bodies go straight past each other, and come nearer by at most b w^2 / 8. A wall
+that moves adds how far it moves in a step. Of constraints of the user and of clumps, b is not known: they may overlap
+by w.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ BETWEEN = (0.25, 0.5, 0.75, 1.0)
 
 
 class Overlap(NamedTuple):
-    """The overlap that exceeds what is allowed by most, or is nearest to it; relative to the length of its constraint."""
+    """An overlap and how deep it may be, relative to the length of its constraint."""
 
     depth: float
     allowed: float
@@ -97,7 +100,7 @@ class _Allowance:
         self.linearises = isinstance(scheme, Scheme) and scheme.linearises
         self.e = (restitution(sol.problem) or 0.0) if isinstance(scheme, Paoli) else None
         self.pairs, self.depth = np.zeros((0, 2), dtype=np.int64), np.zeros(0)
-        """The pairs that overlap, and how deep they may since they closed, for schemes that leave overlaps as they are."""
+        """The pairs that overlap, and how deep they may since they closed, for schemes that leave overlaps."""
         self.longest = float(sol.stats["h"].max(initial=0.0)) if missing else 0.0
         speeds = np.nan_to_num(np.asarray(sol.u, dtype=float)).reshape(len(sol.u), -1)
         self.fastest = float(np.linalg.norm(speeds, axis=1).max(initial=0.0))
@@ -111,46 +114,54 @@ class _Allowance:
         """(m,) how deep contacts may overlap in the step to frame k, after this part of it."""
         if self.missing:
             return 2.0 * self.longest * self.fastest * size_of(contacts)
-        way, before = self._way(contacts, k), self._way(contacts, k - 1)
-        step, bend = np.maximum(way, before), np.nan_to_num(contacts.bends)
+        bend = np.nan_to_num(contacts.bends)
         known = np.isfinite(contacts.bends) & (self.problem.bodies.clumped is None)
         known |= self.linearises and self.problem.within.convex_gaps is True
-        inwards, outwards = np.maximum(bend, 0.0) * way**2 / 8.0, np.maximum(-bend, 0.0) * step**2 / 2.0
+        (closing, way), (earlier, before) = self._ways(contacts, k), self._ways(contacts, k - 1)
+        step = np.maximum(way, before)
+        turned, sway = np.abs(bend) * step**2 / 2.0, self._sway(contacts, k)
         if self.exact:
             allowed = np.zeros(len(way))
         elif self.e is not None:
-            earlier = self._way(contacts, k - 2)
-            allowed = self.e / (1.0 + self.e) * np.maximum(way + before, before + earlier)
+            two = np.maximum(closing + earlier, earlier + self._ways(contacts, k - 2)[0])
+            allowed = self.e / (1.0 + self.e) * two + (4.0 * turned if self.e > 0.0 else 0.0)
         elif self.linearises:
-            allowed, inwards = outwards, np.zeros(len(way))
+            allowed = np.where(bend < 0.0, turned, 0.0)
         else:
-            now = step + outwards + self._sway(contacts, k)
+            now = np.maximum(closing, earlier) + turned + sway
             allowed = np.maximum(by_pair(self.pairs, self.depth, contacts.pairs), now)
             if part == 1.0:
                 self.pairs, self.depth = contacts.pairs, allowed
         if part < 1.0:
-            allowed = allowed + inwards + self._sway(contacts, k)
+            allowed = allowed + sway + (0.0 if self.linearises else np.maximum(bend, 0.0) * way**2 / 8.0)
         allowed = np.where(known, allowed, np.maximum(allowed, step))
         if contacts.equal is None:
             return np.asarray(allowed)
         longest = float(self.sol.stats["h"].max(initial=0.0)) * self.fastest
         return np.where(contacts.equal, longest * size_of(contacts), allowed)
 
-    def _way(self, contacts: Contacts, k: int) -> Array:
-        """(m,) the largest change of each gap in the step to frame k, by the velocities at its end."""
+    def _ways(self, contacts: Contacts, k: int) -> tuple[Array, Array]:
+        """(m,) the way of the two sides along the normal, and in all, in the step to frame k."""
         k = max(k, 0)
         h = float(self.sol.stats["h"][max(k - 1, 0)])
         u = np.asarray(self.problem.bodies.velocities(np.asarray(self.sol.u[k]), turning_of(self.sol, k)), dtype=float)
-        return h * relative_speeds(contacts, u)
+        whole = h * relative_speeds(contacts, u)
+        along = h * np.abs(contacts.G @ np.nan_to_num(u).ravel())
+        return np.where(contacts.pairs[:, 0] >= 0, along, whole), whole
 
     def _sway(self, contacts: Contacts, k: int) -> Array:
-        """(m,) how much the gaps change in the step to frame k because the set moves: at its ends, and in between."""
-        if contacts.gap_at is None:
+        """(m,) how much the gaps change in the step to frame k because the set moves, and turns."""
+        if contacts.gap_at is None or contacts.at is None:
             return np.zeros(len(contacts.gap))
         rows: Integers = np.arange(len(contacts.gap))
         times = self.sol.t[k - 1], (self.sol.t[k - 1] + self.sol.t[k]) / 2.0, self.sol.t[k]
         gaps = np.array([contacts.gap_at(float(t), rows) for t in times] + [contacts.gap])
-        return np.asarray(2.0 * (gaps.max(axis=0) - gaps.min(axis=0)))
+        way = float(self.sol.stats["h"][k - 1]) * np.nan_to_num(np.asarray(self.sol.u[k], dtype=float)).ravel()
+        turned = np.zeros(len(contacts.gap))
+        if len(way) == contacts.G.shape[1]:
+            ends = [self.problem.within.linearise(float(t), contacts.at) for t in (times[0], times[-1])]
+            turned = np.abs(np.subtract(*(by_pair(end.pairs, end.G @ way, contacts.pairs) for end in ends)))
+        return np.asarray(2.0 * (gaps.max(axis=0) - gaps.min(axis=0)) + turned)
 
 
 def size_of(contacts: Contacts) -> Array:

@@ -223,7 +223,7 @@ class Slopes(NamedTuple):
     constant: bool
     """True if the field is the same at all times and places."""
     on_u: bool | None
-    """Whether the field depends on u: True if two velocities gave two values; None if it takes u and that is not known."""
+    """Whether the field depends on u: True if two velocities gave two values; None if that is not known."""
     flaw: str
     """Why the field is no function of t, q and u; empty if nothing is known against it."""
 
@@ -237,7 +237,9 @@ def slopes(place: Place, u: Array | None = None) -> Slopes:
         if given is not None and not callable(given):
             return Slopes(place.metric.norm(wished.ravel()), 0.0, 0.0, True, False, "")
         flaw = flaw or _changes(wished, problem.velocity(t, q))
-        return Slopes(place.metric.norm(wished.ravel()), _slope(lambda x: problem.velocity(t, x), q), 0.0, False, False, flaw)
+        return Slopes(
+            place.metric.norm(wished.ravel()), _slope(lambda x: problem.velocity(t, x), q), 0.0, False, False, flaw
+        )
     v = np.nan_to_num(problem.v0 if u is None else u)
     here = problem.acceleration(t, q, v)
     size = place.metric.norm(here.ravel())

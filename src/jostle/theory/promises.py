@@ -187,9 +187,9 @@ def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array, M: Metric) 
 
 SAYS = "u+ = P_C u- - e P_N u- at each impact"
 LAW_TOLERANCE = 1e-6
-"""Residuals of the law up to this fraction of the jump are round-off."""
+"""Residuals of the law up to this fraction of the jump are round-off, and so are jumps up to this one of the speeds."""
 FIRST_ORDER = 1.5
-"""The law may be missed by this many times h (|u| / R + |a| / |jump|), R the smallest radius of curvature."""
+"""The velocity after an impact may miss the law by this many times h (v^2 / R + |a|): normals turn, and forces act."""
 SMALLEST_JUMP = 6.0
 """A jump that is smaller than this many times what the forces do in one step belongs to a contact at rest."""
 
@@ -257,20 +257,21 @@ def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int) -> Res
         cone = Cone(closed.G, describe=closed.describe, equal=closed.equal)
         law = impact(first.before + gained, cone, law=problem.law, mass=M).velocity
     jump = M.norm(law - first.before)
-    if jump <= SMALLEST_JUMP * M.norm(gained) / 2.0:
+    if jump <= max(SMALLEST_JUMP * M.norm(gained) / 2.0, LAW_TOLERANCE * M.norm(first.before)):
         return None
-    turned = first.h * _turning(closed, first.before, second.after)
-    allowed = LAW_TOLERANCE + FIRST_ORDER * (M.norm(gained) / jump + turned)
+    turned = first.h * _turning(closed, M, first.before, second.after)
+    allowed = LAW_TOLERANCE + FIRST_ORDER * (M.norm(gained) + turned) / jump
     row = int(np.argmin(closed.G @ first.before))
     return Residual(M.norm(second.after - law) / jump, allowed, float(sol.t[k]), closed.describe(row))
 
 
-def _turning(closed: Contacts, before: Array, after: Array) -> float:
-    """|u| / R: how fast the normals turn; 0 for planes."""
-    if closed.bend is None:
-        return float(np.abs([before, after]).max(initial=0.0)) / (closed.smallest_length() or np.inf)
-    speed = max(float(np.linalg.norm(before)), float(np.linalg.norm(after)))
-    return speed * float(np.abs(closed.bend).max(initial=0.0))
+def _turning(closed: Contacts, M: Metric, before: Array, after: Array) -> float:
+    """v^2 / R: the acceleration that turning normals give to bodies that slide past each other at v; 0 for planes."""
+    bends = closed.bends
+    unknown = np.divide(1.0, closed.length, out=np.zeros(len(bends)), where=closed.length > 0.0)
+    speed = np.maximum(relative_speeds(closed, before), relative_speeds(closed, after))
+    rates = speed**2 * np.abs(np.where(np.isnan(bends), unknown, bends)) / closed.G.norms(M)
+    return float(rates.max(initial=0.0))
 
 
 BALANCE_TOLERANCE = 1e-6
