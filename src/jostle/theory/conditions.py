@@ -180,7 +180,7 @@ def convex_set(numbers: Numbers) -> Line:
     if between := _between(numbers):
         return Line("(H2)", says, FAILS, between)
     if not all(Q.flat or type(Q) in (HalfSpace, Inside) for Q in numbers.sets):
-        return Line("(H2)", says, UNKNOWN, f"K was seen to be convex {HERE} at most, not elsewhere", local=True)
+        return Line("(H2)", says, UNKNOWN, "that K is convex was not disproved, and is not known", local=True)
     if numbers.closed.balanced:
         why = f"no inner point: gradients balance each other: {numbers.closed.balanced}"
         return Line("(H2)", says, FAILS, why)
@@ -220,13 +220,13 @@ def _between(numbers: Numbers) -> str:
         for step in SCAN:
             x = place.q + (gap + step * scale) * inwards.reshape(place.q.shape)
             try:
-                there = place.within.linearise(place.t, x)
+                there = place.within.near(place.t, x, 0.0)
             except JostleError:  # where two centres meet
                 continue
             margin = float(np.min(there.margin + there.tolerance(), initial=np.inf))
-            if left and margin >= 0.0 and float(there.margin.min()) >= 0.0:
+            if left and (there.margin >= 0.0).all():
                 return (
-                    f"q and {np.array2string(x, precision=4, threshold=8)} are in K, but not all that is between them"
+                    f"q and {np.array2string(x, precision=4, threshold=8, suppress_small=True)} are in K, but not all that is between them"
                 )
             left = left or margin < 0.0
     return ""
@@ -328,8 +328,9 @@ def _corner(place: Place, i: int, j: int) -> Array | None:
     white = place.metric.whiten(place.contacts.G.rows(rows).toarray())
     way = np.linalg.lstsq(white, -place.contacts.gap[rows], rcond=None)[0]
     x = place.q + place.metric.unwhiten(way).reshape(place.q.shape)
-    there = place.within.linearise(place.t, x)
-    if (there.margin < -there.tolerance()).any() or (there.gap[rows] > there.tolerance()[rows]).any():
+    there = place.within.near(place.t, x, np.inf)
+    tolerance = there.tolerance(np.full(x.shape, np.linalg.norm(x - place.q)))
+    if (there.margin < -tolerance).any() or (there.gap[rows] > tolerance[rows]).any():
         return None
     return np.asarray(x)
 

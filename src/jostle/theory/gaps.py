@@ -90,7 +90,7 @@ def _bounds(Q: ConstraintSet, place: Place) -> Bounds | None:
     round_ = type(Q) in SHAPES and not Q.flat
     contacts = Q.near(place.t, place.q, 0.0 if round_ else np.inf)
     n = contacts.bodies if place.q.size else 0
-    if (n * (n - 1 if isinstance(Q, Balls) else len(Q.names)) if round_ else len(contacts.gap)) == 0:
+    if (n * (n - 1 if isinstance(Q, Balls) else len(getattr(Q, "names", ()))) if round_ else len(contacts.gap)) == 0:
         return None
     if type(Q) not in SHAPES:
         return _at_one_place(Q, place, contacts)

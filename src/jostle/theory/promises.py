@@ -276,6 +276,8 @@ def _turning(closed: Contacts, M: Metric, before: Array, after: Array) -> float:
 
 BALANCE_TOLERANCE = 1e-6
 """An imbalance up to this fraction of the impulses is round-off and the tolerance of the solver."""
+ROUND_OFF = 16.0 * float(np.finfo(float).eps)
+"""Round-off of velocities, as a fraction of themselves and of places over h."""
 FILE_TOLERANCE = 1e-3
 """BALANCE_TOLERANCE of solutions from files, which contain numbers in single precision."""
 ENERGY_FIRST_ORDER = 2.0
@@ -415,13 +417,19 @@ def _momentum(sol: Solution, steps: list[Taken], missing: str) -> Line:
     says = "M (u^{n+1} - u^n) = h f + G^T p" if second else "M (u - U) = G^T p"
     if not steps or any(step.driving is None for step in steps):
         return Line("momentum", says, UNKNOWN, missing or "masses or forces are not in the file: give the problem")
-    size = max(step.size for step in steps)
+    size = max(max(step.size, _round_off(sol, step) / BALANCE_TOLERANCE) for step in steps)
     worst = max(steps, key=lambda step: step.imbalance)
     residual = worst.imbalance / (size or 1.0)
     allowed = BALANCE_TOLERANCE if sol.radii is None else FILE_TOLERANCE
     detail = "" if residual <= allowed else f"worst at t = {sol.t[worst.k]:.4g}"
     values = {"residual": residual, "allowed": allowed}
     return Line("momentum", says, HOLDS if residual <= allowed else FAILS, detail, values)
+
+
+def _round_off(sol: Solution, step: Taken) -> float:
+    """The round-off of the velocities of a step, which some schemes compute from places."""
+    q = np.nan_to_num(np.asarray(sol.q[step.k], dtype=float)).ravel()
+    return ROUND_OFF * (step.metric.norm(step.after) + step.metric.norm(q) / step.h)
 
 
 def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
