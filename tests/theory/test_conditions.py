@@ -1,5 +1,7 @@
 """The hypotheses of Paoli, and those about forces, laws, masses and starts: each is violated once."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -175,3 +177,12 @@ def test_angles_between_planes_are_known_everywhere(within, verdicts):
     report = hypotheses(jo.Motion(q0=[0.7, 0.5], within=within))
     assert tuple(report[f"Paoli 2005 {name}"].verdict for name in ("(H3)", "(H5)")) == verdicts[:2]
     assert report["(H6)"].verdict == verdicts[2]
+
+
+def test_functions_that_are_not_defined_everywhere_are_asked_for_no_more_than_they_have():
+    """The height of a bowl that ends, and a drag that is not defined for fast bodies."""
+    bowl = jo.constraints(lambda t, q: [q[1] - 1.0 + math.sqrt(1.0 - q[0] ** 2 + q[1])])
+    drag = point([0.1, 0.5], bowl, force=lambda t, q, u: -u * math.sqrt(0.25 - u @ u))
+    report = hypotheses(drag)
+    assert report["f(t, q)"].verdict == FAILS
+    assert report["Paoli 2005 (H2)"].verdict == UNKNOWN

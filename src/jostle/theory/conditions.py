@@ -22,13 +22,12 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.analysis.angles import cosines
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
-from jostle.errors import JostleError
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace, Inside
 from jostle.theory import assumptions
 from jostle.theory.assumptions import Numbers, elsewhere, lowest
 from jostle.theory.gaps import EVERYWHERE, HERE
-from jostle.theory.places import Place, Slopes, restitutions
+from jostle.theory.places import UNDEFINED, Place, Slopes, restitutions
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line
 
 ANGLE_TOLERANCE = 1e-7
@@ -220,14 +219,13 @@ def _between(numbers: Numbers) -> str:
         for step in SCAN:
             x = place.q + (gap + step * scale) * inwards.reshape(place.q.shape)
             try:
-                there = place.within.near(place.t, x, 0.0)
-            except JostleError:  # where two centres meet
+                with np.errstate(all="ignore"):
+                    there = place.within.near(place.t, x, 0.0)
+            except UNDEFINED:  # such as where two centres meet
                 continue
             margin = float(np.min(there.margin + there.tolerance(), initial=np.inf))
             if left and (there.margin >= 0.0).all():
-                return (
-                    f"q and {np.array2string(x, precision=4, threshold=8, suppress_small=True)} are in K, but not all that is between them"
-                )
+                return f"q and {_digits(x)} are in K, but not all that is between them"
             left = left or margin < 0.0
     return ""
 
@@ -314,6 +312,11 @@ def _angle(numbers: Numbers, name: str, says: str, either_sign: bool) -> Line:
             name, says, UNKNOWN, f"holds {HERE}; fails {at_corner}, if the motion goes there", values, local=True
         )
     return Line(name, says, UNKNOWN, elsewhere(), values, local=True, badness=size)
+
+
+def _digits(x: Array) -> str:
+    """A configuration in a few digits."""
+    return np.array2string(x, precision=4, threshold=8, suppress_small=True)
 
 
 def _named(cone: Cone, found: Angle) -> str:

@@ -15,7 +15,7 @@ from jostle._tools.rotations import product
 from jostle.bodies import Turning
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
-from jostle.errors import InvalidValue
+from jostle.errors import InvalidValue, JostleError
 from jostle.laws import Coulomb, Restitution, coefficients
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
@@ -211,6 +211,10 @@ RELATIVE_STEP = float(np.sqrt(np.finfo(float).eps))
 """Difference step, relative to the size of q or u."""
 
 
+UNDEFINED = (JostleError, ArithmeticError, ValueError)
+"""What functions of the user raise at places and velocities that no run has, and that they need not serve."""
+
+
 class Slopes(NamedTuple):
     """The slopes of the acceleration M^-1 f(t, q, u) of a `Motion`, or of the velocity U(t, q) of a `Sweeping`."""
 
@@ -251,9 +255,17 @@ def slopes(place: Place, u: Array | None = None) -> Slopes:
     if problem.constant_force is not None or (callable(function) and required_arguments(function, 3) < 3):
         return Slopes(size, in_q, 0.0, False, False, flaw)
     others = (2.0 * v, v + 1.0, v - np.cos(np.arange(v.size)).reshape(v.shape))
-    seen = any(_changes(here, problem.acceleration(t, q, other)) for other in others)
     in_u = _slope(lambda w: problem.acceleration(t, q, w), v)
+    seen = in_u > 0.0 or any(_differs(lambda w: problem.acceleration(t, q, w), other, here) for other in others)
     return Slopes(size, in_q, in_u, False, True if seen and not flaw else None, flaw)
+
+
+def _differs(field: Callable[[Array], Array], x: Array, here: Array) -> bool:
+    """Whether a field has another value at x; False if it has none there."""
+    try:
+        return bool(_changes(here, field(x)))
+    except UNDEFINED:
+        return False
 
 
 def _changes(first: Array, second: Array) -> str:
