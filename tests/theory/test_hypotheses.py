@@ -108,9 +108,10 @@ def test_constants_do_not_depend_on_how_far_apart_the_discs_are():
         assert far[name].values == pytest.approx(near[name].values)
 
 
-def test_the_prox_regularity_constant_is_that_of_the_closed_contacts():
+def test_the_prox_regularity_constant_is_that_of_the_smallest_balls_also_where_larger_ones_touch():
+    """Two large balls touch, two small ones do not yet: Q bends around these with the radius 0.2 / sqrt(2)."""
     apart = jo.Sweeping(q0=[[0.0, 0.0], [2.0, 0.0], [9.0, 0.0], [9.5, 0.0]], within=jo.Balls([1.0, 1.0, 0.1, 0.1]))
-    assert hypotheses(apart)["eta"].values["eta"] == pytest.approx(2.0 / 2**0.5)
+    assert hypotheses(apart)["eta"].values["eta"] == pytest.approx(0.2 / 2**0.5)
 
 
 def test_the_prox_regularity_constant_of_a_pair_is_exact():
@@ -176,8 +177,17 @@ def test_an_angle_is_that_of_the_kinetic_metric():
         assert report["Paoli 2005 (H5)"].verdict == verdict
 
 
-def test_one_contact_satisfies_all_angle_conditions():
-    report = hypotheses(jo.Motion(q0=[0.0, 1.0], within=jo.HalfSpace([1.0, 0.0]) & jo.HalfSpace([1.0, 1.0])))
+def test_angle_conditions_are_about_corners_also_where_one_wall_alone_is_touched():
+    """Two planes at 135 degrees, at a point of one of them: both meet at the origin, where (H5) and (H6) fail."""
+    within = jo.HalfSpace([1.0, 0.0]) & jo.HalfSpace([1.0, 1.0])
+    report = hypotheses(jo.Motion(q0=[0.0, 1.0], within=within))
+    assert [report[name].verdict for name in ("Paoli 2005 (H5)", "(H6)", "Paoli 2010 (H3)")] == [UNKNOWN, FAILS, HOLDS]
+    assert report["(H6)"].values["cosine"] == pytest.approx(0.5**0.5)
+    assert all("135 degrees, at q = [" in report[name].detail for name in ("Paoli 2005 (H5)", "(H6)"))
+
+
+def test_one_constraint_satisfies_all_angle_conditions():
+    report = hypotheses(jo.Motion(q0=[0.0, 1.0], within=jo.Outside([0.0, 0.0], 1.0)))
     assert [report[name].verdict for name in ("Paoli 2005 (H5)", "(H6)", "Paoli 2010 (H3)")] == [HOLDS] * 3
 
 

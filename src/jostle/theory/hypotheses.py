@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, finite
-from jostle.analysis.angles import cosines
 from jostle.bodies import Turning
 from jostle.convex.linear_map import LinearMap
-from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.rows import Cones
 from jostle.errors import EmptySet, InvalidValue, NotConverged, SchemeRefuses
 from jostle.laws import Coulomb
@@ -30,9 +28,10 @@ from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import project
-from jostle.theory import assumptions
-from jostle.theory.assumptions import EVERYWHERE, HERE, Numbers
-from jostle.theory.places import Place, Slopes, place, places, restitution, slopes, turning_of
+from jostle.theory import assumptions, conditions
+from jostle.theory.assumptions import Numbers, lowest
+from jostle.theory.gaps import HERE
+from jostle.theory.places import Place, Slopes, place, places, slopes, turning_of
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 # The largest time step h for which each scheme is well defined at a place.
@@ -51,28 +50,34 @@ from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, w
 TITLE = "Largest h for which the schemes are well defined (estimates at this place)"
 
 
-def _within_c(numbers: Numbers, field: Slopes, v: float) -> float:
+Step = tuple[float, bool]
+"""The largest h, NaN if it is not known, and whether it is known for more than this q and t."""
+
+
+def _within_c(numbers: Numbers, field: Slopes, v: float) -> Step:
     """h K_L = c."""
-    speed, c = numbers.speed_of_set, float(numbers.of_gaps.margin.min(initial=np.inf))
-    return np.inf if speed == 0.0 else c / speed
+    speed, c = numbers.speed_of_set, lowest(numbers.gaps, "c")
+    known = numbers.place.within.moving is False or (c == np.inf and speed < np.inf)
+    return (np.inf if speed == 0.0 else 0.0 if speed == np.inf else c / speed), known
 
 
-def _contracting(numbers: Numbers, field: Slopes, v: float) -> float:
+def _contracting(numbers: Numbers, field: Slopes, v: float) -> Step:
     """h = 2 / L."""
-    return np.inf if field.in_u == 0.0 else 2.0 / field.in_u
+    return (np.inf if field.in_u == 0.0 else 2.0 / field.in_u), field.on_u is False
 
 
-def _within_eta(numbers: Numbers, field: Slopes, v: float) -> float:
+def _within_eta(numbers: Numbers, field: Slopes, v: float) -> Step:
     """h v + h^2 |F| = eta; for a `Sweeping` h (|U| + K_L) = eta."""
-    if numbers.place.within.flat:
-        return np.inf
-    eta = np.nan if numbers.of_gaps.why else numbers.prox_regularity
+    if numbers.flat:
+        return np.inf, True
+    eta, known = numbers.prox_regularity, numbers.place.within.moving is False
+    known = known and all(each.where != HERE for each in numbers.gaps)
     if isinstance(numbers.place.problem, Sweeping):
         speed = field.size + numbers.speed_of_set
-        return eta / speed if speed > 0.0 else np.inf
+        return (np.inf if speed == 0.0 else 0.0 if speed == np.inf else eta / speed), known
     if (v == 0.0 and field.size == 0.0) or eta == np.inf:
-        return np.inf
-    return 2.0 * eta / (v + float(np.sqrt(v * v + 4.0 * field.size * eta)))
+        return np.inf, known
+    return 2.0 * eta / (v + float(np.sqrt(v * v + 4.0 * field.size * eta))), known
 
 
 class Limit(NamedTuple):
@@ -81,14 +86,14 @@ class Limit(NamedTuple):
     name: str
     scheme: Scheme
     says: str
-    largest: Callable[[Numbers, Slopes, float], float]
+    largest: Callable[[Numbers, Slopes, float], Step]
 
 
 SECOND_ORDER = (
     Limit("Maury", Maury(), "h K_L < c", _within_c),
     Limit("Paoli", Paoli(), "h |u| + h^2 |F| < eta", _within_eta),
     Limit("Paoli, implicit", Paoli(implicit=True), "h < 2 / L", _contracting),
-    Limit("MoreauJean", MoreauJean(), "every h", lambda numbers, field, v: np.inf),
+    Limit("MoreauJean", MoreauJean(), "every h", lambda numbers, field, v: (np.inf, True)),
 )
 FIRST_ORDER = (
     Limit("Venel", Venel(), "h K_L < c", _within_c),
@@ -101,7 +106,8 @@ def largest_steps(numbers: Numbers, field: Slopes, u: Array | None) -> Section:
     problem = numbers.place.problem
     v = getattr(problem, "v0", np.zeros(1)) if u is None else u
     limits = SECOND_ORDER if isinstance(problem, Motion) else FIRST_ORDER
-    return Section(TITLE, "", tuple(_line(each, numbers, field, float(np.linalg.norm(v))) for each in limits))
+    speed = numbers.place.metric.norm(np.nan_to_num(v).ravel()) if isinstance(problem, Motion) else 0.0
+    return Section(TITLE, "", tuple(_line(each, numbers, field, speed) for each in limits))
 
 
 def _line(limit: Limit, numbers: Numbers, field: Slopes, v: float) -> Line:
@@ -110,11 +116,13 @@ def _line(limit: Limit, numbers: Numbers, field: Slopes, v: float) -> Line:
         limit.scheme.check(numbers.place.problem)
     except SchemeRefuses as refusal:
         return Line(name, says, FAILS, str(refusal), needed=False)
-    h = limit.largest(numbers, field, v)
+    h, known = limit.largest(numbers, field, v)
     if np.isnan(h):
-        why = numbers.of_gaps.why or "a constant of (A0) or a slope is not known"
-        return Line(name, says, UNKNOWN, why, needed=False)
-    return Line(name, says, HOLDS if h > 0.0 else FAILS, "", {"h": h}, needed=False, badness=-h)
+        return Line(name, says, UNKNOWN, "c, eta or a slope is not known", needed=False)
+    if h == 0.0:
+        return Line(name, says, FAILS, "no step is short enough", {"h": h}, needed=False, badness=np.inf)
+    verdict, why = (HOLDS, "") if known else (UNKNOWN, f"an estimate {HERE} and t")
+    return Line(name, says, verdict, why, {"h": h}, needed=False, local=not known, badness=-h)
 
 
 MAX_FRAMES = 100
@@ -134,18 +142,18 @@ def hypotheses(
 ) -> Report:
     """Check what the theorems of the papers ask, at one configuration of a problem or along a solution.
 
-    Each hypothesis holds, fails (where, by how much), or cannot be checked (why). What is asked for every q of the
-    admissible set is checked at this q, unless the set is made of balls and walls, whose constants are known at every
-    q; the table says which. Along a solution each line is shown at the saved time at which it is worst; contacts with a
-    multiplier count as closed. The theorems do not cover friction, nor clumps: then a section of its own says what is
-    known about each step.
+    Each hypothesis holds (with its constants), fails (with a place where it does), or is not known (with what was seen,
+    and what would decide it). It holds only if it is known at every q and t for which it is asked: what was seen at
+    this q alone is no proof. For balls and walls much is known at every q, for constraints of the user little. Along a
+    solution each line is shown at the saved time at which it is worst; contacts with a multiplier count as closed. The
+    theorems do not cover friction, nor clumps: then a section of its own says what is known about each step.
 
     Parameters
     ----------
     problem : Motion, Sweeping or Solution
         The problem, or a solution to check along.
     q : array_like, optional
-        The configuration; not used along a solution. None: q0.
+        A configuration of Q(t); not used along a solution. None: q0.
     t : float, default 0.0
         The time; not used along a solution.
     rho : float, optional
@@ -170,22 +178,34 @@ def hypotheses(
         return _along(problem)
     if not isinstance(problem, Motion | Sweeping):
         raise InvalidValue(f"problem must be a jo.Motion, a jo.Sweeping or a Solution, not {problem!r}")
-    given, turning = problem.q0 if q is None else finite(q, "q"), getattr(problem, "turning", None)
-    return _at(place(problem, t, problem.bodies.places(given, turning), rho), None, q is None, turning)
+    turning = getattr(problem, "turning", None)
+
+    def there(x: ArrayLike, time: float) -> Place:
+        return place(problem, time, problem.bodies.places(finite(x, "q"), turning), rho)
+
+    start = there(problem.q0, 0.0)
+    here = start if q is None and t == 0.0 else there(problem.q0 if q is None else q, t)
+    if here.outside and (q is not None or t != 0.0):
+        raise InvalidValue(
+            f"q is not in Q(t) at t = {here.t:g}: {here.outside}; the hypotheses are about configurations of Q(t)"
+        )
+    return _at(here, None, _start(start, None), turning)
 
 
 def _along(sol: Solution) -> Report:
     """The worst of each line along a solution."""
-    found = {
-        float(sol.t[k]): _at(one, np.asarray(sol.u[k]), k == 0, turning_of(sol, k))
-        for k, one in places(sol, MAX_FRAMES)
-    }
+    start: tuple[Line, ...] = ()
+    found = {}
+    for k, one in places(sol, MAX_FRAMES):
+        u = np.asarray(sol.u[k])
+        start = start or _start(one, u)
+        found[float(sol.t[k])] = _at(one, u, start, turning_of(sol, k))
     seen = "" if len(found) == len(sol.t) else f", at {len(found)} of {len(sol.t)} saved times"
     return worst(f"Hypotheses along the solution, t = {sol.t[0]:.4g} to {sol.t[-1]:.4g}{seen}", found)
 
 
-def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = None) -> Report:
-    """The report of one place, with the velocity u (by default v0); `start` says whether the motion begins there."""
+def _at(here: Place, u: Array | None, start: tuple[Line, ...], turning: Turning | None = None) -> Report:
+    """The report of one place, with the velocity u (by default v0), and the lines about the start of the motion."""
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
     friction = () if turning is None else (steps_with_friction(here, turning),)
@@ -193,16 +213,12 @@ def _at(here: Place, u: Array | None, start: bool, turning: Turning | None = Non
         return Report(title, friction)
     numbers, field = Numbers(here), slopes(here, u)
     one_sided = (*_inequalities(here), *_without_friction(here.problem))
+    sections: tuple[Section, ...]
     if isinstance(here.problem, Sweeping):
-        venel = _venel(numbers, field)
-        return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
-    begin = (_start(here, u),) if start else ()
-    free = _independent(here)
-    sections: tuple[Section, ...] = (
-        _maury(numbers, field, begin),
-        _paoli_2005(numbers, field, free, begin),
-        _paoli_2010(numbers, field, free, begin),
-    )
+        sections = (_venel(numbers, field, start),)
+    else:
+        known = (_maury(numbers, field, start), _paoli_2005(numbers, field, start), _paoli_2010(numbers, field, start))
+        sections = known
     sections = tuple(replace(section, lines=(*one_sided, *section.lines)) for section in sections)
     return Report(title, (*sections, *friction, largest_steps(numbers, field, u)))
 
@@ -226,243 +242,101 @@ def _inequalities(here: Place) -> tuple[Line, ...]:
 
 
 def _gaps(numbers: Numbers) -> tuple[Line, ...]:
-    """(A0)-(A4), which both papers ask."""
-    time = numbers.of_time
+    """(A0)-(A4) and what (1.5) supposes, which both papers ask."""
     return (
         assumptions.convex(numbers),
+        assumptions.not_empty(numbers),
         assumptions.smooth(numbers),
         assumptions.gradients(numbers),
-        assumptions.in_time(numbers, "(A2)", "|dg_i/dt| <= beta", "beta", time.first),
-        assumptions.in_time(numbers, "(A3)", "|d grad g_i/dt| <= M", "M", time.turning),
+        assumptions.rate(numbers),
+        assumptions.turning_rate(numbers),
         assumptions.curvature(numbers),
     )
 
 
-def _maury(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
-    moves = assumptions.moves(numbers) is not False
+def _maury(numbers: Numbers, field: Slopes, start: tuple[Line, ...]) -> Section:
+    moves, (inside, *admissible) = assumptions.moves(numbers) is not False, start
     lines = (
         *_gaps(numbers),
-        assumptions.in_time(numbers, "(A5)", "|d^2 g_i/dt^2| <= M", "M", numbers.of_time.second),
+        assumptions.acceleration(numbers),
         assumptions.inverse_triangle(numbers, "(A6)", True, moves),
         assumptions.inverse_triangle(numbers, "(A6')", False, True),
-        _field("(1.16), (1.17)", "f is Lipschitz in q and bounded", field, {"slope": field.in_q}),
-        _inelastic(numbers.place),
-        _constant_mass(numbers.place),
-        *(replace(line, needed=False) for line in begin),  # step 6 of the proof: else u(0+) = P_C v0
+        conditions.without_velocity(field),
+        conditions.lipschitz("(1.16)", "|f(t, q) - f(t, q')| <= K_L |q - q'|", field),
+        conditions.bounded("(1.17)", "|f(t, q)| <= F(t), F integrable", field),
+        conditions.inelastic(numbers),
+        conditions.constant_mass(numbers, "M does not depend on q (remark 4.1)"),
+        inside,
+        *(replace(line, needed=False) for line in admissible),  # step 6 of the proof: else u(0+) = P_C v0
         *assumptions.consequences(numbers),
     )
     return Section(MAURY, "a subsequence of Maury's scheme converges to a solution, which exists for all times", lines)
 
 
-def _venel(numbers: Numbers, field: Slopes) -> Section:
+def _venel(numbers: Numbers, field: Slopes, start: tuple[Line, ...]) -> Section:
     moves = assumptions.moves(numbers) is not False
     lines = (
         *_gaps(numbers),
         assumptions.inverse_triangle(numbers, "(A5)", True, moves),
         assumptions.inverse_triangle(numbers, "(A5')", False, True),
-        _field("(13)-(15)", "U is Lipschitz in q, integrable in t", field, {"slope": field.in_q}),
+        conditions.integrable("(13)", "U(., q) is Riemann-integrable in t", field),
+        conditions.lipschitz("(14)", "|U(t, q) - U(t, q')| <= K |q - q'|", field),
+        conditions.bounded("(15)", "|U(t, q)| <= L (1 + |q|)", field),
+        *start,
         *assumptions.consequences(numbers),
     )
     return Section(VENEL, "there is one solution, and Venel's scheme converges to it", lines)
 
 
-def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
-    here = numbers.place
+def _paoli_2005(numbers: Numbers, field: Slopes, start: tuple[Line, ...]) -> Section:
     lines = (
-        _force(field, lipschitz=True),
-        _convex_set(numbers),
-        free,
-        _consistent("(H4)"),
-        _angle(here, "(H5)", e_positive=False),
-        _inelastic(here),
-        _at_rest(numbers),
-        *begin,
+        conditions.force(field, lipschitz=True),
+        conditions.convex_set(numbers),
+        conditions.independent(numbers),
+        conditions.consistent("(H4)", field, implicit=True),
+        conditions.obtuse(numbers),
+        conditions.inelastic(numbers),
+        conditions.constant_mass(numbers, "M does not depend on q: the equation is u'' = f"),
+        conditions.at_rest(numbers),
+        *start,
     )
     return Section(PAOLI_2005, "a subsequence of Paoli's scheme converges, and the limit obeys the impact law", lines)
 
 
-def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
-    here = numbers.place
+def _paoli_2010(numbers: Numbers, field: Slopes, start: tuple[Line, ...]) -> Section:
     lines = (
-        _force(field, lipschitz=False),
-        _gradients(numbers),
-        free,
-        _mass(here),
-        _consistent("(H5)"),
-        _angle(here, "(H6)", e_positive=True),
-        _at_rest(numbers),
-        *begin,
+        conditions.force(field, lipschitz=False),
+        conditions.gradients(numbers),
+        conditions.independent(numbers),
+        conditions.mass(numbers),
+        conditions.consistent("(H5)", field, implicit=False),
+        conditions.orthogonal(numbers),
+        conditions.one_restitution(numbers),
+        conditions.at_rest(numbers),
+        *start,
     )
     return Section(PAOLI_2010, "a subsequence of Paoli's scheme converges to a solution, on some interval", lines)
 
 
-def _field(name: str, says: str, field: Slopes, slopes: dict[str, float]) -> Line:
-    """The line whether a force or a velocity is Lipschitz: its slopes are known at this place only."""
-    if field.constant:
-        return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
-    steepest_here = float(np.nan_to_num(max(slopes.values())))
-    return Line(name, says, UNKNOWN, "a function; its slope is known here only", slopes, badness=steepest_here)
-
-
-def _force(field: Slopes, lipschitz: bool) -> Line:
-    """(H1)."""
-    says = "the force is continuous" + (", Lipschitz in q and u" if lipschitz else "")
-    return _field("(H1)", says, field, {"slope in q": field.in_q, "slope in u": field.in_u})
-
-
-def _inelastic(here: Place) -> Line:
-    e = restitution(here.problem)
-    if e is None:
-        return Line("e = 0", "inelastic impacts", FAILS, "the law has other coefficients")
-    return Line("e = 0", "inelastic impacts", HOLDS if e == 0.0 else FAILS, "", {"e": e})
-
-
-def _constant_mass(here: Place) -> Line:
-    constant = not (isinstance(here.problem, Motion) and callable(here.problem.mass))
-    says = "M does not depend on q (remark 4.1)"
-    return Line("mass", says, HOLDS if constant else FAILS, "" if constant else "the problem has a function M(q)")
-
-
-def _at_rest(numbers: Numbers) -> Line:
-    moves, says = assumptions.moves(numbers), "K does not depend on time"
-    if moves is None:
-        return Line("rest", says, UNKNOWN, "the set does not declare it; nothing moves at this t and q")
-    return Line("rest", says, FAILS if moves else HOLDS, "the set moves" if moves else "")
-
-
-def _start(here: Place, u: Array | None) -> Line:
-    """The line whether the start is in the interior, or its velocity admissible."""
+def _start(here: Place, u: Array | None) -> tuple[Line, ...]:
+    """The lines whether the start is in Q, and for a `Motion` whether its velocity is admissible."""
+    inside = Line("q0", "q0 in Q", FAILS if here.outside else HOLDS, here.outside)
+    if not isinstance(here.problem, Motion):
+        return (inside,)
     says = "q0 in the interior of Q, or v0 in the cone of admissible velocities"
-    v = (here.problem.v0 if isinstance(here.problem, Motion) else np.zeros_like(here.q)) if u is None else u
+    if here.outside:
+        return inside, Line("start", says, FAILS, "q0 is not in Q")
     if len(here.closed) == 0:
-        return Line("start", says, HOLDS, "no contact is closed")
+        return inside, Line("start", says, HOLDS, "no contact is closed")
+    v = here.problem.v0 if u is None else np.nan_to_num(u)
+    v = v if here.problem.bodies.clumped is None else np.zeros_like(here.q)
     chosen = here.contacts.only(here.closed)
     rate = chosen.G @ v.ravel() + Numbers(here).of_time.first[here.closed]
     row = int(np.argmin(rate))
     values = {"lowest gap rate": float(rate[row])}
     if rate[row] >= -ADMISSIBLE_TOLERANCE * float(chosen.G.magnitude(v.ravel())[row]):
-        return Line("start", says, HOLDS, "", values)
-    return Line("start", says, FAILS, f"{chosen.describe(row)} approach: u(0+) is not v0", values)
-
-
-# The hypotheses (H1)-(H6) of Paoli 2010 and (H1)-(H5) of Paoli 2005, at one place.
-#
-#                  Paoli 2010                                   Paoli 2005
-#     (H1)  the force is continuous                   ... and Lipschitz in q and u
-#     (H2)  grad g_i != 0 near g_i = 0                ... and K is convex
-#     (H3)  the gradients of closed contacts are linearly independent (both)
-#     (H4)  M is C^1, positive definite               F is consistent with the force
-#     (H5)  F is consistent with the force            <grad g_a, grad g_b> <= 0: the angle condition for e = 0
-#     (H6)  <e_a, e_b> = 0: the angle condition for e > 0, in the metric M^-1, e_a = M^-1/2 grad g_a / |...|
-#
-# (H6) is (8) of Paoli 2010 at q_1 = q_2.
-
-
-ANGLE_TOLERANCE = 1e-7
-"""Cosines up to this size count as zero: a computed configuration has no more digits."""
-RANK_TOLERANCE = 1e-7
-"""Gradients depend on each other if a singular value is below this fraction of the largest."""
-MAX_NAMED_ROWS = 4
-"""Largest number of dependent gradients that are named."""
-INDEPENDENT = "the gradients of the closed contacts are linearly independent"
-
-
-class Angle(NamedTuple):
-    """Two rows of a cone and the cosine of the angle between their gradients."""
-
-    rows: tuple[int, int]
-    cosine: float
-
-
-def steepest(cone: Cone, M: Metric, either_sign: bool) -> Angle | None:
-    """The two gradients with the largest cosine, or with the largest |cosine|; None with fewer than two rows."""
-    if cone.G.shape[0] < 2:
-        return None
-    c = cosines(cone, M)
-    size = np.abs(c) if either_sign else c.copy()
-    np.fill_diagonal(size, -np.inf)
-    i, j = np.unravel_index(int(np.argmax(size)), size.shape)
-    return Angle((int(min(i, j)), int(max(i, j))), float(c[i, j]))
-
-
-def _angle(place: Place, name: str, e_positive: bool) -> Line:
-    """(H5) of Paoli 2005, or (H6) of Paoli 2010."""
-    says = "<grad g_a, grad g_b> = 0 in the metric M^-1" if e_positive else "<grad g_a, grad g_b> <= 0"
-    cone = place.cone()
-    found = steepest(cone, place.metric, e_positive)
-    if found is None:
-        return Line(name, says, HOLDS, "fewer than two contacts closed", {}, True, True, -np.inf)
-    size = abs(found.cosine) if e_positive else found.cosine
-    values = {"cosine": found.cosine}
-    if size <= ANGLE_TOLERANCE:
-        return Line(name, says, HOLDS, HERE, values, local=True, badness=size)
-    one, other = (cone.describe(row) for row in found.rows)
-    inside = np.degrees(np.pi - np.arccos(np.clip(found.cosine, -1.0, 1.0)))
-    where = f"between {one} and {other}: interior angle {inside:.4g} degrees"
-    return Line(name, says, FAILS, where, values, badness=size)
-
-
-def _independent(place: Place) -> Line:
-    """(H3)."""
-    m = len(place.closed)
-    if m == 0:
-        return Line("(H3)", INDEPENDENT, HOLDS, "no contact is closed", {}, True, True, -np.inf)
-    cone = place.cone()
-    rows = place.metric.whiten(cone.G.toarray())
-    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    left, sizes, _ = np.linalg.svd(rows, full_matrices=True)
-    rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum())
-    smallest = float(sizes[-1]) if rank == m else 0.0
-    values = {"gradients": float(m), "rank": float(rank), "smallest singular value": smallest}
-    if rank == m:
-        return Line("(H3)", INDEPENDENT, HOLDS, HERE, values, local=True, badness=-smallest)
-    weights = np.abs(left[:, rank:]).max(axis=1)
-    chosen = np.argsort(-weights, kind="stable")[: int((weights > RANK_TOLERANCE).sum())]
-    more = f" and {len(chosen) - MAX_NAMED_ROWS} more" if len(chosen) > MAX_NAMED_ROWS else ""
-    named = "; ".join(cone.describe(int(row)) for row in sorted(chosen[:MAX_NAMED_ROWS].tolist()))
-    return Line("(H3)", INDEPENDENT, FAILS, f"dependent: {named}{more}", values, badness=float(m - rank))
-
-
-def _gradients(numbers: Numbers) -> Line:
-    """(H2) of Paoli 2010."""
-    size, says = numbers.of_gaps.size[numbers.place.near], "grad g_i != 0 where g_i = 0, and Lipschitz"
-    if (size == 0.0).any():
-        row = int(numbers.place.near[int(np.argmin(size))])
-        return Line("(H2)", says, FAILS, f"zero gradient of {numbers.place.name(row)}")
-    values = {"smallest |grad g|": float(size.min())} if len(size) else {}
-    exact = numbers.of_gaps.exact
-    return Line("(H2)", says, HOLDS, EVERYWHERE if exact else HERE, values, local=not exact)
-
-
-def _convex_set(numbers: Numbers) -> Line:
-    """(H2) of Paoli 2005: K is convex."""
-    place, found, says = numbers.place, numbers.of_gaps, "K is convex, grad g_i != 0"
-    if place.within.flat:
-        return Line("(H2)", says, HOLDS, "all gaps are linear")
-    if found.why:
-        return Line("(H2)", says, UNKNOWN, found.why)
-    bent = np.flatnonzero(np.isfinite(found.touching_radius))
-    if len(bent):
-        row = int(bent[np.argmin(found.touching_radius[bent])])
-        radius = {"radius of curvature": float(found.touching_radius[row])}
-        return Line("(H2)", says, FAILS, f"K bends inwards at {place.name(row)}", radius)
-    if found.exact:
-        return Line("(H2)", says, HOLDS, EVERYWHERE)
-    return Line("(H2)", says, UNKNOWN, "no gap bends inwards at this q; elsewhere it is not known")
-
-
-def _mass(place: Place) -> Line:
-    """(H4) of Paoli 2010."""
-    says, M = "M is C^1 and positive definite", place.metric
-    values = {"smallest eigenvalue": M.lightest}
-    if isinstance(place.problem, Motion) and callable(place.problem.mass):
-        return Line("(H4)", says, UNKNOWN, "a function M(q), positive definite at this q", values)
-    return Line("(H4)", says, HOLDS, "M is constant", values)
-
-
-def _consistent(name: str) -> Line:
-    """(H5) of Paoli 2010 and (H4) of Paoli 2005."""
-    return Line(name, "F(t, q, u, 0) = M^-1 f(t, q, u)", HOLDS, "Paoli takes F = M^-1 f")
+        return inside, Line("start", says, HOLDS, "", values)
+    return inside, Line("start", says, FAILS, f"{chosen.describe(row)} approach: u(0+) is not v0", values)
 
 
 # What is known about a step with friction: it has a solution, which need not be unique.

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jostle._tools.arguments import required_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import product
 from jostle.bodies import Turning
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
-from jostle.errors import InvalidValue
-from jostle.laws import Restitution
+from jostle.errors import InvalidValue, JostleError
+from jostle.laws import Coulomb, Restitution, coefficients
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.paoli import Paoli
@@ -27,6 +28,8 @@ MAX_ALL_BODIES = 150
 """With at most this many bodies all contacts are examined, otherwise those within reach."""
 NEAR_PART = 0.5
 """rho of (A5) and (A6), as a fraction of the smallest length (of the smallest radius, for balls)."""
+SPEEDS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
+"""Speeds at which coefficients that are functions of it are compared: different values prove that they are not one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,10 @@ class Place:
     """None if the set has no length to choose rho by."""
     bound: Contacts
     """The closed contacts and all equalities: the rows of the impact law."""
+    complete: bool
+    """Whether `contacts` are all that the problem has, and not only those within reach, or of the bodies present."""
+    outside: str
+    """The constraint that q violates most, and by how much; empty if q is in Q(t)."""
 
     @cached_property
     def metric(self) -> Metric:
@@ -82,13 +89,17 @@ def place(
     if presence is not None:
         within, q = presence.within(within), presence.placed(q)
     radii = within.bodies.radii_at(t)
-    lengths = radii[radii > 0.0]
+    lengths = np.zeros(0) if q.size == 0 else radii[radii > 0.0]
     if rho is None and lengths.size:
         rho = NEAR_PART * float(lengths.min())
-    bodies = len(q) if q.ndim > 1 else 1
-    contacts = within.near(t, q, np.inf if bodies <= MAX_ALL_BODIES or rho is None else 2.0 * rho)
+    everything = (len(q) if q.ndim > 1 else 1) <= MAX_ALL_BODIES or rho is None
+    contacts = within.near(t, q, np.inf if everything else 2.0 * rho)  # type: ignore[operator]
     if rho is None and (length := contacts.smallest_length()) is not None:
         rho = NEAR_PART * length
+    outside, deep = "", contacts.margin + contacts.tolerance()
+    if len(deep) and deep.min() < 0.0:
+        row = int(np.argmin(deep))
+        outside = f"the gap of {contacts.describe(row)} is {contacts.gap[row]:.3g}"
     active = contacts.gap <= contacts.tolerance()
     if touching is not None and len(touching):
         active |= by_pair(touching, np.ones(len(touching)), contacts.pairs) > 0.0
@@ -97,7 +108,8 @@ def place(
         one_sided = np.flatnonzero(~contacts.equal)
         contacts, active = contacts.only(one_sided), active[one_sided]
     near = active if rho is None else active | (contacts.gap <= rho)
-    return Place(problem, t, q, within, contacts, np.flatnonzero(active), np.flatnonzero(near), rho, bound)
+    rows, complete = (np.flatnonzero(active), np.flatnonzero(near)), everything and presence is None
+    return Place(problem, t, q, within, contacts, *rows, rho, bound, complete, outside)
 
 
 def places(sol: Solution, most: int) -> Iterator[tuple[int, Place]]:
@@ -147,11 +159,35 @@ def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
     return p[rows], pairs[rows]
 
 
+class Coefficients(NamedTuple):
+    """The restitution coefficients of the contacts of a place."""
+
+    lowest: float
+    highest: float
+    known: bool
+    """True if no contact can have another one, at no speed."""
+
+
+def restitutions(place: Place) -> Coefficients:
+    """The coefficients of all contacts, at several speeds if the law is a function of the speed."""
+    assert isinstance(place.problem, Motion)
+    law, contacts = place.problem.law, place.contacts
+    if law.uniform is not None:
+        return Coefficients(law.uniform, law.uniform, True)
+    table = law.e if isinstance(law, Coulomb) else law
+    known = isinstance(table, Restitution) and table.numbers and place.complete
+    e = np.zeros(0)
+    for v in SPEEDS[:1] if known else SPEEDS:
+        try:
+            e = np.append(e, coefficients(law, contacts, np.full(len(contacts.gap), -v)))
+        except InvalidValue:  # the function of a user need not serve speeds of all sizes
+            continue
+    return Coefficients(float(e.min(initial=1.0)), float(e.max(initial=0.0)), known)
+
+
 def restitution(problem: Motion | Sweeping) -> float | None:
     """The number e of the impact law; None if contacts have coefficients of their own."""
-    e = getattr(getattr(problem, "law", None), "e", None)
-    e = e.e if isinstance(e, Restitution) else e  # that of a law with friction
-    return float(e) if isinstance(e, int | float | np.floating) else None
+    return problem.law.uniform if isinstance(problem, Motion) else None
 
 
 def problem_of(sol: Solution) -> Motion | Sweeping:
@@ -175,32 +211,66 @@ RELATIVE_STEP = float(np.sqrt(np.finfo(float).eps))
 """Difference step, relative to the size of q or u."""
 
 
+UNDEFINED = (JostleError, ArithmeticError, ValueError)
+"""What functions of the user raise at places and velocities that no run has, and that they need not serve."""
+
+
 class Slopes(NamedTuple):
     """The slopes of the acceleration M^-1 f(t, q, u) of a `Motion`, or of the velocity U(t, q) of a `Sweeping`."""
 
     size: float
-    """The largest value at the place, |M^-1 f| or |U|, in the Euclidean norm."""
+    """The value at the place, |M^-1 f| or |U|, in the norm of the metric."""
     in_q: float
     """The largest singular value of the derivative by q; NaN if it is not known."""
     in_u: float
     """The largest singular value of the derivative by u; 0 for a `Sweeping`, NaN if it is not known."""
     constant: bool
     """True if the field is the same at all times and places."""
+    on_u: bool | None
+    """Whether the field depends on u: True if two velocities gave two values; None if that is not known."""
+    flaw: str
+    """Why the field is no function of t, q and u; empty if nothing is known against it."""
 
 
 def slopes(place: Place, u: Array | None = None) -> Slopes:
     """The slopes at a place, for bodies with velocity u (by default v0)."""
-    problem, t, q = place.problem, place.t, place.q
+    problem, t, q, given = place.problem, place.t, place.q, place.problem._given
+    flaw = "" if problem.past is None else "it remembers the past of the run"
     if isinstance(problem, Sweeping):
         wished = problem.velocity(t, q)
-        size = float(np.linalg.norm(wished))
-        return Slopes(size, _slope(lambda x: problem.velocity(t, x), q), 0.0, False)
-    v = problem.v0 if u is None else u
-    size = float(np.linalg.norm(problem.acceleration(t, q, v)))
+        if given is not None and not callable(given):
+            return Slopes(place.metric.norm(wished.ravel()), 0.0, 0.0, True, False, "")
+        flaw = flaw or _changes(wished, problem.velocity(t, q))
+        return Slopes(
+            place.metric.norm(wished.ravel()), _slope(lambda x: problem.velocity(t, x), q), 0.0, False, False, flaw
+        )
+    v = np.nan_to_num(problem.v0 if u is None else u)
+    here = problem.acceleration(t, q, v)
+    size = place.metric.norm(here.ravel())
     if problem.constant_force is not None and not callable(problem.mass):
-        return Slopes(size, 0.0, 0.0, True)
+        return Slopes(size, 0.0, 0.0, True, False, "")
+    flaw = flaw or _changes(here, problem.acceleration(t, q, v))
     in_q = _slope(lambda x: problem.acceleration(t, x, v), q)
-    return Slopes(size, in_q, _slope(lambda w: problem.acceleration(t, q, w), v), False)
+    function = problem.stiff.function if problem.stiff is not None else given
+    if problem.constant_force is not None or (callable(function) and required_arguments(function, 3) < 3):
+        return Slopes(size, in_q, 0.0, False, False, flaw)
+    others = (2.0 * v, v + 1.0, v - np.cos(np.arange(v.size)).reshape(v.shape))
+    in_u = _slope(lambda w: problem.acceleration(t, q, w), v)
+    seen = in_u > 0.0 or any(_differs(lambda w: problem.acceleration(t, q, w), other, here) for other in others)
+    return Slopes(size, in_q, in_u, False, True if seen and not flaw else None, flaw)
+
+
+def _differs(field: Callable[[Array], Array], x: Array, here: Array) -> bool:
+    """Whether a field has another value at x; False if it has none there."""
+    try:
+        return bool(_changes(here, field(x)))
+    except UNDEFINED:
+        return False
+
+
+def _changes(first: Array, second: Array) -> str:
+    same = np.array_equal(first, second, equal_nan=True)
+    return "" if same else "two calls with the same arguments returned different values"
 
 
 def _slope(field: Callable[[Array], Array], x: Array) -> float:

@@ -25,13 +25,13 @@ from jostle.laws import Coulomb, impact
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.run.refinement import SAME_TIME
-from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
+from jostle.theory.overlaps import OVERLAP_TOLERANCE, Overlap, overlaps, relative_speeds, size_of
 from jostle.theory.places import one_sided, place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section
 
@@ -126,23 +126,19 @@ def impulse(sol: Solution, k: int) -> Array:
         return J
     if not isinstance(sol.problem, Motion | Sweeping):
         raise InvalidValue("the gradients are not in the file: give the problem, jo.io.read(path, problem)")
-    within, (t, x) = sol.problem.within, _linearised_at(sol, k)
-    contacts = within.linearise(t, x)
-    each = by_pair(pairs, p, contacts.pairs)
-    if contacts.equal is None or not isinstance(sol.scheme, MoreauJean):
-        return contacts.G.adjoint(each).reshape(J.shape)
-    h = float(sol.stats["h"][k - 1])
-    middle = within.linearise(t + 1.5 * h, x + h / 2.0 * np.asarray(sol.u[k - 1]))  # where MoreauJean has equalities
-    held = np.where(contacts.equal, each, 0.0)
-    return (contacts.G.adjoint(each - held) + middle.G.adjoint(held)).reshape(J.shape)
+    contacts = sol.problem.within.linearise(*_linearised_at(sol, k))
+    return contacts.G.adjoint(by_pair(pairs, p, contacts.pairs)).reshape(J.shape)
 
 
 def _linearised_at(sol: Solution, k: int) -> tuple[float, Array]:
     """The time and place at which the scheme linearised the constraints of the step that led to frame k."""
     if isinstance(sol.scheme, CatchingUp | Paoli):
         return float(sol.t[k - 1] if isinstance(sol.scheme, Paoli) else sol.t[k]), position(sol, k)
-    early = isinstance(sol.scheme, MoreauJean)
-    return float(sol.t[k - 1] if early else sol.t[k]), np.asarray(sol.q[k - 1], dtype=float)
+    before = np.asarray(sol.q[k - 1], dtype=float)
+    if isinstance(sol.scheme, MoreauJean):  # at midpoints
+        h = float(sol.stats["h"][k - 1])
+        return float(sol.t[k - 1]) + h / 2.0, before + h / 2.0 * np.asarray(sol.u[k - 1])
+    return float(sol.t[k]), before
 
 
 def _placed(sol: Solution, q: Array) -> Array:
@@ -191,9 +187,9 @@ def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array, M: Metric) 
 
 SAYS = "u+ = P_C u- - e P_N u- at each impact"
 LAW_TOLERANCE = 1e-6
-"""Residuals of the law up to this fraction of the jump are round-off."""
+"""Residuals of the law up to this fraction of the jump are round-off, and so are jumps up to this one of the speeds."""
 FIRST_ORDER = 1.5
-"""The law may be missed by this many times h (|u| / R + |a| / |jump|), R the smallest radius of curvature."""
+"""The velocity after an impact may miss the law by this many times h (v^2 / R + |a|): normals turn, and forces act."""
 SMALLEST_JUMP = 6.0
 """A jump that is smaller than this many times what the forces do in one step belongs to a contact at rest."""
 
@@ -261,30 +257,29 @@ def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int) -> Res
         cone = Cone(closed.G, describe=closed.describe, equal=closed.equal)
         law = impact(first.before + gained, cone, law=problem.law, mass=M).velocity
     jump = M.norm(law - first.before)
-    if jump <= SMALLEST_JUMP * M.norm(gained) / 2.0:
+    if jump <= max(SMALLEST_JUMP * M.norm(gained) / 2.0, LAW_TOLERANCE * M.norm(first.before)):
         return None
-    turned = first.h * _turning(closed, first.before, second.after)
-    allowed = LAW_TOLERANCE + FIRST_ORDER * (M.norm(gained) / jump + turned)
+    turned = first.h * _turning(closed, M, first.before, second.after)
+    allowed = LAW_TOLERANCE + FIRST_ORDER * (M.norm(gained) + turned) / jump
     row = int(np.argmin(closed.G @ first.before))
     return Residual(M.norm(second.after - law) / jump, allowed, float(sol.t[k]), closed.describe(row))
 
 
-def _turning(closed: Contacts, before: Array, after: Array) -> float:
-    """|u| / R: how fast the normals turn; 0 for planes."""
-    if closed.bend is None:
-        return float(np.abs([before, after]).max(initial=0.0)) / (closed.smallest_length() or np.inf)
-    speed = max(float(np.linalg.norm(before)), float(np.linalg.norm(after)))
-    return speed * float(np.abs(closed.bend).max(initial=0.0))
+def _turning(closed: Contacts, M: Metric, before: Array, after: Array) -> float:
+    """v^2 / R: the acceleration that turning normals give to bodies that slide past each other at v; 0 for planes."""
+    bends = closed.bends
+    unknown = np.divide(1.0, closed.length, out=np.zeros(len(bends)), where=closed.length > 0.0)
+    speed = np.maximum(relative_speeds(closed, before), relative_speeds(closed, after))
+    rates = speed**2 * np.abs(np.where(np.isnan(bends), unknown, bends)) / closed.G.norms(M)
+    return float(rates.max(initial=0.0))
 
 
 BALANCE_TOLERANCE = 1e-6
 """An imbalance up to this fraction of the impulses is round-off and the tolerance of the solver."""
+ROUND_OFF = 16.0 * float(np.finfo(float).eps)
+"""Round-off of velocities, as a fraction of themselves and of places over h."""
 FILE_TOLERANCE = 1e-3
 """BALANCE_TOLERANCE of solutions from files, which contain numbers in single precision."""
-OVERLAP_TOLERANCE = 1e-6
-"""Overlaps up to this fraction of the smallest radius are round-off and the tolerance of the solver."""
-BETWEEN = (0.25, 0.5, 0.75, 1.0)
-"""Fractions of each step at which the gaps are checked."""
 ENERGY_FIRST_ORDER = 2.0
 """Contacts may give this many times |h a| / |u| of the largest kinetic energy, a the acceleration by forces."""
 
@@ -369,25 +364,11 @@ def _feasible(sol: Solution, missing: str) -> Line:
     says = "q(t) in Q(t), between the nodes too"
     if not isinstance(sol.problem, Motion | Sweeping):
         return Line("feasible", says, UNKNOWN, "the set is not in the file: jo.io.read(path, problem)")
-    within, worst, where = sol.problem.within, 0.0, ""
-    q = np.array([sol.places(k) for k in range(len(sol.t))], dtype=float)
-    for k in range(1, len(sol.t)):
-        for part in (1.0,) if missing or within.bodies.clumped is not None else BETWEEN:  # clumps turn in between
-            t = float((1.0 - part) * sol.t[k - 1] + part * sol.t[k])
-            x = (1.0 - part) * q[k - 1] + part * q[k]
-            here = place(sol.problem, t, x) if not np.isfinite(x).all() else None
-            depth = float((within if here is None else here.within).overlap(t, x if here is None else here.q))
-            if depth > worst:
-                worst, where = depth, f"deepest at t = {t:.4g}"
-    promised = isinstance(sol.scheme, Scheme) and sol.scheme.linearises and within.convex_gaps is True
-    exact = promised and within.moving is False
-    length = within.linearise(float(sol.t[0]), np.nan_to_num(q[0]), 0.0).smallest_length() if len(q) else None
-    radii = within.bodies.radii_at(float(sol.t[0]))
-    length = float(radii[radii > 0.0].min(initial=np.inf)) if (radii > 0.0).any() else length
-    allowed = OVERLAP_TOLERANCE + (0.0 if exact else _longest_way(sol) / (length or 1.0))
-    note = "" if not missing else f"at the saved times only: {missing}"
-    detail = "; ".join(text for text in (where, note) if text)
-    return Line("feasible", says, HOLDS if worst <= allowed else FAILS, detail, {"overlap": worst, "allowed": allowed})
+    worst = Overlap(0.0, OVERLAP_TOLERANCE, "") if len(sol.t) == 1 else max(overlaps(sol, missing), key=Overlap.excess)
+    where = worst.where if worst.depth > 0.0 else ""
+    detail = "; ".join(text for text in (where, missing and f"at the saved times only: {missing}") if text)
+    verdict = HOLDS if worst.depth <= worst.allowed else FAILS
+    return Line("feasible", says, verdict, detail, {"overlap": worst.depth, "allowed": worst.allowed})
 
 
 def _signs(sol: Solution) -> Line:
@@ -420,7 +401,8 @@ def _support(sol: Solution) -> Line:
         if len(loaded) == 0:
             continue
         here = place(sol.problem, float(sol.t[k]), x, rho=_longest_way(sol) or None, touching=loaded)
-        open_by = here.contacts.gap - here.contacts.tolerance()  # round-off of the gap is no gap
+        rate = np.where(here.contacts.pairs[:, 0] >= 0, 1.0, size_of(here.contacts))  # gaps of the user have any unit
+        open_by = (here.contacts.gap - here.contacts.tolerance()) / rate  # round-off of the gap is no gap
         gap = by_pair(here.contacts.pairs, open_by, loaded, np.inf)
         row = int(np.argmax(gap))
         if gap[row] > worst:
@@ -435,13 +417,19 @@ def _momentum(sol: Solution, steps: list[Taken], missing: str) -> Line:
     says = "M (u^{n+1} - u^n) = h f + G^T p" if second else "M (u - U) = G^T p"
     if not steps or any(step.driving is None for step in steps):
         return Line("momentum", says, UNKNOWN, missing or "masses or forces are not in the file: give the problem")
-    size = max(step.size for step in steps)
+    size = max(max(step.size, _round_off(sol, step) / BALANCE_TOLERANCE) for step in steps)
     worst = max(steps, key=lambda step: step.imbalance)
     residual = worst.imbalance / (size or 1.0)
     allowed = BALANCE_TOLERANCE if sol.radii is None else FILE_TOLERANCE
     detail = "" if residual <= allowed else f"worst at t = {sol.t[worst.k]:.4g}"
     values = {"residual": residual, "allowed": allowed}
     return Line("momentum", says, HOLDS if residual <= allowed else FAILS, detail, values)
+
+
+def _round_off(sol: Solution, step: Taken) -> float:
+    """The round-off of the velocities of a step, which some schemes compute from places."""
+    q = np.nan_to_num(np.asarray(sol.q[step.k], dtype=float)).ravel()
+    return ROUND_OFF * (step.metric.norm(step.after) + step.metric.norm(q) / step.h)
 
 
 def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
@@ -454,25 +442,55 @@ def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
     kinetic = max(0.5 * max(step.metric.norm(step.after), step.metric.norm(step.before)) ** 2 for step in steps)
     if sol.spin is not None:
         return _energy_with_spins(sol, max(kinetic, float(sol.energy().kinetic.max())))
-    inside = np.array([len(fresh(sol, step.k)) > 0 for step in steps])  # an impact takes two steps
+    impacts = np.array([len(fresh(sol, step.k)) > 0 for step in steps])
+    inside = impacts if sol.scheme is None or isinstance(sol.scheme, Paoli) else np.zeros_like(impacts)  # of two steps
     taken_up = np.cumsum([step.work for step in steps])[~inside]
     rise = taken_up - np.minimum.accumulate(np.append(0.0, taken_up))[:-1] if len(taken_up) else np.zeros(1)
-    k = int(np.argmax(rise))
-    gain = float(rise[k]) / (kinetic or 1.0)
-    allowed = BALANCE_TOLERANCE + ENERGY_FIRST_ORDER * _per_step(steps)
-    detail = "" if gain <= allowed else f"worst at t = {sol.t[steps[int(np.flatnonzero(~inside)[k])].k]:.4g}"
-    lost = -float(taken_up[-1]) if len(taken_up) else 0.0
-    values = {"taken": lost, "largest gain / kinetic": gain, "allowed": allowed}
+    k, gain, lost = int(np.argmax(rise)), float(rise.max()), -float(taken_up[-1]) if len(taken_up) else 0.0
     elastic = isinstance(sol.problem, Motion) and restitution(sol.problem) == 1.0
-    if elastic and lost > (1 + inside.sum()) * allowed * kinetic:
+    each = (BALANCE_TOLERANCE + ENERGY_FIRST_ORDER * _per_step(steps)) * kinetic
+    most = (1.0 + impacts.sum()) * each
+    if gain > each or (elastic and lost > most):  # else it does not matter how normals turn
+        turned = sum(_work_of_turning(sol, steps, int(j)) for j in np.flatnonzero(inside))
+        each, most = each + turned, most + turned
+    worst = f"worst at t = {sol.t[steps[int(np.flatnonzero(~inside)[k])].k]:.4g}" if gain > each else ""
+    scale = kinetic or 1.0
+    values = {"taken": lost, "largest gain / kinetic": gain / scale, "allowed": each / scale}
+    if elastic and lost > most:
+        values["allowed"] = most / scale
         return Line("energy", says, FAILS, "energy is lost although e = 1", values)
-    return Line("energy", says, HOLDS if gain <= allowed else FAILS, detail, values)
+    return Line("energy", says, FAILS if worst else HOLDS, worst, values)
+
+
+def _work_of_turning(sol: Solution, steps: list[Taken], j: int) -> float:
+    """What the work of an impact, whose first step is steps[j], may differ by because its normals turn meanwhile.
+
+    Paoli's impact has an impulse in each of two steps, along the normals n and n' there. With one normal it obeys the
+    law; with two, an impulse p of the second step has the direction n' for n, and works p |n' - n| |v| more or less at
+    most, v the relative velocity of the surfaces.
+    """
+    if not isinstance(sol.problem, Motion) or sol.problem.law.uniform == 0.0 or j + 1 == len(steps):
+        return 0.0
+    both, units = (steps[j].k, steps[j + 1].k), []
+    p = np.concatenate([np.asarray(sol.multipliers[k]) for k in both])
+    pairs = np.concatenate([np.asarray(sol.pairs[k]) for k in both])[p != 0.0]
+    speed = np.zeros(len(pairs))
+    for k, u in zip(both, (steps[j].before, steps[j + 1].after), strict=True):
+        contacts = place(sol.problem, float(sol.t[k]), position(sol, k), touching=pairs).contacts
+        rows = by_pair(contacts.pairs, np.arange(len(contacts.gap), dtype=float), pairs, np.nan)
+        known = np.isfinite(rows)
+        chosen = contacts.only(np.where(known, rows, 0).astype(int))
+        units.append(np.where(known[:, None], chosen.G.toarray() / size_of(chosen)[:, None], np.nan))
+        speed = np.maximum(speed, relative_speeds(chosen, u))
+    turned = np.nan_to_num(np.linalg.norm(units[1] - units[0], axis=1))
+    return float((np.abs(p[p != 0.0]) * speed * turned).sum())
 
 
 def _energy_with_spins(sol: Solution, kinetic: float) -> Line:
     """The energy that contacts took from velocities and spins together, as each step recorded it."""
     taken_up = np.cumsum(sol.stats["dissipated"])
-    rise = float(np.max(np.maximum.accumulate(taken_up) - taken_up, initial=0.0)) / (kinetic or 1.0)
+    highest = np.maximum.accumulate(np.append(0.0, taken_up))[1:]  # the first impact may create energy, too
+    rise = float(np.max(highest - taken_up, initial=0.0)) / (kinetic or 1.0)
     values = {"taken": float(taken_up[-1]) if len(taken_up) else 0.0, "largest gain / kinetic": rise}
     verdict = HOLDS if rise <= GAIN_TOLERANCE else FAILS
     return Line("energy", "contacts take energy, from velocities and spins together", verdict, "", values)

@@ -11,7 +11,7 @@ import numpy as np
 from jostle._tools.colours import BAD, GOOD, OPEN
 from jostle.errors import InvalidValue
 
-HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 """The verdicts of a line."""
 SEVERITY = {HOLDS: 0, UNKNOWN: 1, FAILS: 2}
 """Order of the verdicts: the worst one of several is shown."""
@@ -31,15 +31,15 @@ class Line:
     statement : str
         What is asked or promised, as a formula.
     verdict : str
-        "holds", "fails" or "cannot be checked".
+        "holds", "fails" or "not known".
     detail : str
-        Where it fails and by how much, why it cannot be checked, or for which q it holds.
+        Where it fails and by how much, what would decide it, or for which q it holds.
     values : mapping of str to float
         The numbers that were computed, by name.
     needed : bool
         True if the verdict of the section depends on this line.
     local : bool
-        True if it was checked at this configuration or time only, although it is asked at every one.
+        True if it was seen at this configuration or time, and is asked at every one: then it is not known.
     badness : float
         Of two lines with the same verdict, the one with the larger number is shown for a whole trajectory.
 
@@ -85,7 +85,7 @@ class Section:
     Examples
     --------
     >>> Section("Theorem 1", "the scheme converges", (Line("(A1)", "...", HOLDS), Line("(A2)", "...", UNKNOWN))).verdict
-    'cannot be checked'
+    'not known'
     """
 
     title: str
@@ -111,11 +111,13 @@ class Section:
             return f"{words}: {self.promise}" + (f" (not checked: {', '.join(unknown)})" if unknown else "")
         if failing:
             return f"not promised, because of {', '.join(failing)}: {self.promise}"
-        several = len(unknown) > 1 or any("-" in name for name in unknown)
-        conditions = [f"{', '.join(unknown)} {'hold' if several else 'holds'}"] if unknown else []
-        if any(line.local for line in needed):
-            conditions.append("these checks hold for every q")
-        return f"holds{' if ' * bool(conditions)}{' and '.join(conditions)}: {self.promise}"
+        if unknown:
+            return f"promised if {_listed(unknown)} {'hold' if unknown[1:] else 'holds'}: {self.promise}"
+        return f"holds: {self.promise}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 @dataclass(frozen=True, repr=False)
