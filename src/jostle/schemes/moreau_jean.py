@@ -213,7 +213,7 @@ class MoreauJean(Scheme):
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         M = problem.metric(state.q)
-        P, u, p, turning = push(self.solver, problem, state, there, rates, state.u, M, state.turning)
+        P, u, p, turning, _ = push(self.solver, problem, state, there, rates, state.u, M, state.turning)
         return state._replace(u=u, projection=P, contacts=there, multipliers=p, turning=turning)
 
 
