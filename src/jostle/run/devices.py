@@ -53,7 +53,7 @@ class Device:
 
     def host(self, state: State) -> State:
         """A state of the run with arrays of NumPy, moved once however many look at it."""
-        if self.place is np:
+        if self.place is np or isinstance(state.q, np.ndarray):
             return state
         if self._seen is None or self._seen[0] is not state:
             here = to_host(state)

@@ -110,7 +110,7 @@ def _blocks(
     def describe(row: int) -> str:
         return K.describe(int(own[row // size] if row < first else others[row - first]))
 
-    return Rows(G, c, length, noise, equal, describe, cones), cones, own, others
+    return Rows(G, c, length, noise, equal, describe, cones, K.most), cones, own, others
 
 
 def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones]:

@@ -104,14 +104,12 @@ def gaps_before(contacts: Contacts, state: State) -> Array:
 
 
 def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
-    """The same rows, whose lengths are at most some multiple of the largest closing velocity at w."""
+    """The same rows, whose violations count beside the largest closing velocity at w, where their length is longer."""
     # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
     # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
     closing = -lowest(np.where(K.length > 0.0, K.margin(K.slack(w)), 0.0), 0.0)
     most = min(CLOSING_FACTOR, MAX_LEFT / tol) * closing
-    if not 0.0 < closing < np.inf or highest(K.length, 0.0) <= most:
-        return K
-    return replace(K, length=np.minimum(K.length, most))
+    return replace(K, most=most) if 0.0 < most < highest(K.length, 0.0) else K
 
 
 def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol: float, gap_tol: float) -> Rows:
@@ -136,7 +134,7 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     late = state.duration if state.duration > h else h  # see `velocities_of_step`
     allowed = np.where(near, left / np.where(overlaps, late, h), np.where(overlaps, -most / late, 0.0))
     K = relative_to_closing(replace(K, c=K.c - allowed), w, tol)
-    return replace(K, c=K.c + np.clip(allowed, -RETURN * STUCK * tol * K.length, 0.0))
+    return replace(K, c=K.c + np.clip(allowed, -RETURN * STUCK * tol * np.minimum(K.length, K.most), 0.0))
 
 
 def with_checked_reach(

@@ -173,11 +173,12 @@ class Solver:
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
+        whole, K = K, K.with_short_lengths()
         if dense and guess is None and M.ratio <= MAX_PLAIN_RATIO:
             P = self._at_once(flat, K, M)
             if P is not None and P.converged:  # which it has not if something is NaN
                 if P.iterations:
-                    self._check_round_off(flat, K)
+                    self._check_round_off(flat, whole)
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
         _check_finite(flat, guess)
@@ -191,7 +192,7 @@ class Solver:
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
         if least < 0.0:
-            self._check_round_off(flat, K)
+            self._check_round_off(flat, whole)
         if least >= 0.0 or (margin >= -K.noise).all():
             return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
