@@ -182,7 +182,7 @@ def calls(path):
         "CatchingUp": {"solver": jo.ActiveSet()},
         "MoreauJean": {"solver": jo.ActiveSet()},
         "Venel": {"solver": jo.ActiveSet()},
-        "Maury": {"solver": jo.ActiveSet(), "samples": 2},
+        "Maury": {"solver": jo.ActiveSet(), "samples": 2, "gap_tol": 1e-3},
         "Gluey": {"solver": jo.ActiveSet(), "samples": 2, "weakest": -1.0},
         "Paoli": {"solver": jo.ActiveSet(), "z": 0.5, "implicit": False},
         "Cone": {"G": [[1.0, 0.0]], "describe": str, "equal": [False]},

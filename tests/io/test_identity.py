@@ -97,6 +97,7 @@ OTHERS = {
     "box": tuple(jo.Motion(q0=[[1.0, 1.0]], within=jo.Box([0, 0], [b, 9], radii=0.1)) for b in (3.0, 4.0)),
     "scheme": (jo.Maury(), jo.Gluey()),
     "samples": (jo.Maury(), jo.Maury(samples=1)),
+    "gap_tol": (jo.Maury(), jo.Maury(gap_tol=0.0)),
     "tolerance": (jo.Maury(), jo.Maury(solver=jo.Automatic(tol=1e-6))),
 }
 

@@ -31,7 +31,7 @@ def thrown(error, after):
     calm = jo.Motion(q0=[0.0, 2.0], force=[0.0, -4.0], within=jo.HalfSpace([0, 1]), law=jo.Restitution(0.7))
     return {
         "force": (ball, {}),
-        "until": (calm, {"until": lambda state: late(state.t)}),
+        "until": (calm, {"until": lambda state: bool(late(state.t))}),
         "change": (calm, {"change": lambda state: late(state.t) or state}),
         "progress": (calm, {"progress": lambda progress: late(progress.t)}),
     }

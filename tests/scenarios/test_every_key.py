@@ -307,8 +307,8 @@ OTHERS = [
     *replaced(with_(DISCS, RUN, 'until = { kind = "at_rest", speed = 0.5 }'), ("0.5", "2.0"),
               ("0.5", "0.5, after = 0.5")),
     *[(with_(DISCS, RUN, f'[scheme]\nkind = "{kind}"'), with_(DISCS, RUN, f'[scheme]\nkind = "{kind}"\n{more}'))
-      for kind, more in (("maury", "samples = 3"), ("gluey", "samples = 3"), ("gluey", "weakest = -0.5"),
-                         ("paoli", "z = 0.0"), ("paoli", "implicit = true"))],
+      for kind, more in (("maury", "samples = 3"), ("maury", "gap_tol = 1e-3"), ("gluey", "samples = 3"),
+                         ("gluey", "weakest = -0.5"), ("paoli", "z = 0.0"), ("paoli", "implicit = true"))],
     *[(with_(DISCS, RUN, f'[solver]\nkind = "{kind}"'), with_(DISCS, RUN, f'[solver]\nkind = "{kind}"\n{more}'))
       for kind in ("automatic", "active_set", "interior_point", "gauss_seidel")
       for more in ("tol = 1e-4", "max_iterations = 77")],

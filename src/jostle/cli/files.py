@@ -342,7 +342,7 @@ def repair(
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Repair the trajectory itself.")] = False,
 ) -> None:
-    """Repair a trajectory that a killed run left behind, or whose end is missing.
+    """Repair a trajectory of a killed run, or without its end.
 
     VTK and ParaView can open the repaired file; jostle itself can also read the original. Every complete frame is
     kept. The original does not change unless --in-place is given. A trajectory that needs no repair is not copied.

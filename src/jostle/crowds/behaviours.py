@@ -381,7 +381,7 @@ class Reaction(Behaviour):
         found = finite(self.times, "times")
         if found.ndim > 1:
             raise InvalidValue(f"reaction times must be one for all or one for each, not {self.times!r}")
-        check_reaction(found)
+        check_reaction(found, "times")
         object.__setattr__(self, "times", found)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:

@@ -387,17 +387,17 @@ def warn_of_speeds(speed: Array, radii: Array) -> None:
             warn(f"with the desired speed {speed.ravel()[some[0]]:g} m/s, {who} {what}", Implausible)
 
 
-def check_reaction(times: Array) -> None:
+def check_reaction(times: Array, name: str = "reaction") -> None:
     """Raise, naming the person, if a reaction time is so long that the person does not react: a wrong unit or number.
 
     >>> check_reaction(np.array([0.0, 120.0]))
     """
     if not ((times >= 0.0) & (times <= LONGEST_REACTION)).all():
         person = int(np.argmin((times >= 0.0) & (times <= LONGEST_REACTION)))
-        who = f" of person {person}" if times.ndim else ""
+        who = f" for person {person}" if times.ndim else ""
         raise InvalidValue(
-            f"the reaction time {times.ravel()[person]:g} s{who} must be from 0 to {LONGEST_REACTION:g} s, "
-            f"a day: leave people out who never walk"
+            f"{name} is {times.ravel()[person]:g} s{who}; a reaction time must be from 0 to {LONGEST_REACTION:g} s, a "
+            f"day: leave people out who never walk"
         )
 
 

@@ -75,9 +75,11 @@ DESCRIPTIONS = {
 }
 """Purpose of each scheme and solver of jostle."""
 GammaExponent = Annotated[float, Field(ge=1.0, le=100.0, allow_inf_nan=False), allowed("a number from 1 to 100")]
+GapTolerance = Annotated[float, Field(ge=0.0, le=0.1, allow_inf_nan=False), allowed("a number from 0 to 0.1")]
 Structure = Literal["isotropic", "square", "triangular"]
 OPTIONS: dict[str, tuple[Any, str]] = {
     "samples": (Samples, "Number of Gauss points over which a force that changes in time is averaged."),
+    "gap_tol": (GapTolerance, "With friction: largest gap of surfaces that touch, relative to the smallest radius."),
     "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact stores; -inf, the default: no limit."),
     "z": (Number, "Weight of the force in the first step: 0.5 is second order, 0 leaves the force out."),
     "implicit": (Switch, "Evaluate the velocity in the force at the new time (e = 0 only)."),
@@ -106,7 +108,7 @@ def method_table(kind: str, makes: type[Any]) -> type[Made]:
 
     >>> import jostle as jo
     >>> sorted(method_table("maury", jo.Maury).model_fields)
-    ['kind', 'samples']
+    ['gap_tol', 'kind', 'samples']
     """
     known = {name: OPTIONS[name] for name in inspect.signature(makes).parameters if _is_ours(makes, name)}
     texts = {name: text for name, (_, text) in known.items()}

@@ -31,7 +31,7 @@ In such clusters p and gamma are not unique, but u is (for an infinite glue): it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -142,6 +142,7 @@ class Gluey(Maury):
     remembers: ClassVar[type[Any] | None] = Glue
     on_devices: ClassVar[bool] = False
 
+    gap_tol: float = field(init=False, repr=False, default=0.0)
     weakest: float = -np.inf
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver
+from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver, check_round_off
 
 NOTABLE = 1e-3
 """A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
@@ -51,6 +51,7 @@ def push(
 
     `turning` are the turns and spins of bodies at the contacts; None if they do not turn.
     """
+    check_round_off(w if turning is None else problem.bodies.velocities(w, turning), K, solver.tol)
     if turning is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return Pushed(P, P.point, P.multipliers, None)

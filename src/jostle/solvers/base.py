@@ -173,12 +173,10 @@ class Solver:
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
-        whole, K = K, K.with_short_lengths()
+        K = K.with_short_lengths()
         if dense and guess is None and M.ratio <= MAX_PLAIN_RATIO:
             P = self._at_once(flat, K, M)
             if P is not None and P.converged:  # which it has not if something is NaN
-                if P.iterations:
-                    self._check_round_off(flat, whole)
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
         _check_finite(flat, guess)
@@ -191,27 +189,9 @@ class Solver:
         least = lowest(margin, 0.0)
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
-        if least < 0.0:
-            self._check_round_off(flat, whole)
         if least >= 0.0 or (margin >= -K.noise).all():
             return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
-
-    def _check_round_off(self, w: Array, K: Rows) -> None:
-        """Refuse a point so large that its round-off in a row is no longer small beside the length of the row."""
-        length, allowed = K.length, max(self.tol, MIN_ROUND_OFF)
-        most = ROUND_OFF * MAX_ENTRIES * math.sqrt(float(dot(w, w)))
-        if K.G.contacts is not None and most <= allowed * lowest(length, math.inf):
-            return
-        noise = ROUND_OFF * K.G.magnitude(w)
-        wrong = (length > 0.0) & (noise > allowed * length)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InvalidValue(
-                f"the point to project is so far away that the round-off of {K.describe(row)}, "
-                f"{float(noise[row]):.2g}, is not small beside its length, {float(length[row]):.2g}: take a shorter "
-                f"time step, weaker forces or heavier bodies"
-            )
 
     def _measured(self, w: Array, K: Rows, M: Metric, u: Array, p: Array) -> Residual:
         """The residuals of an answer; its complementarity counts the errors of light bodies too."""
@@ -352,6 +332,23 @@ class Solver:
         if y is not None:
             raise empty_set(K, y, used)
         return []
+
+
+def check_round_off(w: Array, K: Rows, tol: float) -> None:
+    """Refuse a point so large that its round-off in a row is no longer small beside the length of the row."""
+    length, allowed, flat = K.length, max(tol, MIN_ROUND_OFF), w.ravel()
+    most = ROUND_OFF * MAX_ENTRIES * math.sqrt(float(dot(flat, flat)))
+    if not most > allowed * lowest(np.where(length > 0.0, length, math.inf), math.inf):
+        return
+    noise = ROUND_OFF * K.G.magnitude(flat)
+    wrong = (length > 0.0) & (noise > allowed * length) & (K.margin(K.c + (K.G @ flat)) < 0.0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidValue(
+            f"the point to project is so far away that the round-off of {K.describe(row)}, {float(noise[row]):.2g}, "
+            f"is not small beside its length, {float(length[row]):.2g}: take a shorter time step, weaker forces or "
+            f"heavier bodies"
+        )
 
 
 def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array
+from jostle._tools.arrays import Array, floats
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polar
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotConverged
 from jostle.solvers.automatic import Automatic
-from jostle.solvers.base import Solver
+from jostle.solvers.base import Solver, check_round_off
 
 
 @check_arguments
@@ -72,6 +72,7 @@ def project(
         P = require(solver.project(w, onto.cone, mass, guess), solver)
         return replace(P, point=w - P.point)
     if isinstance(onto, Rows):
+        check_round_off(floats(w, name="w"), onto, solver.tol)
         return require(solver.project(w, onto, mass, guess), solver)
     if not hasattr(onto, "nearest"):
         raise InvalidValue(f"onto must be a polyhedron, a cone, its polar or an admissible set, not {onto!r}")
