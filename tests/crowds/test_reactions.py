@@ -138,7 +138,8 @@ def test_others_walk_around_people_who_still_stand():
         return made.velocity(0.0, made.q0)[3]
 
     late = heading(1.0, [5.0, 5.0, 5.0, 0.0])
-    np.testing.assert_array_equal(late, heading([0.0, 0.0, 0.0, 1.0], 0.0))
+    with pytest.warns(jo.errors.Implausible, match="person 0 hardly moves"):
+        np.testing.assert_array_equal(late, heading([0.0, 0.0, 0.0, 1.0], 0.0))
     assert np.linalg.norm(late - heading(1.0, 0.0)) > 0.01
 
 

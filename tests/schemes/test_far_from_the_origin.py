@@ -100,10 +100,10 @@ def test_the_unit_of_length_does_not_change_what_is_refused():
 
 @every_scheme
 def test_a_body_that_gets_too_far_away_ends_the_run_with_what_came_before(scheme):
-    ball = jo.Motion(q0=[[0.0, 0.0], [0.0, 9.0]], v0=[[3e8, 0.0], [0.0, 0.0]], within=jo.Balls([1.0, 1.0]))
+    ball = jo.Motion(q0=[[0.0, 0.0], [0.0, 9.0]], v0=[[2e7, 0.0], [0.0, 0.0]], within=jo.Balls([1.0, 1.0]))
     with pytest.raises(jo.InvalidValue, match=r"^step \d+ .*: coordinate 0 of body 0 is .*Shift the origin") as caught:
-        jo.solve(ball, scheme, t=10.0, h=0.25)
-    assert 1 < len(caught.value.solution.t) < 12
+        jo.solve(ball, scheme, t=200.0, h=0.25)
+    assert 1 < len(caught.value.solution.t) < 200
 
 
 @pytest.mark.parametrize("scheme", SCHEMES[:2], ids=["MoreauJean", "Paoli"])

@@ -323,4 +323,5 @@ class Scheme:
         q = after.q if after.turning is None else after.of_balls(problem.bodies).q
         if not (ours and self.projects_positions(problem)) or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
-        return float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
+        behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
+        return max(behind, after.overshoot)

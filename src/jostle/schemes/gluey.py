@@ -103,6 +103,7 @@ def glue(state: State) -> Glue:
     >>> history = []
     >>> def watch(state):
     ...     history.append((state.t, glue(state).gamma.round(12).tolist()))
+    ...     return False
     >>> sol = jo.solve(ball, Gluey(), t=1.25, h=0.125, until=watch)
     >>> history[3], history[5], history[9]
     ((0.5, [-5.0]), (0.75, [-2.5]), (1.25, []))

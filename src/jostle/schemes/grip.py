@@ -39,8 +39,6 @@ class Pushed(NamedTuple):
     """The new velocities, in the shape of those before."""
     multipliers: Array
     turning: Turning | None
-    overlap: float = 0.0
-    """The deepest overlap over its length, where the residual of the projection does not have it."""
 
 
 def push(

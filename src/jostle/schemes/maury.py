@@ -27,7 +27,7 @@ from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
 from jostle.schemes.base import Scheme
 from jostle.schemes.grip import rubs, turned_on
-from jostle.schemes.reach import project_velocity
+from jostle.schemes.reach import overlap_left, project_velocity, velocities_of_step
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times
 
@@ -84,8 +84,10 @@ class Maury(Scheme):
         t, q, u = state.t, state.q, state.u
         predicted, M = self.predict(problem, t, q, u, h)
         gap_tol = self.gap_tol if rubs(problem) else 0.0
-        contacts, pushed = project_velocity(self.solver, problem, state, h, predicted, M, gap_tol)
-        P, u, p, turning, overlap = pushed
+        contacts, (P, u, p, turning) = project_velocity(self.solver, problem, state, h, predicted, M, gap_tol)
+        overlap = 0.0
+        if gap_tol:  # the residual does not have overlaps that count as closed
+            overlap = overlap_left(velocities_of_step(contacts, state, h), problem.bodies.velocities(u, turning))
         if turning is not None:
             turning = turned_on(problem, turning, h)
         return State(t + h, q + h * u, u, P, contacts, p, overshoot=overlap, turning=turning)

@@ -142,7 +142,7 @@ class MoreauJean(Scheme):
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
-        P, after, p, turning, _ = self._impact(problem, touching, depth, state, u, predicted, h, W, turning)
+        P, after, p, turning = self._impact(problem, touching, depth, state, u, predicted, h, W, turning)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         if turning is not None:
@@ -213,7 +213,7 @@ class MoreauJean(Scheme):
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         M = problem.metric(state.q)
-        P, u, p, turning, _ = push(self.solver, problem, state, there, rates, state.u, M, state.turning)
+        P, u, p, turning = push(self.solver, problem, state, there, rates, state.u, M, state.turning)
         return state._replace(u=u, projection=P, contacts=there, multipliers=p, turning=turning)
 
 

@@ -37,7 +37,7 @@ WIDENING_FACTOR = 1.5
 
 
 def project_velocity(
-    solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric, gap_tol: float | None = None
+    solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric, gap_tol: float | None = 0.0
 ) -> tuple[Contacts, Pushed]:
     """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13).
 
@@ -66,24 +66,20 @@ def project_velocity(
                 "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
             ) from None
         u = pushed.point if turning is None else bodies.velocities(pushed.point, pushed.turning)
-        if K is not whole:
-            pushed = _with_overlap(pushed, whole, u, bool(gap_tol))
+        P = pushed.projection
+        if K is not whole and P.residual.primal > 0.0 and lowest(whole.length, np.inf) > 0.0:
+            least = min(P.residual.primal, overlap_left(whole, u))  # lengths may have been shorter
+            pushed = pushed._replace(projection=replace(P, residual=replace(P.residual, primal=least)))
         return contacts, u, pushed
 
     return with_checked_reach(within, state.t + h, places, h, free, before, attempt)
 
 
-def _with_overlap(pushed: Pushed, K: Rows, u: Array, rubs: bool) -> Pushed:
-    """What contacts did, with the deepest overlap after the step in the rows K_h, as it is linearised, over its length.
-
-    It stands for the violation of rows whose lengths were shorter, and beside it where gaps counted as closed.
-    """
-    known, P = K.length > 0.0, pushed.projection
+def overlap_left(K: Rows, u: Array) -> float:
+    """The deepest overlap after a step in the rows K_h, as it is linearised, over the length of its row."""
+    known = K.length > 0.0
     violation = np.where(known, -(K.margin(K.slack(u)) + K.noise), 0.0)
-    left = highest(violation / np.where(known, K.length, 1.0), 0.0)
-    if known.all():
-        P = replace(P, residual=replace(P.residual, primal=min(P.residual.primal, left)))
-    return pushed._replace(projection=P, overlap=left if rubs else 0.0)
+    return highest(violation / np.where(known, K.length, 1.0), 0.0)
 
 
 def velocities_of_step(contacts: Contacts, state: State, h: float) -> Rows:

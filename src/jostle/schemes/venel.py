@@ -47,5 +47,5 @@ class Venel(Scheme):
         # One step: (22) of Venel 2009, written for the velocity.
         t, q = state.t, state.q
         wished = problem.velocity(t, q)
-        contacts, (P, u, p, *_) = project_velocity(self.solver, problem, state, h, wished, problem.metric(q))
+        contacts, (P, u, p, _) = project_velocity(self.solver, problem, state, h, wished, problem.metric(q), None)
         return State(t + h, q + h * u, u, P, contacts, p)
