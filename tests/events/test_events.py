@@ -340,7 +340,7 @@ def test_a_run_that_starts_later_is_the_same_run(within):
     np.testing.assert_allclose(late.q(at + 7.0), sol.q(at), atol=1e-10)
     with pytest.raises(jo.InvalidValue, match=r"t must lie in \[7, 8\]"):
         late.q(6.9)
-    for wrong in ((1.0, 1.0), (2.0, 1.0), 0.0, (0.0, np.inf)):
+    for wrong in ((2.0, 1.0), -1.0, (0.0, np.inf)):
         with pytest.raises(jo.InvalidValue, match="t must be a time after the start"):
             jo.solve_by_events(bouncing(0.5), t=wrong)
 

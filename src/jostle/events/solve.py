@@ -94,11 +94,10 @@ def integrated(problem: Motion, t: Span, max_events: int) -> EventRun:
     if not isinstance(problem, Motion):
         raise InvalidValue(f"problem must be a jo.Motion, not {problem!r}")
     start, end = start_and_end(t)
-    if end == start:
-        raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
     run = (ParabolicRun if has_parabolas(problem) else SmoothRun)(problem, start, end, max_events)
     try:
-        run.integrate()
+        if end > start:
+            run.integrate()
     except UnresolvedEvent as error:
         error.time, error.solution = run.t, run.solution(FAILED)
         raise

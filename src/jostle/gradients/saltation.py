@@ -25,16 +25,8 @@ from numpy.typing import ArrayLike
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, NoDerivative, SchemeRefuses
-from jostle.events.smooth import (
-    LONGEST_MOVE,
-    Function,
-    SmoothContacts,
-    best_step,
-    equalised,
-    extrapolated,
-    first_differences,
-    second_differences,
-)
+from jostle.events.derivatives import Function, differentiated, extrapolated, first_differences
+from jostle.events.smooth import GAP_NOISE, SmoothContacts, Steps, equalised
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.gradients.functions import Slopes, WithDerivative, spread
 from jostle.gradients.projection import by_bodies
@@ -318,7 +310,7 @@ class Differentiation:
         loose = ~model.contacts.equal[kept]
         if not loose.any():
             return kept[:0]
-        a, forces = model.contacts.forced(t, q, flight.u, kept, model.contacts.bend_step(t, q, kept))
+        a, forces = model.contacts.forced(t, q, flight.u, kept, model.contacts.steps(t, q, flight.u, kept))
         free = model.contacts.acceleration(t, q, flight.u)
         small = CLOSE * max(np.abs(free).max(initial=0.0), np.abs(a).max(initial=0.0))
         heaviest = float(np.abs(model.contacts.metric(q).mass).max())
@@ -395,7 +387,7 @@ class Differentiation:
         if here.bend is None:
             self.differenced |= {part.name for part in parts(model.problem.within) if isinstance(part, UserSet)}
             gradients = lambda x: model.contacts.linearise(t, x).only(rows).G.toarray().ravel()  # noqa: E731
-            each = _slopes(gradients, q, _steps(gradients, q, LONGEST_MOVE * model.contacts.size))
+            each = _slopes(gradients, q, _steps(gradients, q, model.contacts.size))
             return each.reshape(len(rows), model.N, model.N)[:, at][:, :, at]
         unit = np.eye(len(here.gap))
         exact = [curvature(lambda x: model.contacts.linearise(t, x), q, unit[row]) for row in rows]
@@ -407,11 +399,11 @@ class Differentiation:
         if contacts.still:
             return np.zeros((len(rows), len(at))), np.zeros(len(rows))
         self.differenced.add("moving sets")
-        bent = best_step(second_differences, lambda s: contacts.gaps(t + s, q)[rows], contacts.longest)
+        bent = contacts.changes(t, q, rows).second
         if contacts.flat:
-            return np.zeros((len(rows), len(at))), bent.value
+            return np.zeros((len(rows), len(at))), bent
         gradient = lambda s: contacts.linearise(t + s, q).only(rows).G.toarray()[:, at]  # noqa: E731
-        return extrapolated(first_differences, gradient, bent.h), bent.value
+        return differentiated(gradient, contacts.longest, GAP_NOISE, abs(t)).first, bent
 
     def _local(self, t: float, q: Array, rows: Integers, also: Array) -> Integers:
         """The coordinates that an impact of some rows reads or changes."""
@@ -518,11 +510,12 @@ class Differentiation:
         if model.constant_mass:
             return np.zeros((model.N, model.N))
         self.differenced.add("mass")
-        return _slopes(lambda x: model.contacts.metric(x).times(y), q, LONGEST_MOVE * model.contacts.size)
+        pull = lambda x: model.contacts.metric(x).times(y)  # noqa: E731
+        return _slopes(pull, q, _steps(pull, q, model.contacts.size))
 
     def _acceleration(self, t: float, q: Array, u: Array, kept: Integers) -> Array:
         contacts = self.model.contacts
-        return contacts.forced(t, q, u, kept, contacts.bend_step(t, q, kept) if len(kept) else 0.0)[0]
+        return contacts.forced(t, q, u, kept, contacts.steps(t, q, u, kept))[0]
 
     # Flights.
 
@@ -540,8 +533,9 @@ class Differentiation:
             return
         G = model.rows(t, flight.x, kept)[0] if len(kept) else np.zeros((0, model.N))
         _, inverse = self._pushes(flight.x, G, np.arange(model.N))
-        slope = self._by_theta(lambda other: other.contacts.forced(t, flight.x, flight.u, kept, 1.0)[0])
-        a = model.contacts.forced(t, flight.x, flight.u, kept, 1.0)[0]
+        steps = model.contacts.steps(t, flight.x, flight.u, kept)
+        slope = self._by_theta(lambda other: other.contacts.forced(t, flight.x, flight.u, kept, steps)[0])
+        a = model.contacts.forced(t, flight.x, flight.u, kept, steps)[0]
         length, pull = end - t, float(a @ a)
         if after is not None and pull > 0.0 and np.abs(after.before).max() < max(abs(t), abs(end)) * np.sqrt(pull):
             length = float((after.before - flight.u) @ a) / pull  # less round-off than the difference of two times
@@ -716,10 +710,11 @@ def _along(f: Callable[[Array], Array], x: Array, axis: Array) -> Function:
 
 def _steps(f: Callable[[Array], Array], x: Array, longest: float) -> Array:
     """(N,) the best difference step of a function of x along each coordinate."""
-    return np.array([best_step(first_differences, _along(f, x, axis), longest).h for axis in np.eye(len(x))])
+    far = float(np.abs(x).max(initial=0.0))
+    return np.array([differentiated(_along(f, x, axis), longest, size=far).first_step for axis in np.eye(len(x))])
 
 
-def _slopes(f: Callable[[Array], Array], x: Array, steps: Array | float) -> Array:
+def _slopes(f: Callable[[Array], Array], x: Array, steps: Array) -> Array:
     """(r, N) the derivative of a function of x by differences along each coordinate."""
-    each = zip(np.eye(len(x)), np.broadcast_to(steps, x.shape), strict=True)
+    each = zip(np.eye(len(x)), steps, strict=True)
     return np.stack([extrapolated(first_differences, _along(f, x, axis), h) for axis, h in each], axis=1)
