@@ -59,6 +59,8 @@ from jostle.solvers.project import project
 LONGEST_DIFFERENCE = 0.05
 """How far before the start and after the end a moving set is looked at, as a fraction of the time that is integrated:
 the longest step of differences in time, for sets that hardly change."""
+PACE_SERVES = 0.25
+"""How long the step that suits the motion of the walls serves at most, as a fraction of the longest one."""
 GAP_NOISE = 2.0 * EPS
 """Round-off of gaps, as a fraction of the lengths that they are differences of."""
 SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, Rods, UserSet, Free)
@@ -109,7 +111,7 @@ class SmoothContacts:
         self._asked: tuple[float, bytes, bytes] | None = None
         self._changes: Derivatives
         """What `changes` was asked last, and what it found."""
-        self._pace = np.nan, np.inf
+        self._pace = -np.inf, 0.0
         """When it was asked about all gaps, and the step of differences that suits them."""
         self.size = start.smallest_length() or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
 
@@ -152,7 +154,9 @@ class SmoothContacts:
 
     def change_time(self, t: float, q: Array) -> float:
         """The step of differences in time that suits how the gaps change about this time."""
-        return self._pace[1] if self._pace[0] == t else self.changes(t, q).first_step
+        asked, found = self._pace
+        serves = abs(t - asked) <= min(found, PACE_SERVES * self.longest)
+        return found if serves else self.changes(t, q).first_step
 
     def drift(self, t: float, q: Array) -> Rates:
         """dg/dt at rest."""
@@ -199,10 +203,16 @@ class SmoothContacts:
             return np.zeros(len(rows))
         half = Steps(steps.time / 2.0, steps.length / 2.0)
         change = np.abs(self.bend(t, q, u, rows, steps) - self.bend(t, q, u, rows, half))
+        return np.asarray(change + self.noise_of_bend(t, q, u, rows, steps))
+
+    def noise_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
+        """The round-off of `bend`."""
+        if self._is_straight(u, rows):
+            return np.zeros(len(rows))
         here, h = self.linearise(t, q), steps.along(u)
         if self.by_gradients:
-            return np.asarray(change + FIRST_NOISE * GAP_NOISE / h * here.G.magnitude(np.abs(u))[rows])
-        return np.asarray(change + SECOND_NOISE * GAP_NOISE / h**2 * self.sizes(here, q)[rows])
+            return np.asarray(FIRST_NOISE * GAP_NOISE / h * here.G.magnitude(np.abs(u))[rows])
+        return np.asarray(SECOND_NOISE * GAP_NOISE / h**2 * self.sizes(here, q)[rows])
 
     def _is_straight(self, u: Array, rows: Integers) -> bool:
         """Whether the gaps of some rows are known to have no second derivative along a motion."""
@@ -404,7 +414,7 @@ class SmoothRun(EventRun):
         n, origin, start, contacts = len(self.x), self.x, self.t, self.contacts
         others = np.setdiff1d(np.arange(len(contacts.pairs)), kept)
         loose = ~contacts.equal[kept]
-        steps = contacts.steps(self.t, self.x, self.u, kept)
+        first = steps = contacts.steps(self.t, self.x, self.u, kept)
 
         def forced(t: float, y: Array) -> tuple[Array, Array]:
             return contacts.forced(t, origin + y[:n], y[n:], kept, steps)
@@ -442,7 +452,7 @@ class SmoothRun(EventRun):
         self._check_smooth(self.t, self.x, self.u, kept, contacts.gaps(self.t, self.x))
         if path.crossed is None:
             return False
-        self._check_force(kept, steps)
+        self._check_force(kept, first, steps)
         middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
         moved = np.max([np.zeros(n), *middles], axis=0)
         self._arrive(path.crossed, kept[loose], others, moved)
@@ -461,15 +471,20 @@ class SmoothRun(EventRun):
         if (fast | wide)[kept].any():
             raise self._kink(t, int(kept[np.argmax((fast | wide)[kept])]))
 
-    def _check_force(self, kept: Integers, steps: Steps) -> None:
-        """Refuse contacts that stay closed at an event beside a kink of their gaps, where other steps give other forces."""
+    def _check_force(self, kept: Integers, first: Steps, steps: Steps) -> None:
+        """Refuse contacts that stay closed at an event beside a kink, where the force is not known.
+
+        Other steps than those of the flight give another force there, or the `first` steps have become so short that
+        round-off is all that is left of it.
+        """
         if len(kept) == 0:
             return
         here, contacts = (self.t, self.x, self.u, kept), self.contacts
         better = contacts.steps(*here)
         change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, better))
-        known = contacts.error_of_bend(*here, better)
-        if (change > SMOOTH * max(self.strongest, self.fastest / steps.along(self.u)) + 4.0 * known).any():
+        noise = 4.0 * (contacts.noise_of_bend(*here, steps) + contacts.noise_of_bend(*here, better))
+        known = SMOOTH * max(self.strongest, self.fastest / first.along(self.u))
+        if (np.maximum(change - noise, noise) > known).any():
             raise self._kink(self.t, int(kept[np.argmax(change)]))
 
     def _kink(self, t: float, row: int) -> UnresolvedEvent:
