@@ -431,7 +431,8 @@ class SmoothRun(EventRun):
             x = self._onto(t, origin + y[:n], kept)
             self._check_smooth(t, x, y[n:], kept, contacts.gaps(t, origin + y[:n]))
             u = self._settled(t, x, y[n:], kept)
-            steps = contacts.steps(t, x, u, kept)
+            before, steps = steps, contacts.steps(t, x, u, kept)
+            self._check_force((t, x, u, kept), first, before, steps)
             return np.concatenate([x - origin, u])
 
         def longest(t: float, y: Array) -> float:
@@ -452,7 +453,8 @@ class SmoothRun(EventRun):
         self._check_smooth(self.t, self.x, self.u, kept, contacts.gaps(self.t, self.x))
         if path.crossed is None:
             return False
-        self._check_force(kept, first, steps)
+        here = self.t, self.x, self.u, kept
+        self._check_force(here, first, steps, contacts.steps(*here))
         middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
         moved = np.max([np.zeros(n), *middles], axis=0)
         self._arrive(path.crossed, kept[loose], others, moved)
@@ -471,21 +473,19 @@ class SmoothRun(EventRun):
         if (fast | wide)[kept].any():
             raise self._kink(t, int(kept[np.argmax((fast | wide)[kept])]))
 
-    def _check_force(self, kept: Integers, first: Steps, steps: Steps) -> None:
-        """Refuse contacts that stay closed at an event beside a kink, where the force is not known.
+    def _check_force(self, here: tuple[float, Array, Array, Integers], first: Steps, steps: Steps, other: Steps) -> None:
+        """Refuse contacts that stay closed beside a kink, where `other` steps than those so far give another force.
 
-        Other steps than those of the flight give another force there, or the `first` steps have become so short that
-        round-off is all that is left of it.
+        A force is not known either where its steps are so much shorter than the `first` ones that it is round-off.
         """
-        if len(kept) == 0:
+        if len(here[-1]) == 0:
             return
-        here, contacts = (self.t, self.x, self.u, kept), self.contacts
-        better = contacts.steps(*here)
-        change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, better))
-        noise = 4.0 * (contacts.noise_of_bend(*here, steps) + contacts.noise_of_bend(*here, better))
-        known = SMOOTH * max(self.strongest, self.fastest / first.along(self.u))
+        contacts = self.contacts
+        change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, other))
+        noise = 4.0 * (contacts.noise_of_bend(*here, steps) + contacts.noise_of_bend(*here, other))
+        known = SMOOTH * max(self.strongest, self.fastest / first.along(here[2]))
         if (np.maximum(change - noise, noise) > known).any():
-            raise self._kink(self.t, int(kept[np.argmax(change)]))
+            raise self._kink(here[0], int(here[-1][np.argmax(np.maximum(change, noise))]))
 
     def _kink(self, t: float, row: int) -> UnresolvedEvent:
         return UnresolvedEvent(
