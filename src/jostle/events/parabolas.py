@@ -20,7 +20,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.errors import InvalidValue, UnresolvedEvent
-from jostle.events.accumulations import limit_of, remember
+from jostle.events.accumulations import Limit, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
 from jostle.laws import impact
@@ -434,13 +434,15 @@ class ParabolicRun(EventRun):
 
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
-        impacts = len(self.events)
+        hits: list[tuple[Integers, float]] = []
         for _ in range(MAX_IMPACTS_AT_ONCE):
             G = self.contacts.gradients(self.x, self.closed)
             rate, noise = G @ self.u, EVENT_ROUND_OFF * (np.abs(G) @ self.sizes)
             resting, stays = np.abs(rate) <= noise, rate <= noise
             if not (rate < -noise).any():
-                if len(self.events) > impacts and self._accumulate(self.closed[resting]):
+                at_rest = died_out(hits, self.closed, rate, noise)
+                if hits and self._accumulate(self.closed[resting], self.closed[at_rest & ~resting]):
+                    hits = []
                     continue
                 return resting
             before = self.contacts.equalise(self.u, G[resting], np.zeros(int(resting.sum())))
@@ -450,14 +452,20 @@ class ParabolicRun(EventRun):
             rates = np.array([G[stays][pushed] @ v for v in (before, hit.velocity)])
             self.record_impact(rows, before, hit.velocity, impulse, rates)
             remember(self.history, tuple(rows.tolist()), self.flight, float(-rate.min()), self.gap, self.noise)
+            hits.append((rows, float(-rate.min())))
             moved = np.abs(hit.velocity - before)
             self.u, self.flight = hit.velocity, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
         raise self.endless_impacts()
 
-    def _accumulate(self, at_rest: Integers) -> bool:
-        """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do."""
+    def _accumulate(self, at_rest: Integers, died: Integers) -> bool:
+        """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do.
+
+        Those of the contacts that `died` out at this time do.
+        """
         found = limit_of(self.history, at_rest)
+        if found is None and len(died):
+            found = Limit(0.0, 0.0, np.union1d(at_rest, died))
         if found is None or (self.t + found.remaining > self.end and found.remaining > EVENT_ROUND_OFF * self.end):
             return False
         at_rest = np.union1d(at_rest, found.rows)

@@ -21,7 +21,7 @@ from jostle._tools.smooth_paths import RELATIVE_TOLERANCE, Piece, follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import UnresolvedEvent
-from jostle.events.accumulations import Limit, limit_of, remember
+from jostle.events.accumulations import Limit, died_out, limit_of, remember
 from jostle.events.derivatives import (
     EPS,
     FIRST_NOISE,
@@ -335,14 +335,16 @@ class SmoothRun(EventRun):
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which rest."""
         here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
-        G, drift, impacts, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, len(self.events), self._e
+        G, drift, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, self._e
+        hits: list[tuple[Integers, float]] = []
         for _ in range(MAX_IMPACTS_AT_ONCE):
             found = self.contacts.rates(self.t, self.x, self.u, self.fastest)
             equal = self.contacts.equal[self.closed]
             rate, noise = np.where(equal, 0.0, found.rate[self.closed]), found.noise[self.closed]  # they are settled
             resting, rows = np.abs(rate) <= noise, self.closed[rate <= noise]
             if not (rate < -noise).any():
-                return self._accumulate(resting) if len(self.events) > impacts else resting
+                at_rest = died_out(hits, self.closed, rate, noise) & ~equal
+                return self._accumulate(resting, self.closed[at_rest & ~resting]) if hits else resting
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
             equal = self.contacts.equal[rows]
@@ -355,6 +357,7 @@ class SmoothRun(EventRun):
             self.record_impact(hit, before, after, impulse, rates)
             speed, noise = float(-rate.min()), EVENT_ROUND_OFF * self.lengths
             remember(self.history, tuple(hit.tolist()), self.flight, speed, here.gap, noise)
+            hits.append((hit, speed))
             self.u, self.flight = after, 0.0
             self.fastest = max(self.fastest, float(np.abs(after).max(initial=0.0)))
         raise self.endless_impacts()
@@ -363,9 +366,11 @@ class SmoothRun(EventRun):
     def _e(self) -> float:
         return float(self.problem.law.number)
 
-    def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
+    def _accumulate(self, resting: Booleans, died: Integers) -> Booleans:
+        """Close the contacts whose impacts accumulate now or `died` out; return which of the closed rows rest."""
         found = self._low_bounces() or limit_of(self.history, self.closed[resting])
+        if found is None and len(died):
+            found = Limit(0.0, 0.0, np.union1d(self.closed[resting], died))
         if found is None or self.t + found.remaining > self.end:
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
