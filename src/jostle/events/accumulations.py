@@ -27,6 +27,9 @@ DIED_OUT = 1e-6
 UNKNOWN_RATE = 1e3
 """Impacts at the same time are no longer told from rest where gap rates are below this multiple of their round-off."""
 
+SOONER = 2.0
+"""A contact may close before a limit if it does so in this multiple of the time that is left, at its present rate."""
+
 
 class RecentImpact(NamedTuple):
     """What the recognition of accumulations needs to know of an impact."""
@@ -105,3 +108,11 @@ def died_out(hits: Sequence[tuple[Integers, float]], closed: Integers, rate: Arr
     rows = np.unique(np.concatenate([rows for rows, _ in hits]))
     slow = np.abs(rate) <= np.minimum(UNKNOWN_RATE * noise, DIED_OUT * max(speed for _, speed in hits))
     return np.asarray(slow & np.isin(closed, rows))
+
+
+def comes_before(limit: Limit, pairs: Integers, closed: Integers, gap: Array, rate: Array) -> bool:
+    """Whether another contact of the same bodies closes before the limit: it changes the impacts that are left."""
+    bodies = np.unique(pairs[limit.rows])
+    others = np.isin(pairs, bodies[bodies >= 0]).any(axis=1)
+    others[closed] = others[limit.rows] = False
+    return bool((gap + SOONER * limit.remaining * rate <= 0.0)[others].any())

@@ -20,7 +20,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.errors import InvalidValue, UnresolvedEvent
-from jostle.events.accumulations import Limit, died_out, limit_of, remember
+from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
 from jostle.laws import impact
@@ -464,6 +464,10 @@ class ParabolicRun(EventRun):
         Those of the contacts that `died` out at this time do.
         """
         found = limit_of(self.history, at_rest)
+        if found is not None and found.remaining > 0.0:
+            rate = self.contacts.gradients(self.x, np.arange(len(self.gap))) @ self.u
+            if comes_before(found, self.contacts.pairs, self.closed, self.gap, rate):
+                found = None
         if found is None and len(died):
             found = Limit(0.0, 0.0, np.union1d(at_rest, died))
         if found is None or (self.t + found.remaining > self.end and found.remaining > EVENT_ROUND_OFF * self.end):

@@ -21,7 +21,7 @@ from jostle._tools.smooth_paths import RELATIVE_TOLERANCE, Piece, follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import UnresolvedEvent
-from jostle.events.accumulations import Limit, died_out, limit_of, remember
+from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
 from jostle.events.derivatives import (
     EPS,
     FIRST_NOISE,
@@ -369,6 +369,12 @@ class SmoothRun(EventRun):
     def _accumulate(self, resting: Booleans, died: Integers) -> Booleans:
         """Close the contacts whose impacts accumulate now or `died` out; return which of the closed rows rest."""
         found = self._low_bounces() or limit_of(self.history, self.closed[resting])
+        if found is not None and found.remaining > 0.0:
+            here = self.contacts.linearise(self.t, self.x)
+            rate = self.contacts.rates(self.t, self.x, self.u, self.fastest).rate
+            loose = np.where(self.contacts.equal, np.inf, here.gap)
+            if comes_before(found, self.contacts.pairs, self.closed, loose, rate):
+                found = None
         if found is None and len(died):
             found = Limit(0.0, 0.0, np.union1d(self.closed[resting], died))
         if found is None or self.t + found.remaining > self.end:

@@ -33,7 +33,9 @@ from jostle.events.derivatives import (
     first_differences,
     second_differences,
 )
-from jostle.events.smooth import GAP_NOISE, SmoothContacts, Steps, equalised
+from jostle.events.parabolas import has_parabolas
+from jostle.events.run import EVENT_ROUND_OFF
+from jostle.events.smooth import CLOSED, GAP_NOISE, SmoothContacts, Steps, equalised
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.gradients.functions import Slopes, WithDerivative, spread
 from jostle.gradients.projection import by_bodies
@@ -390,6 +392,7 @@ class Differentiation:
         if len(groups) > 1 and model.problem.constant_force is None:
             self._refuse_simultaneous(t, hit)
         a, done = self._acceleration(t, q, u, kept), held[:0]
+        self._check_grazing(t, q, u, a, hit)
         for number, (row, rows) in enumerate(groups):
             after, done = model.after(t, q, u, rows), np.union1d(done, rows)
             last = number == len(groups) - 1
@@ -399,6 +402,23 @@ class Differentiation:
             u, a = after, b
         if np.abs(u - goal).max(initial=0.0) > np.sqrt(CLOSE) * self.fastest:
             self._refuse_simultaneous(t, hit)
+
+    def _check_grazing(self, t: float, q: Array, u: Array, a: Array, hit: Integers) -> None:
+        """Refuse impacts without which the gap would fall below zero by round-off alone, and rise again."""
+        contacts = self.model.contacts
+        here = contacts.linearise(t, q)
+        rate = self.model.rates(t, q, u, hit)
+        rises = (here.G @ a)[hit] + contacts.bend(t, q, u, hit, contacts.steps(t, q, u, hit))
+        known = EVENT_ROUND_OFF if has_parabolas(self.model.problem) else CLOSED
+        far, fast = (np.abs([getattr(flight, name) for flight in self.flights]).max(axis=0) for name in ("x", "u"))
+        lengths, speeds = contacts.sizes(here, far)[hit], here.G.magnitude(fast)[hit]
+        grazing = (rises > 0.0) & (rate**2 <= known * (2.0 * lengths * rises + speeds**2))
+        if grazing.any():
+            raise NoDerivative(
+                f"t = {t:.15g}: {contacts.describe(int(hit[np.argmax(grazing)]))} only graze, with a gap rate that "
+                f"round-off decides; some neighbouring motions have an impact there and others have none: perturb q0 "
+                f"or v0"
+            )
 
     def _refuse_simultaneous(self, t: float, hit: Integers) -> None:
         names = ", and ".join(self.model.contacts.describe(int(row)) for row in hit[:3])
