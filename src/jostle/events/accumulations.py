@@ -29,6 +29,12 @@ UNKNOWN_RATE = 1e3
 
 SOONER = 2.0
 """A contact may close before a limit if it does so in this multiple of the time that is left, at its present rate."""
+SURE = 10.0
+"""The time of a limit is sure up to this multiple of its error."""
+LONG_FLIGHT = 1e-4
+"""Impacts after more than this fraction of the longest flight do not accumulate."""
+FAINT = 1e-6
+"""Gap rates below this fraction of the largest velocity so far leave gaps that round-off may close."""
 
 
 class RecentImpact(NamedTuple):
@@ -115,4 +121,5 @@ def comes_before(limit: Limit, pairs: Integers, closed: Integers, gap: Array, ra
     bodies = np.unique(pairs[limit.rows])
     others = np.isin(pairs, bodies[bodies >= 0]).any(axis=1)
     others[closed] = others[limit.rows] = False
-    return bool((gap + SOONER * limit.remaining * rate <= 0.0)[others].any())
+    soon = SOONER * limit.remaining + SURE * limit.error
+    return bool((gap + soon * rate <= 0.0)[others].any())
