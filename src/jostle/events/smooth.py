@@ -447,7 +447,9 @@ class SmoothRun(EventRun):
             return np.concatenate([x - origin, u])
 
         def longest(t: float, y: Array) -> float:
-            return min(LONGEST_STEP * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n]))
+            return min(
+                LONGEST_STEP * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n])
+            )
 
         floor = np.concatenate([FLOOR * self.lengths[others], self._least_forces(kept, steps)[loose]])
         y = np.concatenate([np.zeros(n), self.u])
@@ -484,7 +486,9 @@ class SmoothRun(EventRun):
         if (fast | wide)[kept].any():
             raise self._kink(t, int(kept[np.argmax((fast | wide)[kept])]))
 
-    def _check_force(self, here: tuple[float, Array, Array, Integers], first: Steps, steps: Steps, other: Steps) -> None:
+    def _check_force(
+        self, here: tuple[float, Array, Array, Integers], first: Steps, steps: Steps, other: Steps
+    ) -> None:
         """Refuse contacts that stay closed beside a kink, where `other` steps than those so far give another force.
 
         A force is not known either where its steps are so much shorter than the `first` ones that it is round-off.

@@ -29,8 +29,9 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside`, `Rods` and `@constraints`
     are integrated to about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step), to about 1e-8 where
     contacts or equalities without ``gradient=`` hold. They must be smooth between impacts, also a little before the
-    start and after the end. Walls that move are sampled at 2000 times; a contact that closes and opens again between
-    two of them can be missed.
+    start and after the end. How fast walls move is found from how their gaps vary, whatever the end of the run. Walls
+    that move are sampled at 2000 times or more, and at least 15 times in each period of an oscillation; a contact that
+    closes and opens again between two of them can be missed.
 
     Rods and other equalities hold at all times. They have no restitution, and impacts do not list them.
 
@@ -50,7 +51,7 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     problem : Motion
         The motion of at most 200 bodies, whose law has one number e.
     t : float or pair of float
-        End time; the motion starts at time 0. A pair (t0, t1): start and end time.
+        End time; the motion starts at time 0. A pair (t0, t1): start and end time. A run of no time is its start.
     max_events : int, default 100000
         Largest number of events.
 

@@ -270,7 +270,10 @@ class Differentiation:
 
     def _steps_at(self, t: float, q: Array, rows: Integers) -> list[float]:
         """The difference step of each parameter for all that an impact of some contacts depends on."""
-        far, heaviest = max(self.model.contacts.size, float(np.abs(q).max())), np.abs(self.model.contacts.metric(q).mass).max()
+        far, heaviest = (
+            max(self.model.contacts.size, float(np.abs(q).max())),
+            np.abs(self.model.contacts.metric(q).mass).max(),
+        )
 
         def scaled(model: Model) -> Array:
             here = model.contacts.linearise(t, q)
