@@ -59,7 +59,7 @@ def follow(
     # The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to
     # its floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below
     # which errors are absolute. A step from (t, y) is at most `longest`(t, y); the watched values are looked at eight
-    # times a step. Each step starts from the state `corrected`, which may differ from y by the error of the integration.
+    # times a step. Each step starts from the state `corrected`, which may differ from y by the error of integration.
     from scipy.integrate import DOP853
 
     if not end > t:

@@ -119,7 +119,7 @@ def died_out(hits: Sequence[tuple[Integers, float]], closed: Integers, rate: Arr
 def comes_before(limit: Limit, pairs: Integers, closed: Integers, gap: Array, rate: Array) -> bool:
     """Whether another contact of the same bodies closes before the limit: it changes the impacts that are left."""
     bodies = np.unique(pairs[limit.rows])
-    others = np.isin(pairs, bodies[bodies >= 0]).any(axis=1)
+    others: Booleans = np.asarray(np.isin(pairs, bodies[bodies >= 0]).any(axis=1))
     others[closed] = others[limit.rows] = False
     soon = SOONER * limit.remaining + SURE * limit.error
     return bool((gap + soon * rate <= 0.0)[others].any())

@@ -49,11 +49,11 @@ from jostle.solvers.project import project
 
 # The contacts of few bodies under smooth forces: gaps, their rates and second derivatives along a motion.
 #
-# The gap rate is G u + dg/dt. A contact that stays closed has G a + b = 0, where b is the second derivative of
-# g(t + s, q + s u) in s at s = 0: curvature of the wall, its turning and its acceleration. Both dg/dt and b are
-# differences of the gaps, extrapolated to step zero, where they are not known to vanish. Their steps follow from how the
-# gaps vary, in time and along the motion, and not from how long the run is. Within one integration step they stay the
-# same, so that the error that is left is a smooth function as well.
+# The gap rate is G u + dg/dt. A contact that stays closed has G a + b = 0, where b is the second derivative of g(t + s,
+# q + s u) in s at s = 0: curvature of the wall, its turning and its acceleration. Both dg/dt and b are differences of
+# the gaps, extrapolated to step zero, where they are not known to vanish. Their steps follow from how the gaps vary, in
+# time and along the motion, and not from how long the run is. Within one integration step they stay the same, so that
+# the error that is left is a smooth function as well.
 
 
 LONGEST_DIFFERENCE = 0.05
@@ -219,7 +219,7 @@ class SmoothContacts:
         return len(rows) == 0 or (self.still and (self.flat or not u.any()))
 
     def forced(self, t: float, q: Array, u: Array, kept: Integers, steps: Steps) -> tuple[Array, Array]:
-        """The acceleration with the forces that keep some rows closed, and these forces; `steps` are those of `bend`."""
+        """The acceleration with forces that keep some rows closed, and these forces; the steps are those of `bend`."""
         a = self.acceleration(t, q, u)
         if len(kept) == 0:
             return a, np.zeros(0)
@@ -343,8 +343,8 @@ class SmoothRun(EventRun):
             rate, noise = np.where(equal, 0.0, found.rate[self.closed]), found.noise[self.closed]  # they are settled
             resting, rows = np.abs(rate) <= noise, self.closed[rate <= noise]
             if not (rate < -noise).any():
-                at_rest = died_out(hits, self.closed, rate, noise) & ~equal
-                return self._accumulate(resting, self.closed[at_rest & ~resting]) if hits else resting
+                died = self.closed[died_out(hits, self.closed, rate, noise) & ~equal & ~resting]
+                return self._accumulate(resting, died) if hits else resting
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
             equal = self.contacts.equal[rows]

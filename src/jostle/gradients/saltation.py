@@ -678,8 +678,8 @@ class Differentiation:
             steps_q, steps_u = np.full(N, np.inf), np.full(N, np.inf)
             for when in np.linspace(flight.t, end, FORCE_SAMPLES):
                 q, u = state(when)
-                steps_q = np.minimum(steps_q, _steps(lambda x, t=when, u=u: force(t, x, u), q, size))
-                steps_u = np.minimum(steps_u, _steps(lambda v, t=when, q=q: force(t, q, v), u, fastest))
+                steps_q = np.minimum(steps_q, _steps(partial(_swapped, force, when, u), q, size))
+                steps_u = np.minimum(steps_u, _steps(partial(force, when, q), u, fastest))
 
         def slopes(t: float, q: Array, u: Array, a: Array, forces: Array) -> tuple[Array, Array]:
             if constant:
@@ -802,6 +802,10 @@ class Differentiation:
         closed = np.flatnonzero(here.gap <= CLOSE * contacts.sizes(here, q))
         for row in np.setdiff1d(closed, np.union1d(last.kept, np.flatnonzero(contacts.equal))):
             self._report(self.solution.end, int(row), "are closed at the end time")
+
+
+def _swapped(force: Callable[[float, Array, Array], Array], t: float, u: Array, q: Array) -> Array:
+    return force(t, q, u)
 
 
 def _along(f: Callable[[Array], Array], x: Array, axis: Array) -> Function:
