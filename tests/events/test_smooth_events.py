@@ -396,3 +396,12 @@ def test_a_run_of_no_time_is_its_start(force):
         np.testing.assert_array_equal(jo.sensitivity_by_events(ball, t=span).derivative, np.eye(2))
     with pytest.raises(jo.InfeasibleStart):
         jo.solve_by_events(jo.Motion(q0=[-1.0], force=force, within=jo.HalfSpace([1.0])), t=0.0)
+
+
+def test_a_long_rest_takes_few_integration_steps():
+    """The contact force and the weight cancel up to round-off, which moves nothing: 13188 steps otherwise."""
+    force = lambda t, q: [-1.3 * (1.0 - t / 900.0)]  # noqa: E731
+    resting = jo.Motion(q0=[1.0], mass=0.7, force=force, within=jo.HalfSpace([1.0], 1.0))
+    sol = jo.solve_by_events(resting, t=1000.0)
+    np.testing.assert_array_equal(sol.q([300.0, 899.0]), 1.0)
+    assert len(sol.pieces) < 100

@@ -61,6 +61,8 @@ LONGEST_DIFFERENCE = 0.05
 the longest step of differences in time, for sets that hardly change."""
 PACE_SERVES = 0.25
 """How long the step that suits the motion of the walls serves at most, as a fraction of the longest one."""
+CANCELLED = 8.0 * EPS
+"""Sums below this fraction of their terms are zero: the round-off of an acceleration would move bodies at rest."""
 GAP_NOISE = 2.0 * EPS
 """Round-off of gaps, as a fraction of the lengths that they are differences of."""
 SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, Rods, UserSet, Free)
@@ -113,7 +115,11 @@ class SmoothContacts:
         """What `changes` was asked last, and what it found."""
         self._pace = -np.inf, 0.0
         """When it was asked about all gaps, and the step of differences that suits them."""
-        self.size = start.smallest_length() or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
+        self.size = (
+            start.smallest_length()
+            or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0))
+            or self._first_length(t, end)
+        )
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
@@ -139,6 +145,18 @@ class SmoothContacts:
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M^-1 f, without contact forces."""
         return self.problem.acceleration(t, q.reshape(self.shape), u.reshape(self.shape)).ravel()
+
+    def first_acceleration(self, t: float, end: float) -> float:
+        """The largest acceleration at the start, or a part of what it may become: the size of the first motion."""
+        q, u = self.problem.q0.ravel(), self.problem.v0.ravel()
+        here, *later = (float(np.abs(self.acceleration(s, q, u)).max(initial=0.0)) for s in _spread(t, end))
+        return max(here, FIRST_FORCE * max(later))
+
+    def _first_length(self, t: float, end: float) -> float:
+        """How far the walls or else the bodies move: the length that is left for points at the origin."""
+        q, speed = self.problem.q0.ravel(), float(np.abs(self.problem.v0).max(initial=0.0))
+        walls = 0.0 if self.still else max(float(np.abs(self.gaps(s, q)).max(initial=0.0)) for s in _spread(t, end))
+        return walls or (end - t) * (speed + (end - t) * self.first_acceleration(t, end)) or 1.0
 
     def changes(self, t: float, q: Array, rows: Integers | None = None) -> Derivatives:
         """The first and second derivatives of some gaps with respect to time, where the bodies stay."""
@@ -233,13 +251,19 @@ class SmoothContacts:
         return lambda s: self.gaps(t + s, q + s * u)[rows]
 
 
+def _spread(t: float, end: float) -> list[float]:
+    """The start and some times of a run that are no multiples of a period."""
+    return [t + part * (end - t) for part in (GOLDEN * np.arange(17) % 1.0).tolist()]
+
+
 def equalised(v: Array, G: Array, wanted: Array, M: Metric) -> tuple[Array, Array]:
     """The vector nearest to v in the metric M with G v = wanted, and the multipliers p with M (v' - v) = G^T p."""
     if len(G) == 0:
         return v, np.zeros(0)
     white = M.whiten(G)
     p: Any = np.linalg.lstsq(white @ white.T, wanted - G @ v, rcond=None)[0]
-    return v + M.solve(G.T @ p), p
+    push = M.solve(G.T @ p)
+    return np.where(np.abs(v + push) <= CANCELLED * (np.abs(v) + np.abs(push)), 0.0, v + push), p
 
 
 CLOSED = 1e-11
@@ -274,7 +298,8 @@ class SmoothRun(EventRun):
     def __init__(self, problem: Motion, start: float, end: float, max_events: int):
         super().__init__(problem, start, end, max_events)
         self.contacts = SmoothContacts(problem, start, end)
-        self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), self._strongest_at_the_start()
+        self.fastest = float(np.abs(self.u).max(initial=0.0))
+        self.strongest = self.contacts.first_acceleration(start, end)
         self.lengths: Array = np.zeros(0)
         """(m,) the largest lengths so far that the gaps are differences of."""
         self.closed = self._start()
@@ -283,13 +308,6 @@ class SmoothRun(EventRun):
         self.released: Integers = np.zeros(0, dtype=np.int64)
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
-
-    def _strongest_at_the_start(self) -> float:
-        """The largest acceleration at the start, or a part of what it may become: the size of the first motion."""
-        parts = GOLDEN * np.arange(17) % 1.0  # times that are no multiples of a period
-        times = self.start + parts * (self.end - self.start)
-        here, *later = (float(np.abs(self.contacts.acceleration(t, self.x, self.u)).max(initial=0.0)) for t in times)
-        return max(here, FIRST_FORCE * max(later))
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
