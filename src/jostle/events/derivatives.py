@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,6 +38,10 @@ RISEN = 1e3
 """The search ends where the error is larger than its least value so far by this factor."""
 AGREED = 1.0 / 16.0
 """The error is at least this fraction of what it was at half the step: two derivatives may agree by chance."""
+GROWN = 8.0
+"""A step serves no longer where its error has grown by this factor."""
+LESS = 1.5
+"""A step serves no longer where the double step has an error that is smaller by this factor."""
 MIXED = 1.0 / 32.0
 """The error of f' is at least this fraction of h times that of f'': differences of even functions are 0 for any h."""
 
@@ -123,6 +128,38 @@ def differentiated(f: Function, longest: float, noise: Array | float = 0.0, size
         known.append(level)
         windows.append(_window(known[-HALVINGS - 2 :], windows[-1]))
     one, two = (min(windows, key=lambda each: _largest(each.errors[which])) for which in (0, 1))
+    return Derivatives(one.values[0], one.errors[0], one.h, two.values[1], two.errors[1], two.h)
+
+
+def continued(
+    f: Function, before: Derivatives, longest: float, noise: Array | float = 0.0, size: float = 0.0
+) -> Derivatives | None:
+    """f' and f'' at 0 by the steps that served for a function like f; None if others serve better.
+
+    They serve while the errors are about as they were, and the double step does not have smaller ones.
+
+    >>> found = differentiated(lambda s: np.array([np.cos(1.0 + s)]), 1e3)
+    >>> continued(lambda s: np.array([np.cos(1.1 + s)]), found, 1e3).first_step == found.first_step
+    True
+    >>> continued(lambda s: np.array([np.cos(1.0 + 30.0 * s)]), found, 1e3) is None
+    True
+    """
+    levels, found = cache(_Levels(f, noise, EPS * size).at), []
+    for which, (h, known) in enumerate(
+        ((before.first_step, before.first_error), (before.second_step, before.second_error))
+    ):
+        top = round(math.log2(h))
+        used = [level for level in map(levels, range(top - HALVINGS - 1, top + 1)) if level is not None]
+        if len(used) < HALVINGS + 2:
+            return None
+        window = _window(used, None)
+        error, longer = _largest(window.errors[which]), levels(top + 1) if 2.0 * h <= longest else None
+        if error > GROWN * _largest(known):
+            return None
+        if longer is not None and LESS * _largest(_window([*used[1:], longer], window).errors[which]) < error:
+            return None
+        found.append(window)
+    one, two = found
     return Derivatives(one.values[0], one.errors[0], one.h, two.values[1], two.errors[1], two.h)
 
 

@@ -11,6 +11,7 @@ Rods and other equalities are contacts that are always closed: lambda has either
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from jostle.events.derivatives import (
     SECOND_NOISE,
     Derivatives,
     Function,
+    continued,
     differentiated,
     extrapolated,
     first_differences,
@@ -110,9 +112,12 @@ class SmoothContacts:
         self.flat = self.within.flat
         self.by_gradients = self.still and not differences_of(self.within)
         self.longest = LONGEST_DIFFERENCE * (end - t)
-        self._asked: tuple[float, bytes, bytes] | None = None
-        self._changes: Derivatives
-        """What `changes` was asked last, and what it found."""
+        self._asked: tuple[float, bytes] | None = None
+        self._found: dict[bytes, Derivatives] = {}
+        self._gap_at: Function
+        """When and where `changes` was asked last, what it found for which rows, and the gaps as a function of time."""
+        self._served: dict[tuple[str, bytes], Derivatives] = {}
+        """The derivatives that were found where the steps in use were searched for."""
         self._pace = -np.inf, 0.0
         """When it was asked about all gaps, and the step of differences that suits them."""
         self.size = (
@@ -161,14 +166,23 @@ class SmoothContacts:
     def changes(self, t: float, q: Array, rows: Integers | None = None) -> Derivatives:
         """The first and second derivatives of some gaps with respect to time, where the bodies stay."""
         rows = np.arange(len(self.pairs)) if rows is None else rows
-        asked = t, q.tobytes(), rows.tobytes()
+        asked, known = (t, q.tobytes()), rows.tobytes()
         if self._asked != asked:
-            noise = GAP_NOISE * self.sizes(self.linearise(t, q), q)[rows]
-            found = differentiated(lambda s: self.gaps(t + s, q)[rows], self.longest, noise, abs(t))
-            self._asked, self._changes = asked, found
+            self._asked, self._found, self._gap_at = asked, {}, cache(lambda s: self.gaps(t + s, q))
+        if known not in self._found:
+            noise, gap_at = GAP_NOISE * self.sizes(self.linearise(t, q), q)[rows], self._gap_at
+            self._found[known] = self._search(("time", known), lambda s: gap_at(s)[rows], self.longest, noise, abs(t))
             if len(rows) == len(self.pairs):
-                self._pace = t, found.first_step
-        return self._changes
+                self._pace = t, self._found[known].first_step
+        return self._found[known]
+
+    def _search(self, what: tuple[str, bytes], f: Function, longest: float, noise: Array, size: float) -> Derivatives:
+        """The derivatives of a function by the steps that served for it the last time, if they still do."""
+        before = self._served.get(what)
+        found = None if before is None else continued(f, before, longest, noise, size)
+        if found is None:
+            found = self._served[what] = differentiated(f, longest, noise, size)
+        return found
 
     def change_time(self, t: float, q: Array) -> float:
         """The step of differences in time that suits how the gaps change about this time."""
@@ -212,7 +226,7 @@ class SmoothContacts:
         else:
             noise = GAP_NOISE * self.sizes(here, q)
             along = lambda s: self.gaps(t, q + s * way)[rows]  # noqa: E731
-        found = differentiated(along, self.size, noise[rows], float(np.abs(q).max()))
+        found = self._search(("way", rows.tobytes()), along, self.size, noise[rows], float(np.abs(q).max()))
         return Steps(time, found.first_step if self.by_gradients else found.second_step)
 
     def error_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
@@ -514,7 +528,9 @@ class SmoothRun(EventRun):
         if len(here[-1]) == 0:
             return
         contacts = self.contacts
-        change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, other))
+        change: Array | float = 0.0
+        if other != steps:
+            change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, other))
         noise = 4.0 * (contacts.noise_of_bend(*here, steps) + contacts.noise_of_bend(*here, other))
         known = SMOOTH * max(self.strongest, self.fastest / first.along(here[2]))
         if (np.maximum(change - noise, noise) > known).any():
