@@ -9,7 +9,7 @@ from scipy.special import ellipk
 
 import jostle as jo
 from jostle._tools.smooth_paths import follow
-from jostle.events.smooth import best_step, first_differences
+from jostle.events.derivatives import differentiated
 from rows import examples, whole
 
 G = 9.81
@@ -107,10 +107,10 @@ def test_a_force_that_is_a_function_gives_the_parabolas_of_a_constant_one():
 def test_one_step_of_differences_serves_all_rows(rates):
     """The row that oscillates fifty times as fast needs a step that is far below one; the other would take any."""
     rates = np.array(rates)
-    step = best_step(first_differences, lambda s: np.where(rates == 1.0, s, np.sin(rates * s)), 1.0)
-    assert step.h < 0.1
-    assert (step.error < 1e-8).all()
-    assert step.value == pytest.approx(rates, abs=1e-8)
+    found = differentiated(lambda s: np.where(rates == 1.0, s, np.sin(rates * s)), 1.0)
+    assert found.first_step < 0.1
+    assert (found.first_error < 1e-8).all()
+    assert found.first == pytest.approx(rates, abs=1e-8)
 
 
 def test_p23_a_particle_slides_off_a_disc_where_the_contact_force_vanishes():
@@ -260,7 +260,7 @@ def test_two_masses_on_a_rod_hit_the_floor_by_moreaus_law(e):
 
 def test_steps_start_from_corrected_states_so_that_errors_do_not_grow():
     nothing, circle = np.zeros(0), lambda t, y: np.array([-y[1], y[0]])
-    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: nothing, nothing, 1.0, np.inf)
+    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: nothing, nothing, 1.0, None)
     path = follow(*given, lambda t, y: y / np.linalg.norm(y))
     np.testing.assert_allclose([np.linalg.norm(piece.y(piece.end)) for piece in path.pieces], 1.0, atol=2e-14)
     assert abs(np.linalg.norm(follow(*given).y) - 1.0) > 1e-13
@@ -317,3 +317,91 @@ def test_rods_of_wrong_length_are_refused_and_the_start_velocity_along_them_is_l
 def test_equality_constraints_are_refused_where_impact_laws_are_compared():
     with pytest.raises(jo.InvalidValue, match="equality constraints"):
         jo.impacts.compare([1.0, 0.0], jo.convex.Cone([[1.0, 0.0]], equal=[True]))
+
+
+def table(height, hertz):
+    return jo.HalfSpace([1.0], offset=lambda t: height * np.sin(2.0 * np.pi * hertz * t))
+
+
+def until(problem, end, events):
+    try:
+        return jo.solve_by_events(problem, t=end, max_events=events)
+    except jo.errors.UnresolvedEvent as error:
+        return error.solution
+
+
+@pytest.mark.parametrize("end", [1.0, 64.0, 128.0, 4096.0])
+@pytest.mark.parametrize(("height", "hertz", "y0"), [(0.08, 2.5, 0.4), (5e-4, 80.0, 0.03)])
+def test_an_impact_on_a_shaking_table_does_not_depend_on_the_end_of_the_run(end, height, hertz, y0):
+    w, e = 2.0 * np.pi * hertz, 0.6
+
+    def gap(t):
+        return y0 - 0.5 * G * t * t - height * np.sin(w * t)
+
+    grid = np.linspace(0.0, 0.4, 40001)
+    first = int(np.argmax(gap(grid) < 0.0))
+    hit = brentq(gap, grid[first - 1], grid[first], xtol=1e-15)
+    ball = jo.Motion(q0=[y0], force=[-G], within=table(height, hertz), law=jo.Restitution(e))
+    (event, *_) = until(ball, end, 2).events
+    assert event.t == pytest.approx(hit, abs=1e-11)
+    assert event.after[0] == pytest.approx((1.0 + e) * height * w * np.cos(w * hit) + e * G * hit, abs=1e-9)
+
+
+@pytest.mark.parametrize("end", [0.5, 2.0])
+def test_a_ball_rests_on_a_table_from_the_start_of_its_sine(end):
+    """Second differences of a sine vanish at 0: they are those of a straight line there."""
+    sol = jo.solve_by_events(jo.Motion(q0=[0.0], v0=[0.02 * 4.0 * np.pi], force=[-G], within=table(0.02, 2.0)), t=end)
+    at = np.array([0.0, 0.1, 0.33, 0.5])
+    np.testing.assert_allclose(sol.q(at)[:, 0], 0.02 * np.sin(4.0 * np.pi * at), atol=1e-11)
+
+
+@pytest.mark.parametrize("end", [0.4, 96.0])
+def test_a_ball_takes_off_from_a_table_whatever_the_end_of_the_run(end):
+    w, k = 2.0 * np.pi / 0.6, 1.6
+    height, leaves = k * G / w**2, np.arcsin(1.0 / k) / w
+    ball = jo.Motion(q0=[0.0], v0=[height * w], force=[-G], within=table(height, 1.0 / 0.6))
+    s = 0.25 - leaves
+    exact = height / k + height * w * np.cos(w * leaves) * s - 0.5 * G * s * s
+    assert until(ball, end, 3).q(0.25)[0] == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_pendulum_on_a_shaken_point_does_not_depend_on_the_end_of_the_run():
+    rod = jo.Rods([(0, -1)], 0.5, points=lambda t: [[0.1 * np.sin(2.0 * np.pi * t), 0.0]])
+    pendulum = jo.Motion(q0=[[0.0, -0.5]], v0=[[0.2 * np.pi, 0.0]], force=[0.0, -G], within=rod)
+    short, long = (jo.solve_by_events(pendulum, t=end) for end in (0.5, 1.5))
+    np.testing.assert_allclose(long.q(0.5), short.q(0.5), atol=1e-9)
+
+
+@pytest.mark.parametrize(("w", "r0", "start"), [(1.5, 0.7, 0.0), (-1.5, 0.7, 0.0), (0.8, 20.0, 0.6)])
+def test_a_bead_that_a_wall_pushes_or_leaves_from_a_force_of_zero(w, r0, start):
+    """r'' = w^2 r, and the contact force 2 w r' begins at 0; a wall that turns away leaves the bead alone."""
+    turn = [np.cos(start), np.sin(start)]
+    wall = jo.HalfSpace(lambda t: [-np.sin(start + w * t), np.cos(start + w * t)])
+    v0 = w * r0 * np.array([-turn[1], turn[0]])
+    sol = jo.solve_by_events(jo.Motion(q0=np.multiply(r0, turn), v0=v0, within=wall), t=1.0)
+    if w > 0.0:
+        exact = r0 * np.cosh(w) * np.array([np.cos(start + w), np.sin(start + w)])
+    else:
+        exact = np.multiply(r0, turn) + v0
+    np.testing.assert_allclose(sol.q(1.0), exact, atol=1e-8 * r0)
+
+
+@pytest.mark.parametrize("force", [[-G], lambda t, q: [-G]])
+def test_a_run_of_no_time_is_its_start(force):
+    ball = jo.Motion(q0=[1.5], v0=[-2.0], force=force, within=jo.HalfSpace([1.0]))
+    for span in (0.0, (3.0, 3.0)):
+        sol = jo.solve_by_events(ball, t=span)
+        assert (sol.start, sol.end, sol.events) == (sol.end, sol.end, ())
+        assert (sol.q(sol.end).tolist(), sol.u(sol.end).tolist()) == ([1.5], [-2.0])
+        np.testing.assert_array_equal(jo.sensitivity_by_events(ball, t=span).derivative, np.eye(2))
+    with pytest.raises(jo.InfeasibleStart):
+        jo.solve_by_events(jo.Motion(q0=[-1.0], force=force, within=jo.HalfSpace([1.0])), t=0.0)
+
+
+def test_a_long_rest_takes_few_integration_steps():
+    """The contact force and the weight cancel up to round-off, which moves nothing: 13188 steps otherwise."""
+    force = lambda t, q: [-1.3 * (1.0 - t / 900.0)]  # noqa: E731
+    resting = jo.Motion(q0=[1.0], mass=0.7, force=force, within=jo.HalfSpace([1.0], 1.0))
+    sol = jo.solve_by_events(resting, t=1000.0)
+    np.testing.assert_array_equal(sol.q([300.0, 899.0]), 1.0)
+    assert len(sol.pieces) < 100

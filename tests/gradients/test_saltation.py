@@ -1,5 +1,7 @@
 """Derivatives of runs from impact to impact: exact cases, random scenes against differences, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -298,3 +300,55 @@ def test_radii_of_points_are_refused_and_a_mass_that_is_a_function_has_no_gradie
     with pytest.raises(jo.InvalidValue, match="the mass is a function of q"):
         found.forward(mass=1.0)
     assert found.reverse(q=[1.0, 1.0]).mass is None
+
+
+@pytest.mark.parametrize("force", [[-8.0], lambda t, q: [-8.0]])
+def test_an_impact_that_only_grazes_has_no_derivative_and_its_neighbours_have(force):
+    """A ball that is thrown up touches a ceiling at its highest point; to the left the derivative has no bound."""
+
+    def thrown(height):
+        ceiling = jo.HalfSpace([-1.0], offset=-1.0)
+        return jo.Motion(q0=[0.0], v0=[np.sqrt(16.0 * height)], force=force, within=ceiling, law=jo.Restitution(0.7))
+
+    t = 0.65
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((NoDerivative, WeakContacts), match=r"graze|touch"):
+            jo.sensitivity_by_events(thrown(1.0), t=t)
+        below = jo.sensitivity_by_events(thrown(1.0 - 1e-6), t=t).reverse(q=[1.0])
+        above = jo.sensitivity_by_events(thrown(1.0 + 1e-6), t=t).reverse(q=[1.0])
+    assert below.v0[0] == pytest.approx(t)
+    v0 = np.sqrt(16.0 * (1.0 + 1e-6))
+    hit = np.sqrt(v0**2 - 16.0)
+    s, dhit, dt = t - (v0 - hit) / 8.0, v0 / hit, (1.0 - v0 / hit) / 8.0
+    assert above.v0[0] == pytest.approx(-0.7 * dhit * s + (0.7 * hit + 8.0 * s) * dt, rel=1e-6)
+
+
+@pytest.mark.parametrize("e", [1.0, 0.0, 0.999, 0.4])
+def test_a_parameter_may_be_the_restitution_at_the_ends_of_its_range(e):
+    def ball(theta):
+        return jo.Motion(q0=[1.3], force=[-9.81], within=jo.HalfSpace([1.0]), law=jo.Restitution(theta[0]))
+
+    t, hit = 0.8, np.sqrt(2.6 / 9.81)
+    found = jo.sensitivity_by_events(ball, t=t, theta=[e])
+    exact = 0.0 if e == 0.0 else 9.81 * hit * (t - hit)
+    assert found.reverse(q=[1.0]).theta[0] == pytest.approx(exact, rel=1e-8, abs=1e-8)
+
+
+def test_the_derivative_by_a_fast_phase_is_differenced_by_what_it_changes():
+    """After 20 s at 30 Hz the phase of the table changes by 3.8 with a part of 1e-3 of the frequency."""
+    A, e, T = 0.01, 0.5, 30.0
+
+    def ball(theta):
+        table = jo.HalfSpace([1.0], offset=lambda t: A * np.sin(theta[0] * t))
+        return jo.Motion(q0=[20.0], v0=[-1.0], within=table, law=jo.Restitution(e))
+
+    w = 2.0 * np.pi * 30.0
+    found = jo.sensitivity_by_events(ball, t=T, theta=[w])
+    (hit,) = found.solution.events
+    c, s = np.cos(w * hit.t), np.sin(w * hit.t)
+    dt = -A * hit.t * c / (1.0 + A * w * c)  # 20 - t = A sin w t
+    after = e + (1.0 + e) * A * w * c
+    dafter = (1.0 + e) * A * (c - w * s * (hit.t + w * dt))
+    exact = -dt - after * dt + dafter * (T - hit.t)
+    assert found.reverse(q=[1.0]).theta[0] == pytest.approx(exact, rel=1e-6)

@@ -52,20 +52,20 @@ def follow(
     watched: OfState,
     floor: Array,
     sizes: Array | float,
-    longest: float = np.inf,
+    longest: Callable[[float, Array], float] | None = None,
     corrected: OfState | None = None,
 ) -> Followed:
     """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor."""
     # The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to
     # its floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below
-    # which errors are absolute. Steps are at most `longest`; the watched values are looked at eight times a step. Each
-    # step starts from the state `corrected`, which may differ from y by the error of the integration.
+    # which errors are absolute. A step from (t, y) is at most `longest`(t, y); the watched values are looked at eight
+    # times a step. Each step starts from the state `corrected`, which may differ from y by the error of integration.
     from scipy.integrate import DOP853
 
     if not end > t:
         return Followed([], t, y, None)
     tolerances = {"rtol": RELATIVE_TOLERANCE, "atol": RELATIVE_TOLERANCE * np.asarray(sizes, dtype=float)}
-    stepper = DOP853(derivative, t, y, end, max_step=longest, **tolerances)
+    stepper = DOP853(derivative, t, y, end, max_step=np.inf if longest is None else longest(t, y), **tolerances)
     pieces: list[Piece] = []
     for _ in range(MAX_STEPS):
         start, before = stepper.t, stepper.y.copy()
@@ -84,6 +84,8 @@ def follow(
         if corrected is not None:
             stepper.y = corrected(stepper.t, stepper.y)
             stepper.f = derivative(stepper.t, stepper.y)
+        if longest is not None:
+            stepper.max_step = longest(stepper.t, stepper.y)
     raise NotConverged(f"t = {stepper.t:.15g}: more than {MAX_STEPS} integration steps without an event")
 
 

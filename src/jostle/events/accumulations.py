@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 
 MAX_PERIOD = 6
 """Longest sequence of contacts whose repetition is recognised as an accumulation of impacts."""
@@ -19,6 +19,22 @@ REMAINING = 1e-8
 TIGHT = 100.0
 """Impacts of several contacts in turn are no longer computed one by one where all their gaps, now and in
 the bounces that are left, are below this multiple of the round-off."""
+
+MANY_AT_ONCE = 3
+"""Contacts may come to rest by impacts at the same time if there are more of these than this number."""
+DIED_OUT = 1e-6
+"""Impacts at the same time end in rest where gap rates are below this fraction of the first of them."""
+UNKNOWN_RATE = 1e3
+"""Impacts at the same time are no longer told from rest where gap rates are below this multiple of their round-off."""
+
+SOONER = 2.0
+"""A contact may close before a limit if it does so in this multiple of the time that is left, at its present rate."""
+SURE = 10.0
+"""The time of a limit is sure up to this multiple of its error."""
+LONG_FLIGHT = 1e-4
+"""Impacts after more than this fraction of the longest flight do not accumulate."""
+FAINT = 1e-6
+"""Gap rates below this fraction of the largest velocity so far leave gaps that round-off may close."""
 
 
 class RecentImpact(NamedTuple):
@@ -85,3 +101,25 @@ def limit_of(history: Sequence[RecentImpact], at_rest: Integers) -> Limit | None
         if in_turn and (np.maximum(end.gap[rows], left) <= TIGHT * end.noise[rows]).all():
             return found
     return None
+
+
+def died_out(hits: Sequence[tuple[Integers, float]], closed: Integers, rate: Array, noise: Array) -> Booleans:
+    """Which closed contacts rest after many impacts at the same time, given the rows and the speed of each.
+
+    Infinitely many of them end in rest. Those that can be computed leave gap rates that are a little above round-off,
+    with which bodies at rest would part.
+    """
+    if len(hits) <= MANY_AT_ONCE:
+        return np.zeros(len(closed), dtype=bool)
+    rows = np.unique(np.concatenate([rows for rows, _ in hits]))
+    slow = np.abs(rate) <= np.minimum(UNKNOWN_RATE * noise, DIED_OUT * max(speed for _, speed in hits))
+    return np.asarray(slow & np.isin(closed, rows))
+
+
+def comes_before(limit: Limit, pairs: Integers, closed: Integers, gap: Array, rate: Array) -> bool:
+    """Whether another contact of the same bodies closes before the limit: it changes the impacts that are left."""
+    bodies = np.unique(pairs[limit.rows])
+    others: Booleans = np.asarray(np.isin(pairs, bodies[bodies >= 0]).any(axis=1))
+    others[closed] = others[limit.rows] = False
+    soon = SOONER * limit.remaining + SURE * limit.error
+    return bool((gap + soon * rate <= 0.0)[others].any())

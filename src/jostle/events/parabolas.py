@@ -20,7 +20,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.errors import InvalidValue, UnresolvedEvent
-from jostle.events.accumulations import limit_of, remember
+from jostle.events.accumulations import FAINT, LONG_FLIGHT, Limit, comes_before, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
 from jostle.laws import impact
@@ -359,6 +359,8 @@ class ParabolicRun(EventRun):
         """(N,) the largest lengths so far whose round-off is in the coordinates."""
         self.gap, self.noise, self.closed = self._start()
         self.kept: Integers = np.zeros(0, dtype=np.int64)
+        self.unclear: Integers = np.zeros(0, dtype=np.int64)
+        """Rows that round-off has closed: bodies that no force holds, after impacts that did not accumulate."""
         self.starts: list[float] = []
         self.parabolas: list[Array] = []
 
@@ -434,14 +436,18 @@ class ParabolicRun(EventRun):
 
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
-        impacts = len(self.events)
+        hits: list[tuple[Integers, float]] = []
+        flight = self.flight
         for _ in range(MAX_IMPACTS_AT_ONCE):
             G = self.contacts.gradients(self.x, self.closed)
             rate, noise = G @ self.u, EVENT_ROUND_OFF * (np.abs(G) @ self.sizes)
             resting, stays = np.abs(rate) <= noise, rate <= noise
             if not (rate < -noise).any():
-                if len(self.events) > impacts and self._accumulate(self.closed[resting]):
+                at_rest = died_out(hits, self.closed, rate, noise)
+                if hits and self._accumulate(self.closed[resting], self.closed[at_rest & ~resting]):
+                    hits = []
                     continue
+                self._note_unclear(hits, flight, resting)
                 return resting
             before = self.contacts.equalise(self.u, G[resting], np.zeros(int(resting.sum())))
             hit = impact(before, Cone(G[stays]), law=self.problem.law, mass=self.contacts.metric, solver=ActiveSet())
@@ -449,15 +455,40 @@ class ParabolicRun(EventRun):
             rows, impulse = self.closed[stays][pushed], hit.impulse[pushed]
             rates = np.array([G[stays][pushed] @ v for v in (before, hit.velocity)])
             self.record_impact(rows, before, hit.velocity, impulse, rates)
-            remember(self.history, tuple(rows.tolist()), self.flight, float(-rate.min()), self.gap, self.noise)
+            speed = float(-rate.min())
+            if speed > FAINT * self.fastest and np.isin(rows, self.unclear).any():
+                named = self.contacts.describe(int(np.intersect1d(rows, self.unclear)[0]))
+                raise UnresolvedEvent(
+                    f"t = {self.t:.15g}: round-off decides whether {named} touch when they are hit; perturb q0 or v0"
+                )
+            remember(self.history, tuple(rows.tolist()), self.flight, speed, self.gap, self.noise)
+            hits.append((rows, speed))
             moved = np.abs(hit.velocity - before)
             self.u, self.flight = hit.velocity, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
         raise self.endless_impacts()
 
-    def _accumulate(self, at_rest: Integers) -> bool:
-        """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do."""
+    def _note_unclear(self, hits: list[tuple[Integers, float]], flight: float, resting: Booleans) -> None:
+        """Note contacts that faint impacts at the same time leave at rest although they do not accumulate."""
+        closed = self.closed[resting]
+        self.unclear = np.intersect1d(self.unclear, closed)
+        if len(hits) < 2 or self.free.any() or hits[0][1] > FAINT * self.fastest or not self.history:
+            return
+        if flight > LONG_FLIGHT * self.history[-1].longest:
+            self.unclear = np.union1d(self.unclear, np.intersect1d(np.concatenate([rows for rows, _ in hits]), closed))
+
+    def _accumulate(self, at_rest: Integers, died: Integers) -> bool:
+        """Close the contacts whose impacts accumulate now, and all that the limit closes; return whether any do.
+
+        Those of the contacts that `died` out at this time do.
+        """
         found = limit_of(self.history, at_rest)
+        if found is not None and found.remaining > 0.0:
+            rate = self.contacts.gradients(self.x, np.arange(len(self.gap))) @ self.u
+            if comes_before(found, self.contacts.pairs, self.closed, self.gap, rate):
+                found = None
+        if found is None and len(died):
+            found = Limit(0.0, 0.0, np.union1d(at_rest, died))
         if found is None or (self.t + found.remaining > self.end and found.remaining > EVENT_ROUND_OFF * self.end):
             return False
         at_rest = np.union1d(at_rest, found.rows)

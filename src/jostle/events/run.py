@@ -25,6 +25,10 @@ MAX_IMPACTS_AT_ONCE = 1000
 """Largest number of impacts that may follow each other at the same time."""
 
 
+MAX_CHANGES_AT_ONCE = 1000
+"""Largest number of times that contacts may be lost and closed without an impact at the same time."""
+
+
 def check_supported(problem: Motion) -> None:
     """Refuse what event-driven integration cannot do, and say why."""
     if problem.turning is not None:
@@ -73,9 +77,17 @@ class EventRun:
 
     def integrate(self) -> None:
         """Go from event to event up to the end time."""
+        stays = 0
         for _ in range(self.max_events):
+            before = self.t, len(self.events)
             if not self.to_next_event():
                 return
+            stays = stays + 1 if (self.t, len(self.events)) == before else 0
+            if stays > MAX_CHANGES_AT_ONCE:
+                named = self.contacts.describe(int(self.closed[0]))
+                raise UnresolvedEvent(
+                    f"t = {self.t:.15g}: it cannot be decided whether {named} separate; perturb q0 or v0"
+                )
         raise UnresolvedEvent(
             f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
         )

@@ -11,18 +11,30 @@ Rods and other equalities are contacts that are always closed: lambda has either
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle._tools.smooth_paths import Piece, follow
+from jostle._tools.smooth_paths import RELATIVE_TOLERANCE, Piece, follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import UnresolvedEvent
-from jostle.events.accumulations import Limit, limit_of, remember
+from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
+from jostle.events.derivatives import (
+    EPS,
+    FIRST_NOISE,
+    SECOND_NOISE,
+    Derivatives,
+    Function,
+    continued,
+    differentiated,
+    extrapolated,
+    first_differences,
+    second_differences,
+)
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
 from jostle.events.solution import EventSolution
 from jostle.laws import reflected
@@ -37,89 +49,30 @@ from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
 
-# Derivatives of smooth functions of one variable, by central differences extrapolated to step zero (Richardson 1911).
-#
-# The differences with the steps h, h/2, h/4 and h/8 have errors in powers of h^2, of which the first three are removed.
-# `best_step` chooses h. Along a motion h is chosen once, so that the error that is left is a smooth function as well.
-
-
-HALVINGS = 3
-"""Number of times that a step is halved for one derivative."""
-STEPS = 12
-"""Number of steps, each half as long as the one before, among which the best one is chosen."""
-
-Function = Callable[[float], Array]
-Differences = Callable[[Function, list[float]], list[Array]]
-
-
-class Step(NamedTuple):
-    """The step of a derivative, the error that it has there, and the derivative."""
-
-    h: float
-    error: Array
-    value: Array
-
-
-def first_differences(f: Function, steps: list[float]) -> list[Array]:
-    """(f(h) - f(-h)) / 2h for each step h."""
-    return [(f(h) - f(-h)) / (2.0 * h) for h in steps]
-
-
-def second_differences(f: Function, steps: list[float]) -> list[Array]:
-    """(f(h) - 2 f(0) + f(-h)) / h^2 for each step h."""
-    middle = f(0.0)
-    return [((f(h) - middle) + (f(-h) - middle)) / (h * h) for h in steps]
-
-
-def extrapolated(differences: Differences, f: Function, h: float) -> Array:
-    """f'(0) or f''(0) by differences with steps from h down to h / 8.
-
-    >>> float(extrapolated(first_differences, lambda s: np.array([np.exp(s)]), 0.1)[0].round(13))
-    1.0
-    """
-    return _at_zero(differences(f, _halved(h, HALVINGS + 1)))
-
-
-def best_step(differences: Differences, f: Function, longest: float) -> Step:
-    """The step of at most `longest` whose derivative differs least from that of half the step.
-
-    >>> step = best_step(second_differences, lambda s: np.array([np.cos(s)]), 10.0)
-    >>> 0.01 < step.h < 2.0, step.error[0] < 1e-10, abs(step.value[0] + 1.0) < 1e-10
-    (True, np.True_, np.True_)
-    """
-    steps = _halved(longest, STEPS + HALVINGS)
-    all_of_them = differences(f, steps)
-    found = [_at_zero(all_of_them[k : k + HALVINGS + 1]) for k in range(STEPS)]
-    changes = [np.abs(one - other) for one, other in pairwise(found)]
-    best = int(np.argmin([change.max(initial=0.0) for change in changes]))
-    return Step(steps[best], changes[best], found[best])
-
-
-def _halved(h: float, count: int) -> list[float]:
-    """h, h / 2, h / 4, ..."""
-    return [h * 0.5**k for k in range(count)]
-
-
-def _at_zero(row: list[Array]) -> Array:
-    """Differences with steps of which each is half the one before, extrapolated to step zero."""
-    for power in range(1, HALVINGS + 1):
-        row = [fine + (fine - coarse) / (4.0**power - 1.0) for coarse, fine in pairwise(row)]
-    return row[0]
-
-
 # The contacts of few bodies under smooth forces: gaps, their rates and second derivatives along a motion.
 #
-# The gap rate is G u + dg/dt. A contact that stays closed has G a + b = 0, where b is the second derivative of
-# g(t + s, q + s u) in s at s = 0: curvature of the wall, its turning and its acceleration. Both dg/dt and b are
-# differences of the gaps, extrapolated to step zero, where they are not known to vanish.
+# The gap rate is G u + dg/dt. A contact that stays closed has G a + b = 0, where b is the second derivative of g(t + s,
+# q + s u) in s at s = 0: curvature of the wall, its turning and its acceleration. Both dg/dt and b are differences of
+# the gaps, extrapolated to step zero, where they are not known to vanish. Their steps follow from how the gaps vary, in
+# time and along the motion, and not from how long the run is. Within one integration step they stay the same, so that
+# the error that is left is a smooth function as well.
 
 
 LONGEST_DIFFERENCE = 0.05
-"""Longest step of differences in time, as a fraction of the time that is integrated."""
-LONGEST_MOVE = 0.05
-"""Longest step of differences along a motion, as a fraction of the lengths whose differences are the gaps."""
+"""How far before the start and after the end a moving set is looked at, as a fraction of the time that is integrated:
+the longest step of differences in time, for sets that hardly change."""
+PACE_SERVES = 0.25
+"""How long the step that suits the motion of the walls serves at most, as a fraction of the longest one."""
+CANCELLED = 8.0 * EPS
+"""Sums below this fraction of their terms are zero: the round-off of an acceleration would move bodies at rest."""
+GAP_NOISE = 2.0 * EPS
+"""Round-off of gaps, as a fraction of the lengths that they are differences of."""
 SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, Rods, UserSet, Free)
 """Sets whose gaps are smooth functions of time and place, one row for each contact at all times."""
+
+
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""The golden ratio, whose multiples are far from those of any period."""
 
 
 class Rates(NamedTuple):
@@ -127,6 +80,18 @@ class Rates(NamedTuple):
 
     rate: Array
     noise: Array
+
+
+class Steps(NamedTuple):
+    """Steps of differences along a motion: the longest one in time, and how far the bodies may move meanwhile."""
+
+    time: float
+    length: float
+
+    def along(self, u: Array) -> float:
+        """The step in time at the velocity u."""
+        changes = 1.0 / self.time + float(np.linalg.norm(u)) / self.length
+        return 1.0 / changes if changes > 0.0 else np.inf
 
 
 class SmoothContacts:
@@ -147,7 +112,19 @@ class SmoothContacts:
         self.flat = self.within.flat
         self.by_gradients = self.still and not differences_of(self.within)
         self.longest = LONGEST_DIFFERENCE * (end - t)
-        self.size = start.smallest_length() or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0)) or 1.0
+        self._asked: tuple[float, bytes] | None = None
+        self._found: dict[bytes, Derivatives] = {}
+        self._gap_at: Function
+        """When and where `changes` was asked last, what it found for which rows, and the gaps as a function of time."""
+        self._served: dict[tuple[str, bytes], Derivatives] = {}
+        """The derivatives that were found where the steps in use were searched for."""
+        self._pace = -np.inf, 0.0
+        """When it was asked about all gaps, and the step of differences that suits them."""
+        self.size = (
+            start.smallest_length()
+            or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0))
+            or self._first_length(t, end)
+        )
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
@@ -174,13 +151,52 @@ class SmoothContacts:
         """M^-1 f, without contact forces."""
         return self.problem.acceleration(t, q.reshape(self.shape), u.reshape(self.shape)).ravel()
 
+    def first_acceleration(self, t: float, end: float) -> float:
+        """The largest acceleration at the start, or a part of what it may become: the size of the first motion."""
+        q, u = self.problem.q0.ravel(), self.problem.v0.ravel()
+        here, *later = (float(np.abs(self.acceleration(s, q, u)).max(initial=0.0)) for s in _spread(t, end))
+        return max(here, FIRST_FORCE * max(later))
+
+    def _first_length(self, t: float, end: float) -> float:
+        """How far the walls or else the bodies move: the length that is left for points at the origin."""
+        q, speed = self.problem.q0.ravel(), float(np.abs(self.problem.v0).max(initial=0.0))
+        walls = 0.0 if self.still else max(float(np.abs(self.gaps(s, q)).max(initial=0.0)) for s in _spread(t, end))
+        return walls or (end - t) * (speed + (end - t) * self.first_acceleration(t, end)) or 1.0
+
+    def changes(self, t: float, q: Array, rows: Integers | None = None) -> Derivatives:
+        """The first and second derivatives of some gaps with respect to time, where the bodies stay."""
+        rows = np.arange(len(self.pairs)) if rows is None else rows
+        asked, known = (t, q.tobytes()), rows.tobytes()
+        if self._asked != asked:
+            self._asked, self._found, self._gap_at = asked, {}, cache(lambda s: self.gaps(t + s, q))
+        if known not in self._found:
+            noise, gap_at = GAP_NOISE * self.sizes(self.linearise(t, q), q)[rows], self._gap_at
+            self._found[known] = self._search(("time", known), lambda s: gap_at(s)[rows], self.longest, noise, abs(t))
+            if len(rows) == len(self.pairs):
+                self._pace = t, self._found[known].first_step
+        return self._found[known]
+
+    def _search(self, what: tuple[str, bytes], f: Function, longest: float, noise: Array, size: float) -> Derivatives:
+        """The derivatives of a function by the steps that served for it the last time, if they still do."""
+        before = self._served.get(what)
+        found = None if before is None else continued(f, before, longest, noise, size)
+        if found is None:
+            found = self._served[what] = differentiated(f, longest, noise, size)
+        return found
+
+    def change_time(self, t: float, q: Array) -> float:
+        """The step of differences in time that suits how the gaps change about this time."""
+        asked, found = self._pace
+        serves = abs(t - asked) <= min(found, PACE_SERVES * self.longest)
+        return found if serves else self.changes(t, q).first_step
+
     def drift(self, t: float, q: Array) -> Rates:
         """dg/dt at rest."""
         if self.still:
             nothing = np.zeros(len(self.pairs))
             return Rates(nothing, nothing)
-        step = best_step(first_differences, lambda s: self.gaps(t + s, q), self.longest)
-        return Rates(step.value, 4.0 * step.error)
+        found = self.changes(t, q)
+        return Rates(found.first, 4.0 * found.first_error)
 
     def rates(self, t: float, q: Array, u: Array, fastest: float) -> Rates:
         """G u + dg/dt; round-off is that of velocities of the size `fastest`."""
@@ -188,32 +204,59 @@ class SmoothContacts:
         noise = EVENT_ROUND_OFF * (G.magnitude(np.full(len(u), fastest)) + np.abs(drift.rate)) + drift.noise
         return Rates(G @ u + drift.rate, noise)
 
-    def bend(self, t: float, q: Array, u: Array, rows: Integers, step: float) -> Array:
-        """b: the second derivative of the gaps of some rows along q + s u, by differences of this step in s.
-
-        Fast motions take shorter steps, so that they do not move further than a part of the lengths around.
-        """
-        if self.flat:
-            if self.still:
-                return np.zeros(len(rows))
-            return extrapolated(second_differences, lambda s: self.gaps(t + s, q)[rows], step)
-        fastest = float(np.linalg.norm(u)) / (LONGEST_MOVE * self.size)
+    def bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
+        """b: the second derivative of the gaps of some rows along q + s u, by differences with these steps."""
+        if self._is_straight(u, rows):
+            return np.zeros(len(rows))
         differences = first_differences if self.by_gradients else second_differences
-        return extrapolated(differences, self._along(t, q, u, rows), step / (1.0 + step * fastest))
+        return extrapolated(differences, self._along(t, q, u, rows), steps.along(u))
 
-    def forced(self, t: float, q: Array, u: Array, kept: Integers, step: float) -> tuple[Array, Array]:
-        """The acceleration with the forces that keep some rows closed, and these forces; `step` is that of `bend`."""
+    def steps(self, t: float, q: Array, u: Array, rows: Integers) -> Steps:
+        """The steps that `bend` needs near here, in time and along the motion."""
+        if len(rows) == 0:
+            return Steps(np.inf, np.inf)
+        time = np.inf if self.still else self.changes(t, q, rows).second_step
+        if self.flat:
+            return Steps(time, np.inf)
+        ways = (u, self.acceleration(t, q, u), np.ones(len(q)))
+        here, way = self.linearise(t, q), next(v / np.linalg.norm(v) for v in ways if v.any())
+        if self.by_gradients:
+            noise = GAP_NOISE * here.G.magnitude(np.ones(len(q)))
+            along = lambda s: np.asarray(self.linearise(t, q + s * way).G @ way)[rows]  # noqa: E731
+        else:
+            noise = GAP_NOISE * self.sizes(here, q)
+            along = lambda s: self.gaps(t, q + s * way)[rows]  # noqa: E731
+        found = self._search(("way", rows.tobytes()), along, self.size, noise[rows], float(np.abs(q).max()))
+        return Steps(time, found.first_step if self.by_gradients else found.second_step)
+
+    def error_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
+        """How far `bend` may be from b, by its value at half the steps and by round-off."""
+        if self._is_straight(u, rows):
+            return np.zeros(len(rows))
+        half = Steps(steps.time / 2.0, steps.length / 2.0)
+        change = np.abs(self.bend(t, q, u, rows, steps) - self.bend(t, q, u, rows, half))
+        return np.asarray(change + self.noise_of_bend(t, q, u, rows, steps))
+
+    def noise_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
+        """The round-off of `bend`."""
+        if self._is_straight(u, rows):
+            return np.zeros(len(rows))
+        here, h = self.linearise(t, q), steps.along(u)
+        if self.by_gradients:
+            return np.asarray(FIRST_NOISE * GAP_NOISE / h * here.G.magnitude(np.abs(u))[rows])
+        return np.asarray(SECOND_NOISE * GAP_NOISE / h**2 * self.sizes(here, q)[rows])
+
+    def _is_straight(self, u: Array, rows: Integers) -> bool:
+        """Whether the gaps of some rows are known to have no second derivative along a motion."""
+        return len(rows) == 0 or (self.still and (self.flat or not u.any()))
+
+    def forced(self, t: float, q: Array, u: Array, kept: Integers, steps: Steps) -> tuple[Array, Array]:
+        """The acceleration with forces that keep some rows closed, and these forces; the steps are those of `bend`."""
         a = self.acceleration(t, q, u)
         if len(kept) == 0:
             return a, np.zeros(0)
         G = self.linearise(t, q).G.toarray()[kept]
-        return equalised(a, G, -self.bend(t, q, u, kept, step), self.metric(q))
-
-    def bend_step(self, t: float, q: Array, rows: Integers) -> float:
-        """The step in time that `bend` needs near here."""
-        if self.still:
-            return self.longest
-        return best_step(second_differences, lambda s: self.gaps(t + s, q)[rows], self.longest).h
+        return equalised(a, G, -self.bend(t, q, u, kept, steps), self.metric(q))
 
     def _along(self, t: float, q: Array, u: Array, rows: Integers) -> Function:
         """The gaps of some rows along q + s u, or their rates if these do not need differences."""
@@ -222,13 +265,19 @@ class SmoothContacts:
         return lambda s: self.gaps(t + s, q + s * u)[rows]
 
 
+def _spread(t: float, end: float) -> list[float]:
+    """The start and some times of a run that are no multiples of a period."""
+    return [t + part * (end - t) for part in (GOLDEN * np.arange(17) % 1.0).tolist()]
+
+
 def equalised(v: Array, G: Array, wanted: Array, M: Metric) -> tuple[Array, Array]:
     """The vector nearest to v in the metric M with G v = wanted, and the multipliers p with M (v' - v) = G^T p."""
     if len(G) == 0:
         return v, np.zeros(0)
     white = M.whiten(G)
     p: Any = np.linalg.lstsq(white @ white.T, wanted - G @ v, rcond=None)[0]
-    return v + M.solve(G.T @ p), p
+    push = M.solve(G.T @ p)
+    return np.where(np.abs(v + push) <= CANCELLED * (np.abs(v) + np.abs(push)), 0.0, v + push), p
 
 
 CLOSED = 1e-11
@@ -241,10 +290,18 @@ NO_FORCE = 1e-12
 """Contact forces up to this fraction of the forces are zero."""
 SMOOTH = 1e-3
 """Contact forces that change by more than this fraction of the forces with the step of differences are at a kink."""
+KINK = 1e-6
+"""Gaps and gap rates of closed contacts above this fraction of the lengths and velocities are those of a kink."""
+FIRST_FORCE = 1e-6
+"""Accelerations below this fraction of those that follow say nothing about the size of the first motion."""
 LONGEST_STEP = 1.0 / 256.0
 """Longest integration step near moving walls, as a fraction of the time that is integrated."""
+STEPS_OF_CHANGE = 16.0
+"""Longest integration step near moving walls, in the steps of differences that suit their motion: a period of an
+oscillation has at least 15 samples."""
 FIRST_TIME = 1e-3
-"""Part of the time that is integrated after which a motion from rest has its first size."""
+"""A motion from rest has its first size after this part of the time that is integrated, or of the time in which it
+crosses the lengths around, if that is shorter."""
 
 
 class SmoothRun(EventRun):
@@ -255,7 +312,8 @@ class SmoothRun(EventRun):
     def __init__(self, problem: Motion, start: float, end: float, max_events: int):
         super().__init__(problem, start, end, max_events)
         self.contacts = SmoothContacts(problem, start, end)
-        self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), self._strongest_at_the_start()
+        self.fastest = float(np.abs(self.u).max(initial=0.0))
+        self.strongest = self.contacts.first_acceleration(start, end)
         self.lengths: Array = np.zeros(0)
         """(m,) the largest lengths so far that the gaps are differences of."""
         self.closed = self._start()
@@ -264,11 +322,6 @@ class SmoothRun(EventRun):
         self.released: Integers = np.zeros(0, dtype=np.int64)
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
-
-    def _strongest_at_the_start(self) -> float:
-        """The largest acceleration of a body that stays where it starts: the size of the first motion from rest."""
-        times = np.linspace(self.start, self.end, 17)
-        return max(float(np.abs(self.contacts.acceleration(t, self.x, self.u)).max(initial=0.0)) for t in times)
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
@@ -314,14 +367,16 @@ class SmoothRun(EventRun):
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which rest."""
         here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
-        G, drift, impacts, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, len(self.events), self._e
+        G, drift, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, self._e
+        hits: list[tuple[Integers, float]] = []
         for _ in range(MAX_IMPACTS_AT_ONCE):
             found = self.contacts.rates(self.t, self.x, self.u, self.fastest)
             equal = self.contacts.equal[self.closed]
             rate, noise = np.where(equal, 0.0, found.rate[self.closed]), found.noise[self.closed]  # they are settled
             resting, rows = np.abs(rate) <= noise, self.closed[rate <= noise]
             if not (rate < -noise).any():
-                return self._accumulate(resting) if len(self.events) > impacts else resting
+                died = self.closed[died_out(hits, self.closed, rate, noise) & ~equal & ~resting]
+                return self._accumulate(resting, died) if hits else resting
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
             equal = self.contacts.equal[rows]
@@ -334,6 +389,7 @@ class SmoothRun(EventRun):
             self.record_impact(hit, before, after, impulse, rates)
             speed, noise = float(-rate.min()), EVENT_ROUND_OFF * self.lengths
             remember(self.history, tuple(hit.tolist()), self.flight, speed, here.gap, noise)
+            hits.append((hit, speed))
             self.u, self.flight = after, 0.0
             self.fastest = max(self.fastest, float(np.abs(after).max(initial=0.0)))
         raise self.endless_impacts()
@@ -342,9 +398,17 @@ class SmoothRun(EventRun):
     def _e(self) -> float:
         return float(self.problem.law.number)
 
-    def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
+    def _accumulate(self, resting: Booleans, died: Integers) -> Booleans:
+        """Close the contacts whose impacts accumulate now or `died` out; return which of the closed rows rest."""
         found = self._low_bounces() or limit_of(self.history, self.closed[resting])
+        if found is not None and found.remaining > 0.0:
+            here = self.contacts.linearise(self.t, self.x)
+            rate = self.contacts.rates(self.t, self.x, self.u, self.fastest).rate
+            loose = np.where(self.contacts.equal, np.inf, here.gap)
+            if comes_before(found, self.contacts.pairs, self.closed, loose, rate):
+                found = None
+        if found is None and len(died):
+            found = Limit(0.0, 0.0, np.union1d(self.closed[resting], died))
         if found is None or self.t + found.remaining > self.end:
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
@@ -375,10 +439,12 @@ class SmoothRun(EventRun):
             return resting
         self.u = self._settled(self.t, self.x, self.u, resting)
         G = self.contacts.linearise(self.t, self.x).G.toarray()[resting]
-        step = self.contacts.bend_step(self.t, self.x, resting)
-        bend = self.contacts.bend(self.t, self.x, self.u, resting, step)
+        here = self.t, self.x, self.u, resting
+        steps = self.contacts.steps(*here)
+        bend, error = self.contacts.bend(*here, steps), self.contacts.error_of_bend(*here, steps)
         self.strongest = max(self.strongest, float(np.abs(bend).max(initial=0.0)))
         small, equal = NO_FORCE * (np.abs(G) @ np.full(len(free), self.strongest)), self.contacts.equal[resting]
+        small = small + 4.0 * error
         M = self.contacts.metric(self.x)
         jointed, _ = equalised(free, G[equal], -bend[equal], M)
         bend[equal] = -G[equal] @ jointed  # rods that depend on each other agree to round-off
@@ -388,58 +454,93 @@ class SmoothRun(EventRun):
 
     def _fly(self, kept: Integers) -> bool:
         """Integrate to the next event; False if the end comes first."""
-        n, origin, start = len(self.x), self.x, self.t
-        others = np.setdiff1d(np.arange(len(self.contacts.pairs)), kept)
-        loose = ~self.contacts.equal[kept]
-        step = self.contacts.bend_step(self.t, self.x, kept) if len(kept) else 0.0
+        n, origin, start, contacts = len(self.x), self.x, self.t, self.contacts
+        others = np.setdiff1d(np.arange(len(contacts.pairs)), kept)
+        loose = ~contacts.equal[kept]
+        first = steps = contacts.steps(self.t, self.x, self.u, kept)
 
         def forced(t: float, y: Array) -> tuple[Array, Array]:
-            return self.contacts.forced(t, origin + y[:n], y[n:], kept, step)
+            return contacts.forced(t, origin + y[:n], y[n:], kept, steps)
 
         def derivative(t: float, y: Array) -> Array:
             return np.concatenate([y[n:], forced(t, y)[0]])
 
         def watched(t: float, y: Array) -> Array:
-            gaps = self.contacts.gaps(t, origin + y[:n])[others] if len(others) else np.zeros(0)
+            gaps = contacts.gaps(t, origin + y[:n])[others] if len(others) else np.zeros(0)
             return np.concatenate([gaps, forced(t, y)[1][loose] if loose.any() else np.zeros(0)])
 
         def corrected(t: float, y: Array) -> Array:
-            self._check_smooth(t, origin + y[:n], y[n:], kept, step)
+            nonlocal steps
             x = self._onto(t, origin + y[:n], kept)
-            return np.concatenate([x - origin, self._settled(t, x, y[n:], kept)])
+            self._check_smooth(t, x, y[n:], kept, contacts.gaps(t, origin + y[:n]))
+            u = self._settled(t, x, y[n:], kept)
+            before, steps = steps, contacts.steps(t, x, u, kept)
+            self._check_force((t, x, u, kept), first, before, steps)
+            return np.concatenate([x - origin, u])
 
-        force = NO_FORCE * self.strongest * float(np.abs(self.contacts.metric(self.x).mass).max(initial=0.0))
-        floor = np.concatenate([FLOOR * self.lengths[others], np.full(int(loose.sum()), force)])
+        def longest(t: float, y: Array) -> float:
+            return min(
+                LONGEST_STEP * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n])
+            )
+
+        floor = np.concatenate([FLOOR * self.lengths[others], self._least_forces(kept, steps)[loose]])
         y = np.concatenate([np.zeros(n), self.u])
-        longest = np.inf if self.contacts.still else LONGEST_STEP * (self.end - self.start)
-        sizes, correct = self._tolerances(n), corrected if len(kept) else None
-        path = follow(derivative, start, y, self.end, watched, floor, sizes, longest, correct)
+        sizes, correct = self._tolerances(kept, steps), corrected if len(kept) else None
+        path = follow(
+            derivative, start, y, self.end, watched, floor, sizes, None if contacts.still else longest, correct
+        )
         pieces = [piece for piece in path.pieces if piece.end > piece.start]
         self.pieces += pieces
         self.origins += [origin] * len(pieces)
         self.t, self.flight = float(path.t), self.flight + (path.t - start)
         self.x, self.u = origin + path.y[:n], path.y[n:]
         self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
+        self._check_smooth(self.t, self.x, self.u, kept, contacts.gaps(self.t, self.x))
         if path.crossed is None:
             return False
-        self._check_smooth(self.t, self.x, self.u, kept, step)
+        here = self.t, self.x, self.u, kept
+        self._check_force(here, first, steps, contacts.steps(*here))
         middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
         moved = np.max([np.zeros(n), *middles], axis=0)
         self._arrive(path.crossed, kept[loose], others, moved)
         return True
 
-    def _check_smooth(self, t: float, x: Array, u: Array, kept: Integers, step: float) -> None:
-        """Refuse contacts that stay closed at a kink of their gaps, where half the step gives another force."""
-        if len(kept) == 0 or (self.contacts.still and self.contacts.flat):
+    def _check_smooth(self, t: float, x: Array, u: Array, kept: Integers, gap: Array) -> None:
+        """Refuse contacts that stay closed if an integration step across a kink has opened their `gap`."""
+        if len(kept) == 0:
             return
-        one, other = (self.contacts.bend(t, x, u, kept, part * step) for part in (1.0, 0.5))
-        change = np.abs(one - other)
-        if change.max() > SMOOTH * self.strongest:
-            named = self.contacts.describe(int(kept[np.argmax(change)]))
-            raise UnresolvedEvent(
-                f"t = {t:.15g}: the gap of {named} has a kink near here, such as that of a wall that stops or of "
-                f"max(); events need smooth gaps: smooth it, or use jo.solve with a scheme"
-            )
+        here, drift = self.contacts.linearise(t, x), self.contacts.drift(t, x)
+        speed = max(self.fastest, float(np.abs(u).max()), self.strongest * self._first_time())
+        far = max(self.contacts.size, float(np.abs(x).max()))
+        rate, opened = np.abs(here.G @ u + drift.rate), np.abs(gap)
+        fast = rate > KINK * (here.G.magnitude(np.full(len(u), speed)) + np.abs(drift.rate)) + drift.noise
+        wide = opened > KINK * here.G.magnitude(np.full(len(x), far))
+        if (fast | wide)[kept].any():
+            raise self._kink(t, int(kept[np.argmax((fast | wide)[kept])]))
+
+    def _check_force(
+        self, here: tuple[float, Array, Array, Integers], first: Steps, steps: Steps, other: Steps
+    ) -> None:
+        """Refuse contacts that stay closed beside a kink, where `other` steps than those so far give another force.
+
+        A force is not known either where its steps are so much shorter than the `first` ones that it is round-off.
+        """
+        if len(here[-1]) == 0:
+            return
+        contacts = self.contacts
+        change: Array | float = 0.0
+        if other != steps:
+            change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, other))
+        noise = 4.0 * (contacts.noise_of_bend(*here, steps) + contacts.noise_of_bend(*here, other))
+        known = SMOOTH * max(self.strongest, self.fastest / first.along(here[2]))
+        if (np.maximum(change - noise, noise) > known).any():
+            raise self._kink(here[0], int(here[-1][np.argmax(np.maximum(change, noise))]))
+
+    def _kink(self, t: float, row: int) -> UnresolvedEvent:
+        return UnresolvedEvent(
+            f"t = {t:.15g}: the gap of {self.contacts.describe(row)} has a kink near here, such as that of a wall that "
+            f"stops or of max(); events need smooth gaps: smooth it, or use jo.solve with a scheme"
+        )
 
     def _arrive(self, crossed: int, held: Integers, others: Integers, moved: Array) -> None:
         """Find the closed rows and the `held` contact that was released at an event; `moved` is how far bodies went."""
@@ -457,10 +558,31 @@ class SmoothRun(EventRun):
         if not released:
             self.closed = np.union1d(self.closed, others[crossed : crossed + 1])
 
-    def _tolerances(self, n: int) -> Array:
+    def _least_forces(self, kept: Integers, steps: Steps) -> Array:
+        """(k,) the forces of some contacts that cannot be told from none."""
+        here, contacts = (self.t, self.x, self.u, kept), self.contacts
+        G, M = contacts.linearise(self.t, self.x).G.toarray()[kept], contacts.metric(self.x)
+        small = NO_FORCE * np.abs(G).sum(axis=1) * self.strongest + 4.0 * contacts.error_of_bend(*here, steps)
+        return np.array([each / float(row @ M.solve(row)) for each, row in zip(small, G, strict=True)])
+
+    def _first_time(self) -> float:
+        """The time in which a motion gets its first size: a part of all, or of that in which it crosses the lengths."""
+        time, size = FIRST_TIME * (self.end - self.start), self.contacts.size
+        if self.strongest > 0.0:
+            time = min(time, FIRST_TIME * float(np.sqrt(size / self.strongest)))
+        if self.fastest > 0.0:
+            time = min(time, FIRST_TIME * size / self.fastest)
+        return time
+
+    def _tolerances(self, kept: Integers, steps: Steps) -> Array:
         """(2 N,) the sizes of displacements and velocities below which errors are absolute."""
-        time = FIRST_TIME * (self.end - self.start)
+        n, time = len(self.x), self._first_time()
         speed, first = self.fastest, self.strongest * time
         if speed <= CLOSED * first:  # at rest so far, up to the error of the integration
             speed = first or 1.0
-        return np.concatenate([np.full(n, speed * time), np.full(n, speed)])
+        length = speed * time
+        if len(kept):  # closer than the error of the contact forces is not possible, nor needed: gaps are corrected
+            error = float(self.contacts.error_of_bend(self.t, self.x, self.u, kept, steps).max()) / RELATIVE_TOLERANCE
+            h = steps.along(self.u) if error > 0.0 else 0.0
+            length, speed = length + error * h * h, speed + error * h
+        return np.concatenate([np.full(n, length), np.full(n, speed)])

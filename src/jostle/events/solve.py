@@ -31,8 +31,9 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside`, `Rods` and `@constraints`
     are integrated to about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step), to about 1e-8 where
     contacts or equalities without ``gradient=`` hold. They must be smooth between impacts, also a little before the
-    start and after the end. Walls that move are sampled at 2000 times; a contact that closes and opens again between
-    two of them can be missed.
+    start and after the end. How fast walls move is found from how their gaps vary, whatever the end of the run. Walls
+    that move are sampled at 2000 times or more, and at least 15 times in each period of an oscillation; a contact that
+    closes and opens again between two of them can be missed.
 
     Rods and other equalities hold at all times. They have no restitution, and impacts do not list them.
 
@@ -52,7 +53,7 @@ def solve_by_events(problem: Motion, *, t: Span, max_events: Count = 100_000) ->
     problem : Motion
         The motion of at most 200 bodies, whose law has one number e.
     t : float or pair of float
-        End time; the motion starts at time 0. A pair (t0, t1): start and end time.
+        End time; the motion starts at time 0. A pair (t0, t1): start and end time. A run of no time is its start.
     max_events : int, default 100000
         Largest number of events.
 
@@ -96,12 +97,11 @@ def integrated(problem: Motion, t: Span, max_events: int) -> EventRun:
     if not isinstance(problem, Motion):
         raise InvalidValue(f"problem must be a jo.Motion, not {problem!r}")
     start, end = start_and_end(t)
-    if end == start:
-        raise InvalidValue(f"t must be a time after the start {start:g}, not {end:g}")
     run = (ParabolicRun if has_parabolas(problem) else SmoothRun)(problem, start, end, max_events)
     check_resolution(problem, State(start, problem.q0, problem.v0))
     try:
-        run.integrate()
+        if end > start:
+            run.integrate()
     except UnresolvedEvent as error:
         error.time, error.solution = run.t, run.solution(FAILED)
         raise

@@ -240,7 +240,8 @@ def sensitivity_by_events(
     t : float or pair of float
         End time; the motion starts at time 0. A pair (t0, t1): start and end time.
     theta : array_like, optional
-        The parameters of a function `problem`: any numbers on which the problem depends smoothly.
+        The parameters of a function `problem`: any numbers on which the problem depends smoothly. They may be at the
+        end of their range, such as a restitution of 1.
     max_events : int, default 100000
         Largest number of events.
 
@@ -252,7 +253,8 @@ def sensitivity_by_events(
     Raises
     ------
     NoDerivative
-        If contacts that belong together close at the same time, or if one closes at gap rate 0.
+        If contacts that belong together close at the same time, or if one only grazes: if it closes at gap rate 0, or
+        if round-off decides whether it does.
     SchemeRefuses
         If `solve_by_events` does not support the problem, or if contacts of rods, of `@constraints`, or of curved
         walls that move stay closed.

@@ -16,7 +16,7 @@ flat. Where contacts come to rest, neighbours come to rest as well: G dq = 0 and
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,17 +24,18 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
-from jostle.errors import InvalidValue, NoDerivative, SchemeRefuses
-from jostle.events.smooth import (
-    LONGEST_MOVE,
+from jostle.errors import InvalidValue, JostleError, NoDerivative, SchemeRefuses
+from jostle.events.derivatives import (
+    EPS,
     Function,
-    SmoothContacts,
-    best_step,
-    equalised,
+    differentiated,
     extrapolated,
     first_differences,
     second_differences,
 )
+from jostle.events.parabolas import has_parabolas
+from jostle.events.run import EVENT_ROUND_OFF
+from jostle.events.smooth import CLOSED, GAP_NOISE, SmoothContacts, Steps, equalised
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.gradients.functions import Slopes, WithDerivative, spread
 from jostle.gradients.projection import by_bodies
@@ -44,12 +45,15 @@ from jostle.sets.base import parts
 from jostle.sets.nearest import curvature
 from jostle.sets.user import UserSet
 
-THETA_STEP = 1e-3
-"""Longest difference step of a parameter, as a fraction of the parameter, or of 1 if it is 0."""
+THETA_ROOM = 1.0 / 16.0
+"""Longest difference step of a parameter, as a fraction of the parameter, or of 1 if it is 0. A parameter for which
+there is no problem this far away, such as a restitution of 1, is changed to the other side alone."""
 CLOSE = 1e-9
 """Gaps, gap rates and contact forces below this fraction of the lengths, velocities and forces around are zero."""
 SAMPLES = 33
 """Number of times in each flight at which the gaps are looked at to find contacts that almost close."""
+FORCE_SAMPLES = 5
+"""Number of times in each flight at which the difference steps of a force are searched for; the shortest serves."""
 VARIATION_TOLERANCE = 1e-9
 """Relative error of each step of the linearised equation of motion."""
 
@@ -221,15 +225,19 @@ class Differentiation:
         self.differenced: set[str] = set() if theta is None else {"theta"}
         pairs = self.model.contacts.pairs
         self.row_of = {pair: row for row, pair in enumerate(map(tuple, pairs.tolist()))}
+        self._make = make
         self.other = cache(lambda k, s: Model(check_twin(make(self._moved(k, s)), problem), span))
         """The problem with theta[k] moved by s."""
-        self.fastest = max(float(np.abs(flight.u).max(initial=0.0)) for flight in flights) or 1.0
+        self.side = cache(self._side)
+        self.fastest = max((float(np.abs(flight.u).max(initial=0.0)) for flight in flights), default=0.0) or 1.0
         self._differentiate()
 
     def _differentiate(self) -> None:
         equal = np.flatnonzero(self.model.contacts.equal)
         kept, events, limits = equal, 0, 0
         self._start(equal)
+        if not self.flights:  # a run of no time
+            return
         for number, flight in enumerate(self.flights):
             impacts = self.solution.events[events : flight.events]
             if len(impacts) > 1:
@@ -260,17 +268,61 @@ class Differentiation:
         moved.flat[k] += s
         return moved
 
-    def _by_theta(self, of: Callable[[Model], Array]) -> Array:
-        """(r, k) the derivative with respect to theta of a vector that a problem has, by differences."""
-        theta = self.model.theta
-        if theta is None or theta.size == 0:
-            return np.zeros((len(of(self.model)), 0))
+    def _steps_at(self, t: float, q: Array, rows: Integers) -> list[float]:
+        """The difference step of each parameter for all that an impact of some contacts depends on."""
+        far, heaviest = (
+            max(self.model.contacts.size, float(np.abs(q).max())),
+            np.abs(self.model.contacts.metric(q).mass).max(),
+        )
 
-        def along(k: int) -> Function:
-            return lambda s: of(self.other(k, s))
+        def scaled(model: Model) -> Array:
+            here = model.contacts.linearise(t, q)
+            mass = model.contacts.metric(q).mass / heaviest
+            return np.concatenate([here.gap[rows] / far, here.G.toarray()[rows].ravel(), mass.ravel(), [model.e]])
 
-        steps = [THETA_STEP * (abs(float(value)) or 1.0) for value in theta.flat]
-        return np.stack([extrapolated(first_differences, along(k), step) for k, step in enumerate(steps)], axis=1)
+        return self._theta_steps(scaled, 1.0)
+
+    def _theta_steps(self, of: Callable[[Model], Array], size: float) -> list[float]:
+        """The difference step of each parameter for a vector that is computed from numbers of this size."""
+        theta = np.zeros(0) if self.model.theta is None else self.model.theta.ravel()
+        steps = []
+        for k, value in enumerate(np.abs(theta)):
+            side, room = self.side(k), THETA_ROOM * (float(value) or 1.0)
+            f = self._of_theta(of, k)
+            if side == 0:
+                steps.append(differentiated(f, room, EPS * size, float(value)).first_step)
+            else:
+                slope = np.abs(f(np.sqrt(room)) - f(0.0)) / room
+                steps.append(differentiated(f, np.sqrt(room), EPS * (size + float(value) * slope)).second_step)
+        return steps
+
+    def _along_theta(self, of: Callable[[Model], Array], steps: list[float]) -> Array:
+        """(r, k) the derivative with respect to theta of a vector that a problem has, with these steps."""
+        found = [np.zeros((len(of(self.model)), 0))]
+        for k, step in enumerate(steps):
+            f, side = self._of_theta(of, k), self.side(k)
+            slope = extrapolated(second_differences, f, step) * side / 2.0 if side else None
+            found.append((extrapolated(first_differences, f, step) if slope is None else slope)[:, None])
+        return np.hstack(found)
+
+    def _of_theta(self, of: Callable[[Model], Array], k: int) -> Function:
+        """A vector that a problem has by the change s of theta[k], or by its root where only one sign is possible."""
+        # f(s^2) is an even function of s, and its second derivative at 0 is 2 f'(0).
+        side = self.side(k)
+        return lambda s: of(self.other(k, side * s * s if side else s))
+
+    def _side(self, k: int) -> int:
+        """The sign of the changes of theta[k] for which there is a problem; 0: both."""
+        assert self.model.theta is not None
+        room = THETA_ROOM * (abs(float(self.model.theta.flat[k])) or 1.0)
+        possible = []
+        for sign in (1, -1):
+            try:
+                self._make(self._moved(k, sign * room))
+            except JostleError:
+                continue
+            possible.append(sign)
+        return possible[0] if len(possible) == 1 else 0
 
     def _all_parameters(self, masses: Integers) -> Integers:
         """The numbers of some parameters of the mass, and of all others."""
@@ -280,12 +332,14 @@ class Differentiation:
 
     def _start(self, equal: Integers) -> None:
         """The start as a function of theta; equalities make it agree with them."""
-        everything, first, count = np.arange(self.model.N), self.flights[0], self.model.parameters
+        everything, count = np.arange(self.model.N), self.model.parameters
         if self.model.theta is not None:
-            slope = self._by_theta(lambda model: np.concatenate([model.problem.q0.ravel(), model.problem.v0.ravel()]))
+            start = lambda model: np.concatenate([model.problem.q0.ravel(), model.problem.v0.ravel()])  # noqa: E731
+            slope = self._along_theta(start, self._theta_steps(start, 0.0))
             of = np.arange(count - self.model.thetas, count)
             self.parts.append(Matrix(everything, of, np.hstack([np.eye(2 * self.model.N), slope])))
-        if len(equal):
+        if len(equal) and self.flights:
+            first = self.flights[0]
             self._settle(first._replace(u=first.before), equal)
 
     def _check_closed(self, number: int, flight: Flight, kept: Integers, hit: Integers) -> None:
@@ -318,7 +372,7 @@ class Differentiation:
         loose = ~model.contacts.equal[kept]
         if not loose.any():
             return kept[:0]
-        a, forces = model.contacts.forced(t, q, flight.u, kept, model.contacts.bend_step(t, q, kept))
+        a, forces = model.contacts.forced(t, q, flight.u, kept, model.contacts.steps(t, q, flight.u, kept))
         free = model.contacts.acceleration(t, q, flight.u)
         small = CLOSE * max(np.abs(free).max(initial=0.0), np.abs(a).max(initial=0.0))
         heaviest = float(np.abs(model.contacts.metric(q).mass).max())
@@ -341,6 +395,7 @@ class Differentiation:
         if len(groups) > 1 and model.problem.constant_force is None:
             self._refuse_simultaneous(t, hit)
         a, done = self._acceleration(t, q, u, kept), held[:0]
+        self._check_grazing(t, q, u, a, hit)
         for number, (row, rows) in enumerate(groups):
             after, done = model.after(t, q, u, rows), np.union1d(done, rows)
             last = number == len(groups) - 1
@@ -350,6 +405,23 @@ class Differentiation:
             u, a = after, b
         if np.abs(u - goal).max(initial=0.0) > np.sqrt(CLOSE) * self.fastest:
             self._refuse_simultaneous(t, hit)
+
+    def _check_grazing(self, t: float, q: Array, u: Array, a: Array, hit: Integers) -> None:
+        """Refuse impacts without which the gap would fall below zero by round-off alone, and rise again."""
+        contacts = self.model.contacts
+        here = contacts.linearise(t, q)
+        rate = self.model.rates(t, q, u, hit)
+        rises = (here.G @ a)[hit] + contacts.bend(t, q, u, hit, contacts.steps(t, q, u, hit))
+        known = EVENT_ROUND_OFF if has_parabolas(self.model.problem) else CLOSED
+        far, fast = (np.abs([getattr(flight, name) for flight in self.flights]).max(axis=0) for name in ("x", "u"))
+        lengths, speeds = contacts.sizes(here, far)[hit], here.G.magnitude(fast)[hit]
+        grazing = (rises > 0.0) & (rate**2 <= known * (2.0 * lengths * rises + speeds**2))
+        if grazing.any():
+            raise NoDerivative(
+                f"t = {t:.15g}: {contacts.describe(int(hit[np.argmax(grazing)]))} only graze, with a gap rate that "
+                f"round-off decides; some neighbouring motions have an impact there and others have none: perturb q0 "
+                f"or v0"
+            )
 
     def _refuse_simultaneous(self, t: float, hit: Integers) -> None:
         names = ", and ".join(self.model.contacts.describe(int(row)) for row in hit[:3])
@@ -395,7 +467,7 @@ class Differentiation:
         if here.bend is None:
             self.differenced |= {part.name for part in parts(model.problem.within) if isinstance(part, UserSet)}
             gradients = lambda x: model.contacts.linearise(t, x).only(rows).G.toarray().ravel()  # noqa: E731
-            each = _slopes(gradients, q, _steps(gradients, q, LONGEST_MOVE * model.contacts.size))
+            each = _slopes(gradients, q, _steps(gradients, q, model.contacts.size))
             return each.reshape(len(rows), model.N, model.N)[:, at][:, :, at]
         unit = np.eye(len(here.gap))
         exact = [curvature(lambda x: model.contacts.linearise(t, x), q, unit[row]) for row in rows]
@@ -407,11 +479,11 @@ class Differentiation:
         if contacts.still:
             return np.zeros((len(rows), len(at))), np.zeros(len(rows))
         self.differenced.add("moving sets")
-        bent = best_step(second_differences, lambda s: contacts.gaps(t + s, q)[rows], contacts.longest)
+        bent = contacts.changes(t, q, rows).second
         if contacts.flat:
-            return np.zeros((len(rows), len(at))), bent.value
+            return np.zeros((len(rows), len(at))), bent
         gradient = lambda s: contacts.linearise(t + s, q).only(rows).G.toarray()[:, at]  # noqa: E731
-        return extrapolated(first_differences, gradient, bent.h), bent.value
+        return differentiated(gradient, contacts.longest, GAP_NOISE, abs(t)).first, bent
 
     def _local(self, t: float, q: Array, rows: Integers, also: Array) -> Integers:
         """The coordinates that an impact of some rows reads or changes."""
@@ -442,7 +514,8 @@ class Differentiation:
         when = np.zeros(columns)
         when[:c] = G[first]
         when[radii] = model.radii_slopes(rows[[first]])[0]
-        when[theta] = self._by_theta(lambda other: other.gaps(t, q, rows[[first]]))[0]
+        thetas = self._steps_at(t, q, rows)
+        when[theta] = self._along_theta(lambda other: other.gaps(t, q, rows[[first]]), thetas)[0]
         rate = G @ u[at] + drift
         when /= -rate[first]
         dq = np.eye(c, columns) + np.outer(u[at], when)
@@ -461,7 +534,7 @@ class Differentiation:
         dy = solve(pushed) + W @ (inverse @ (rates - G @ solve(pushed)))
         change = du - (1.0 + model.e) * dy
         change[:, e] -= y
-        change[:, theta] += self._by_theta(lambda other: other.after(t, q, u, rows))[at]
+        change[:, theta] += self._along_theta(lambda other: other.after(t, q, u, rows), thetas)[at]
         L = np.vstack([dq - np.outer(after[at], when), change - np.outer(b[at], when)])
         if len(self.times) < flight.events:  # the first of several contacts that are hit at once has the time
             self.times[len(self.parts)] = Matrix(at, of, when[None, :])
@@ -476,21 +549,21 @@ class Differentiation:
         c, of = len(at), np.arange(model.masses, model.parameters)
         G = model.rows(t, q, rows)[0][:, at]
         W, inverse = self._pushes(q, G, at)
-        back = W @ inverse
+        back, thetas = W @ inverse, self._steps_at(t, q, rows)
         gaps = np.hstack(
             [
                 G,
                 np.zeros((len(rows), c)),
                 model.radii_slopes(rows),
                 np.zeros((len(rows), 1)),
-                self._by_theta(lambda other: other.gaps(t, q, rows)),
+                self._along_theta(lambda other: other.gaps(t, q, rows), thetas),
             ]
         )
         dq = np.eye(c, gaps.shape[1]) - back @ gaps
         H, turned = self._hessians(t, q, rows, at), self._turning(t, q, rows, at)[0]
         rates = (np.einsum("kij,j->ki", H, u[at]) + turned) @ dq
         rates[:, c : 2 * c] += G
-        rates[:, 2 * c + model.bodies + 1 :] += self._by_theta(lambda other: other.rates(t, q, u, rows))
+        rates[:, 2 * c + model.bodies + 1 :] += self._along_theta(lambda other: other.rates(t, q, u, rows), thetas)
         du = np.eye(c, gaps.shape[1], c) - back @ rates
         self.parts.append(Matrix(at, of, np.vstack([dq, du])))
 
@@ -518,11 +591,12 @@ class Differentiation:
         if model.constant_mass:
             return np.zeros((model.N, model.N))
         self.differenced.add("mass")
-        return _slopes(lambda x: model.contacts.metric(x).times(y), q, LONGEST_MOVE * model.contacts.size)
+        pull = lambda x: model.contacts.metric(x).times(y)  # noqa: E731
+        return _slopes(pull, q, _steps(pull, q, model.contacts.size))
 
     def _acceleration(self, t: float, q: Array, u: Array, kept: Integers) -> Array:
         contacts = self.model.contacts
-        return contacts.forced(t, q, u, kept, contacts.bend_step(t, q, kept) if len(kept) else 0.0)[0]
+        return contacts.forced(t, q, u, kept, contacts.steps(t, q, u, kept))[0]
 
     # Flights.
 
@@ -540,8 +614,10 @@ class Differentiation:
             return
         G = model.rows(t, flight.x, kept)[0] if len(kept) else np.zeros((0, model.N))
         _, inverse = self._pushes(flight.x, G, np.arange(model.N))
-        slope = self._by_theta(lambda other: other.contacts.forced(t, flight.x, flight.u, kept, 1.0)[0])
-        a = model.contacts.forced(t, flight.x, flight.u, kept, 1.0)[0]
+        steps = model.contacts.steps(t, flight.x, flight.u, kept)
+        a = model.contacts.forced(t, flight.x, flight.u, kept, steps)[0]
+        forced = lambda other: other.contacts.forced(t, flight.x, flight.u, kept, steps)[0]  # noqa: E731
+        slope = self._along_theta(forced, self._theta_steps(forced, float(np.abs(a).max())))
         length, pull = end - t, float(a @ a)
         if after is not None and pull > 0.0 and np.abs(after.before).max() < max(abs(t), abs(end)) * np.sqrt(pull):
             length = float((after.before - flight.u) @ a) / pull  # less round-off than the difference of two times
@@ -553,16 +629,23 @@ class Differentiation:
 
         model, t, kept, N = self.model, flight.t, flight.kept, self.model.N
         state, contacts, masses = self._path(t, end), model.contacts, model.masses
-        step = contacts.bend_step(t, flight.x, kept) if len(kept) else 0.0
+        bends = self._bends(kept, state)
         slopes = self._slopes_along(flight, end, state)
+
+        def accelerated(s: float, other: Model) -> Array:
+            return other.contacts.forced(s, *state(s), kept, bends(s))[0]
+
+        middle = 0.5 * (t + end)
+        pull = float(np.abs(accelerated(middle, model)).max())
+        thetas = self._theta_steps(partial(accelerated, middle), pull)
 
         def derivative(s: float, y: Array) -> Array:
             q, u = state(s)
             z, d = y.reshape(2, N, -1), np.zeros((N, y.size // (2 * N)))
-            a, forces = contacts.forced(s, q, u, kept, step)
+            a, forces = contacts.forced(s, q, u, kept, bends(s))
             of_q, of_u = slopes(s, q, u, a, forces)
             d[:, 2 * N : 2 * N + masses] = -self._across(s, q, kept, model.mass_times(a))
-            d[:, 2 * N + masses :] = self._by_theta(lambda other: other.contacts.forced(s, q, u, kept, step)[0])
+            d[:, 2 * N + masses :] = self._along_theta(partial(accelerated, s), thetas)
             return np.concatenate([z[1].ravel(), (d + of_q @ z[0] + of_u @ z[1]).ravel()])
 
         start = np.eye(2 * N, 2 * N + masses + model.thetas)
@@ -591,10 +674,12 @@ class Differentiation:
 
         if products is None and not constant:
             self.differenced.add("force")
-            middle = 0.5 * (flight.t + end)
-            q, u = state(middle)
-            steps_q = _steps(lambda x: force(middle, x, u), q, LONGEST_MOVE * contacts.size)
-            steps_u = _steps(lambda v: force(middle, q, v), u, LONGEST_MOVE * self.fastest)
+            size, fastest = contacts.size, self.fastest
+            steps_q, steps_u = np.full(N, np.inf), np.full(N, np.inf)
+            for when in np.linspace(flight.t, end, FORCE_SAMPLES):
+                q, u = state(when)
+                steps_q = np.minimum(steps_q, _steps(partial(_swapped, force, when, u), q, size))
+                steps_u = np.minimum(steps_u, _steps(partial(force, when, q), u, fastest))
 
         def slopes(t: float, q: Array, u: Array, a: Array, forces: Array) -> tuple[Array, Array]:
             if constant:
@@ -619,6 +704,16 @@ class Differentiation:
             return self._across(t, q, kept, of_q) - back @ bent, self._across(t, q, kept, of_u) - back @ turned
 
         return slopes
+
+    def _bends(self, kept: Integers, state: Callable[[float], tuple[Array, Array]]) -> Callable[[float], Steps]:
+        """The steps of the differences in contact forces along a flight: those at the start of each of its pieces."""
+        contacts, starts = self.model.contacts, self.solution.starts
+
+        @cache
+        def steps(piece: int) -> Steps:
+            return contacts.steps(float(starts[piece]), *state(float(starts[piece])), kept)
+
+        return lambda s: steps(max(int(np.searchsorted(starts, s, side="right")) - 1, 0))
 
     def _check_known(self, flight: Flight) -> None:
         """Refuse contacts that stay closed if it is not known how their normals turn."""
@@ -709,6 +804,10 @@ class Differentiation:
             self._report(self.solution.end, int(row), "are closed at the end time")
 
 
+def _swapped(force: Callable[[float, Array, Array], Array], t: float, u: Array, q: Array) -> Array:
+    return force(t, q, u)
+
+
 def _along(f: Callable[[Array], Array], x: Array, axis: Array) -> Function:
     """A function of x as a function of the distance along an axis."""
     return lambda s: f(x + s * axis)
@@ -716,10 +815,11 @@ def _along(f: Callable[[Array], Array], x: Array, axis: Array) -> Function:
 
 def _steps(f: Callable[[Array], Array], x: Array, longest: float) -> Array:
     """(N,) the best difference step of a function of x along each coordinate."""
-    return np.array([best_step(first_differences, _along(f, x, axis), longest).h for axis in np.eye(len(x))])
+    far = float(np.abs(x).max(initial=0.0))
+    return np.array([differentiated(_along(f, x, axis), longest, size=far).first_step for axis in np.eye(len(x))])
 
 
-def _slopes(f: Callable[[Array], Array], x: Array, steps: Array | float) -> Array:
+def _slopes(f: Callable[[Array], Array], x: Array, steps: Array) -> Array:
     """(r, N) the derivative of a function of x by differences along each coordinate."""
-    each = zip(np.eye(len(x)), np.broadcast_to(steps, x.shape), strict=True)
+    each = zip(np.eye(len(x)), steps, strict=True)
     return np.stack([extrapolated(first_differences, _along(f, x, axis), h) for axis, h in each], axis=1)
