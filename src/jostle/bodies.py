@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, finite, frozen, moved_to
 from jostle._tools.rotations import AXES, crossed, free_rotation, matrices, product
-from jostle.convex.metric import Metric, metric
+from jostle.convex.metric import Metric, metric, of_masses
 from jostle.errors import InvalidValue, NotFinite
 
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
@@ -165,7 +165,7 @@ class Bodies:
             return self.mass
         assert self.mass is not None
         M = self.mass(q)
-        return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
+        return of_masses(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
 
     def same_radii(self, other: Bodies) -> bool:
         """Whether others have the same radii: the same function of time, or the same numbers."""

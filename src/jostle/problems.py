@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_de
 from jostle._tools.pickling import check_parts
 from jostle._tools.rotations import AXES, product
 from jostle.bodies import Bodies, Turning, solid
-from jostle.convex.metric import Metric, metric
+from jostle.convex.metric import Metric, of_masses
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
 from jostle.sets.base import ConstraintSet, Free, anew, parts
@@ -428,7 +428,7 @@ class Motion(Problem):
     ):
         q = read_only(finite(q0, "q0"))
         f, constant = field_of(force, q, "force", arguments=3)
-        M = mass if callable(mass) else metric(mass, q.shape)
+        M = mass if callable(mass) else of_masses(mass, q.shape)
         if law is not None:
             check_law(law)
         _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
@@ -606,7 +606,7 @@ class Sweeping(Problem):
         q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
-        M = metric(1.0 if mass is None else mass, q.shape)
+        M = of_masses(1.0 if mass is None else mass, q.shape)
         _set(self, bodies=replace(self.within.bodies, mass=M), weighted=mass is not None)
         _set(self, presence=None if present is None else Presence.of(q, present, self.bodies.largest))
         _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))

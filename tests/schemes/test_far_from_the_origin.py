@@ -71,9 +71,9 @@ def problems_far_away(far):
         "points in a box": (jo.Motion(q0=[far + 0.5], within=jo.Box([far], [far + 1.0])), SCHEMES),
         "clumps": (jo.Motion(q0=[[far, 0.0]], within=jo.Clumps([([[0.4, 0.0], [-0.4, 0.0]], 0.4)])), SCHEMES[2:]),
         "people": (jo.Sweeping(q0=pair, velocity=[1.0, 0.0], within=balls), [jo.Venel(), jo.CatchingUp()]),
-        "points": (jo.Motion(q0=[far], v0=[1e-7], force=[0.0], within=jo.HalfSpace([1.0], far)), SCHEMES),
-        "points that fall": (jo.Motion(q0=[far], force=[-1e-6], within=jo.HalfSpace([1.0], far - 1.0)), SCHEMES),
-        "points that walk": (jo.Sweeping(q0=[far], velocity=[1e-7], within=jo.HalfSpace([1.0], far)), [jo.Venel()]),
+        "points": (jo.Motion(q0=[far], v0=[1e-3], force=[0.0], within=jo.HalfSpace([1.0], far)), SCHEMES),
+        "points that fall": (jo.Motion(q0=[far], force=[-1e-3], within=jo.HalfSpace([1.0], far - 1.0)), SCHEMES),
+        "points that walk": (jo.Sweeping(q0=[far], velocity=[1e-3], within=jo.HalfSpace([1.0], far)), [jo.Venel()]),
     }
 
 

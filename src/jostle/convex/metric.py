@@ -106,18 +106,9 @@ class Metric:
         return self._inverse[bodies]
 
 
-def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
-    """The metric of a mass, for configurations of the given shape.
-
-    A number, one mass per body (the first axis of shape), one per coordinate, or a full
-    symmetric positive definite matrix on the flat coordinates. Masses that round-off would make vanish are refused.
-    """
-    if isinstance(mass, Metric):
-        size = math.prod(shape)
-        if len(mass.root) != size:
-            raise InvalidValue(f"mass is a metric of {len(mass.root)} coordinates, q of shape {shape} has {size}")
-        return mass
-    M = _metric(mass, shape)
+def of_masses(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
+    """The metric of the masses of bodies; masses that round-off would make vanish beside others are refused."""
+    M = metric(mass, shape)
     if M.ratio > MAX_MASS_RATIO:
         each = M.mass if M.diagonal else M.mass.diagonal()
         raise InvalidValue(
@@ -127,9 +118,17 @@ def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
     return M
 
 
-def _metric(mass: ArrayLike, shape: tuple[int, ...]) -> Metric:
-    """The metric of a mass, whatever the ratio of its entries."""
+def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
+    """The metric of a mass, for configurations of the given shape.
+
+    A number, one mass per body (the first axis of shape), one per coordinate, or a full
+    symmetric positive definite matrix on the flat coordinates.
+    """
     size = math.prod(shape)
+    if isinstance(mass, Metric):
+        if len(mass.root) != size:
+            raise InvalidValue(f"mass is a metric of {len(mass.root)} coordinates, q of shape {shape} has {size}")
+        return mass
     M = finite(mass, "mass")
     if M.ndim == 0:
         return _diagonal(np.full(size, M))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
+from jostle._tools.arrays import highest
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from jostle.io.saving import Output
 
 
-MAX_ROUND_OFF = 1e-8
+MAX_ROUND_OFF = 1e-6
 """Largest round-off of the first step, as a fraction of the coordinates and gaps at the start."""
 
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
@@ -208,7 +209,7 @@ class BodySteps(Steps):
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
         if resumed is None:
-            check_displacement(self.problem, state, self._largest_displacement())
+            check_displacement(self.problem, state, self._largest_displacement(), self.grid.count)
         self.look = 1 if resumed is None else resumed.step + 1
         self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
@@ -268,7 +269,7 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
 
 def _check_first_step(problem: Any, grid: Grid) -> None:
     """Refuse a constant force that moves bodies so far in the first step that round-off hides where they start."""
-    force, largest = getattr(problem, "constant_force", None), problem.bodies.largest
+    force, largest = getattr(problem, "constant_force", None), highest(problem.bodies.radii_at(grid.start), 0.0)
     if force is None or problem.presence is not None or problem.turning is not None:
         return
     h, scale = float(grid.sizes.max()), max(largest, float(np.abs(problem.q0).max(initial=0.0)))

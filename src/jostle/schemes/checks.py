@@ -129,17 +129,24 @@ def check_resolution(problem: Motion | Sweeping, state: State) -> None:
     Gaps, and velocities that are differences of positions over h, would be round-off: balls would gain energy.
     """
     sizes = _sizes(problem, state)
-    length = problem.bodies.sizes(state.t, sizes)[1] or math.inf
+    radii = problem.bodies.radii_at(state.t)
+    length = lowest(radii, math.inf) or math.inf
+    if problem.bodies.clumped is not None:
+        length = problem.bodies.clumped.length or math.inf
     for Q in parts(problem.within):
         length = min(length, getattr(Q, "own_length", None) or math.inf)
     if math.ulp(highest(sizes, 0.0)) > COARSEST * length:
         raise _too_far(problem, sizes, f"the smallest length of the bodies and walls, {length:.3g}")
 
 
-def check_displacement(problem: Motion | Sweeping, state: State, displacement: float) -> None:
-    """Refuse coordinates so large that their round-off is no longer small beside the largest displacement in a step."""
+def check_displacement(problem: Motion | Sweeping, state: State, displacement: float, steps: int) -> None:
+    """Refuse coordinates so large that their round-off is no longer small beside the largest displacement in a step.
+
+    Bodies that do not move in all steps together, up to round-off, are at rest.
+    """
     sizes = _sizes(problem, state)
-    if 0.0 < displacement < FEWEST_UNITS * math.ulp(highest(sizes, 0.0)):
+    least = FEWEST_UNITS * math.ulp(highest(sizes, 0.0))
+    if 0.0 < displacement < least <= steps * displacement:
         raise _too_far(problem, sizes, f"the largest displacement of a step, {displacement:.3g}")
 
 
