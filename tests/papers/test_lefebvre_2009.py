@@ -28,6 +28,7 @@ class Watch:
     def __call__(self, state):
         self.t.append(state.t)
         self.glue.append({(i, j): gamma for (i, j), gamma in zip(*map(np.ndarray.tolist, glue(state)), strict=True)})
+        return False
 
     def gamma(self, pair):
         return np.array([now.get(pair, 0.0) for now in self.glue])
@@ -316,6 +317,7 @@ def test_the_gaps_of_glued_discs_are_of_order_two():
                 apart = state.q[pairs[:, 1]] - state.q[pairs[:, 0]]
                 gap = np.linalg.norm(apart, axis=1) - problem.within.radii[pairs].sum(axis=1)
                 widest = max(widest, gap.max())
+            return False
 
         jo.solve(problem, Gluey(), t=1.2, h=h, until=watch)
         gaps.append(widest)

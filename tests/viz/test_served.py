@@ -205,10 +205,10 @@ def test_another_run_in_the_same_place_is_shown_from_its_start(served, tmp_path)
         with Writer(other, shape=(3, 2), about={}) as again:
             again.frame(0.0, [[0.0, 0.0], [3.0, 0.0], [6.0, 0.0]], np.zeros((3, 2)), radii=1.0)
             again.commit()
-            with tab.expect_event("load"):
-                other.replace(path)
-            wait_until(tab, "() => window.viewer?.source?.about?.n === 3 && viewer.shown === 0")
-            assert tab.locator("#time").inner_text() == "t = 0 · frame 1 of 1"
+        with tab.expect_event("load"):
+            other.replace(path)
+        wait_until(tab, "() => window.viewer?.source?.about?.n === 3 && viewer.shown === 0")
+        assert tab.locator("#time").inner_text() == "t = 0 · frame 1 of 1"
         with pytest.raises(FileIsThere, match="replaced by another program"):
             writer.close("finished")
 

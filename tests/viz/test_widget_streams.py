@@ -127,8 +127,8 @@ def test_another_run_in_its_place_is_told_from_its_start(run, tmp_path, impatien
     with Writer(other, shape=(3, 2), about={}) as again:
         again.frame(0.0, [[0.0, 0.0], [3.0, 0.0], [6.0, 0.0]], np.zeros((3, 2)), radii=1.0)
         again.commit()
-        other.replace(tmp_path / "run.vtkhdf")
-        news = found.news()
+    other.replace(tmp_path / "run.vtkhdf")
+    news = found.news()
     assert (news.first, len(news.frames), news.about["n"]) == (0, 1, 3)
     assert news.about["session"] != before.about["session"]
     with pytest.raises(FileIsThere, match="replaced by another program"):

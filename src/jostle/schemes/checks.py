@@ -129,10 +129,9 @@ def check_resolution(problem: Motion | Sweeping, state: State) -> None:
     Gaps, and velocities that are differences of positions over h, would be round-off: balls would gain energy.
     """
     sizes = _sizes(problem, state)
-    radii = problem.bodies.radii_at(state.t)
-    length = lowest(radii, math.inf) or math.inf
-    if problem.bodies.clumped is not None:
-        length = problem.bodies.clumped.length or math.inf
+    bodies = problem.bodies
+    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.clumped is None else bodies.clumped.length
+    length = smallest if smallest > 0.0 else math.inf  # other radii are refused elsewhere
     for Q in parts(problem.within):
         length = min(length, getattr(Q, "own_length", None) or math.inf)
     if math.ulp(highest(sizes, 0.0)) > COARSEST * length:
