@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle._tools.arrays import read_only, to_device, to_host
+from jostle._tools.arrays import on_device, read_only, to_device, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
 from jostle.kernels import devices, offers
@@ -53,7 +53,7 @@ class Device:
 
     def host(self, state: State) -> State:
         """A state of the run with arrays of NumPy, moved once however many look at it."""
-        if self.place is np or isinstance(state.q, np.ndarray):
+        if self.place is np or not on_device(state.q):
             return state
         if self._seen is None or self._seen[0] is not state:
             here = to_host(state)
