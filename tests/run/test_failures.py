@@ -771,3 +771,9 @@ def test_one_entry_of_a_function_is_not_repeated_over_several_coordinates():
         jo.solve(ball, jo.Maury(), t=1.0, h=0.1)
     with pytest.raises(jo.InvalidValue, match=r"what velocity returned at t = .* for 2 coordinates"):
         jo.solve(jo.Sweeping(q0=[[0.0, 1.0]], velocity=lambda t, q: [1.0]), jo.Venel(), t=1.0, h=0.1)
+
+
+def test_a_condition_in_a_tuple_or_a_list_is_what_it_contains():
+    ball = jo.Motion(q0=[1.0], force=[-9.0], within=FLOOR)
+    for said, status in (((False,), "finished"), ([False], "finished"), (np.array([True]), "stopped")):
+        assert jo.solve(ball, jo.Maury(), t=0.3, h=0.1, until=lambda state, said=said: said).status == status

@@ -126,3 +126,10 @@ def test_events_and_copies_refuse_such_coordinates_too():
 def test_bodies_that_are_not_there_may_be_anywhere():
     here = jo.Motion(q0=[[0.0, 0.0], [1e12, 0.0]], within=jo.Balls([1.0, 1.0]), present=[True, False])
     assert jo.solve(here, jo.Maury(), t=0.1, h=0.05).status == "finished"
+
+
+@pytest.mark.parametrize(("far", "speed", "h"), [(1e14, 1.0, 1e-3), (3e13, -0.5, 1e-3)])
+def test_points_whose_steps_are_lost_in_round_off_are_refused_though_they_move_by_few_units(far, speed, h):
+    point = jo.Motion(q0=[far], v0=[speed], force=[0.0], within=jo.HalfSpace([1.0]))
+    with pytest.raises(jo.InvalidValue, match="largest displacement of a step"):
+        jo.solve(point, jo.Maury(), t=1.0, h=h)

@@ -185,7 +185,7 @@ def _ended(until: Callable[[Any], bool | str], state: Any) -> str:
     if np.size(said) != 1 or np.asarray(said).dtype != bool:
         missing = ": its return is missing" if said is None else ""
         raise InvalidValue(f"until(state) must return True, False or {BLOCKED!r}, not {said!r}{missing}")
-    return STOPPED if said else FINISHED
+    return STOPPED if np.asarray(said).all() else FINISHED
 
 
 def _status(quality: str, ended: str) -> str:

@@ -144,8 +144,8 @@ def check_displacement(problem: Motion | Sweeping, state: State, displacement: f
     Bodies that do not move in all steps together, up to round-off, are at rest.
     """
     sizes = _sizes(problem, state)
-    least = FEWEST_UNITS * math.ulp(highest(sizes, 0.0))
-    if 0.0 < displacement < least <= steps * displacement:
+    unit = math.ulp(highest(sizes, 0.0))
+    if 0.0 < displacement < FEWEST_UNITS * unit and unit <= steps * displacement:
         raise _too_far(problem, sizes, f"the largest displacement of a step, {displacement:.3g}")
 
 
