@@ -106,3 +106,19 @@ def test_an_impact_of_round_off_is_no_impact():
     gas = jo.Motion(q0=q0, v0=v0, within=jo.Balls(np.full(n * n, 0.4)) & jo.Box([0.0, 0.0], [5.5, 5.5]))
     sol = jo.solve(gas, jo.Maury(), t=2.0, h=0.01)
     assert promises(sol)["impact law"].verdict == HOLDS
+
+
+@pytest.mark.parametrize("h", [0.003, 0.007, 0.0013])
+def test_a_ball_that_rests_at_the_origin_up_to_round_off_does_not_overlap(h):
+    """The round-off of its height is that of the way in a step, not that of the height itself."""
+    for height in (0.7, 0.55):
+        ball = jo.Motion(q0=[0.0, height], v0=[0.4, -0.3], force=[0.0, -9.81], within=jo.HalfSpace([0.0, 1.0]))
+        sol = jo.solve(ball, jo.Maury(), t=0.6, h=h)
+        assert jo.theory.promises(sol)["feasible"].verdict == "holds"
+        assert jo.theory.promises(replace(sol, q=sol.q - 1e-6))["feasible"].verdict == "fails"
+
+
+def test_a_velocity_of_round_off_that_changes_is_no_impact():
+    line = jo.Motion(q0=[0.0, 1.3, 2.7], v0=[1.0, 0.0, -0.5], mass=[1.0, 3.0, 2.0], within=jo.Line([0.5] * 3))
+    for h in (0.003, 0.002):
+        assert jo.theory.promises(jo.solve(line, jo.Maury(), t=0.9, h=h)).failing == ()

@@ -36,6 +36,8 @@ from jostle.theory.places import place, restitution, turning_of
 
 OVERLAP_TOLERANCE = 1e-6
 """Overlaps up to this fraction of the length of a constraint are round-off and the tolerance of the solver."""
+ROUNDINGS = 16.0
+"""Roundings of a coordinate in a step: of the gap, the projection and the displacement."""
 BETWEEN = (0.25, 0.5, 0.75, 1.0)
 """Fractions of each step at which the gaps are checked."""
 
@@ -58,6 +60,7 @@ def overlaps(sol: Solution, missing: str) -> Iterator[Overlap]:
     assert isinstance(problem, Motion | Sweeping)
     within, allowance = problem.within, _Allowance(sol, missing)
     q = np.array([sol.places(k) for k in range(len(sol.t))], dtype=float)
+    sizes = np.fmax.accumulate(np.abs(q))  # so far: a body at the origin has the round-off of where it came from
     for k in range(1, len(sol.t)):
         worst = Overlap(0.0, OVERLAP_TOLERANCE, "")
         for part in (1.0,) if missing or within.bodies.clumped is not None else BETWEEN:  # clumps turn in between
@@ -69,20 +72,21 @@ def overlaps(sol: Solution, missing: str) -> Iterator[Overlap]:
             if Q.overlap(t, x) == 0.0:
                 allowance.nothing(part)
                 continue
-            found = _worst(Q, t, x, k, part, allowance)
+            found = _worst(Q, t, x, sizes[k] if x.shape == q[k].shape else np.abs(x), k, part, allowance)
             worst = max(worst, found, key=Overlap.excess)
         yield worst
 
 
-def _worst(Q: ConstraintSet, t: float, x: Array, k: int, part: float, allowance: _Allowance) -> Overlap:
+def _worst(Q: ConstraintSet, t: float, x: Array, sizes: Array, k: int, part: float, allowance: _Allowance) -> Overlap:
+    """The worst overlap at x, which is computed from coordinates of these sizes."""
     contacts = Q.near(t, x, 0.0)
     contacts = contacts.only(np.flatnonzero(contacts.margin < 0.0))
     if len(contacts.gap) == 0:
         return Overlap(0.0, OVERLAP_TOLERANCE, "")
-    by_place = np.abs(contacts.gap) + contacts.G.magnitude(np.abs(x).ravel())
+    by_place = np.abs(contacts.gap) + contacts.G.magnitude(np.nan_to_num(sizes).ravel())
     size = np.where(contacts.length > 0.0, contacts.length, by_place)
     unit = np.where(contacts.length > 0.0, contacts.length, 1.0)
-    noise = np.finfo(allowance.sol.q.dtype).eps * by_place
+    noise = ROUNDINGS * np.finfo(allowance.sol.q.dtype).eps * by_place
     allowed = allowance.of(contacts, k, part) + OVERLAP_TOLERANCE * size + noise
     row = int(np.argmax(-contacts.margin / allowed))
     depth, most = float(-contacts.margin[row] / unit[row]), float(allowed[row] / unit[row])

@@ -190,6 +190,8 @@ LAW_TOLERANCE = 1e-6
 """Residuals of the law up to this fraction of the jump are round-off, and so are jumps up to this one of the speeds."""
 FIRST_ORDER = 1.5
 """The velocity after an impact may miss the law by this many times h (v^2 / R + |a|): normals turn, and forces act."""
+SMALLEST_SPEED = 1e-10
+"""Jumps up to this fraction of the fastest velocities of a run are round-off."""
 SMALLEST_JUMP = 6.0
 """A jump that is smaller than this many times what the forces do in one step belongs to a contact at rest."""
 
@@ -216,7 +218,8 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
         return Line("impact law", SAYS, UNKNOWN, "the set moves, or does not declare that it is at rest")
     closing = np.array([k > 0 and len(fresh(sol, k)) > 0 for k in range(len(sol.t))])
     alone = _alone(closing)
-    found = [one for k in alone if (one := _residual(sol, problem, steps, k)) is not None]
+    fastest = max((step.metric.norm(step.before) for step in steps), default=0.0)
+    found = [one for k in alone if (one := _residual(sol, problem, steps, k, fastest)) is not None]
     if not found and closing.sum() > len(alone):
         why = "contacts close in one step after the other, so that impacts cannot be told apart: take shorter steps"
         return Line("impact law", SAYS, UNKNOWN, why, {"impacts": 0.0})
@@ -244,8 +247,11 @@ def _alone(closing: Booleans) -> list[int]:
     return [int(k) for k in np.flatnonzero(alone)]
 
 
-def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int) -> Residual | None:
-    """The residual of the impact in the steps that led to frames k and k + 1; None if the jump is too small."""
+def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int, fastest: float) -> Residual | None:
+    """The residual of the impact in the steps that led to frames k and k + 1; None if the jump is too small.
+
+    It is too small beside the velocities before it, beside the forces, or beside the fastest velocities of the run.
+    """
     first, second = steps[k - 1], steps[k]
     touching = np.concatenate([np.asarray(sol.pairs[j])[np.asarray(sol.multipliers[j]) != 0.0] for j in (k, k + 1)])
     here = place(problem, float(sol.t[k]), position(sol, k), touching=touching)
@@ -257,7 +263,8 @@ def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int) -> Res
         cone = Cone(closed.G, describe=closed.describe, equal=closed.equal)
         law = impact(first.before + gained, cone, law=problem.law, mass=M).velocity
     jump = M.norm(law - first.before)
-    if jump <= max(SMALLEST_JUMP * M.norm(gained) / 2.0, LAW_TOLERANCE * M.norm(first.before)):
+    noise = max(LAW_TOLERANCE * M.norm(first.before), SMALLEST_SPEED * fastest)
+    if jump <= max(SMALLEST_JUMP * M.norm(gained) / 2.0, noise):
         return None
     turned = first.h * _turning(closed, M, first.before, second.after)
     allowed = LAW_TOLERANCE + FIRST_ORDER * (M.norm(gained) + turned) / jump
