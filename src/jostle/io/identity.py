@@ -1,22 +1,20 @@
 """What makes two runs the same run: what must agree when a run is resumed from a checkpoint, and what may change.
 
-Data are compared by their values, and functions likewise. A description is a mapping from places
-(``within.sets[0].radii``) to strings. Numbers and short arrays are written out, long arrays have a digest, objects are
-described by their public attributes. A function is described by its name alone, because what it computes cannot be read
-off its code and its data: `Called` calls it instead, and two runs are the same only if their functions return the
-same values.
+Data are compared by their values: numbers, texts, arrays, and objects by their public attributes. A description is a
+mapping from places (``within.sets[0].radii``) to strings. What a function computes cannot be read off its code and its
+data: functions are described by their names, and those of a problem are called as well, because two runs are the same
+only if their functions return the same values. Conditions and changes are not called, since they may have effects; a
+warning names those that are functions.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 import json
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from pathlib import PurePath
@@ -39,6 +37,8 @@ CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Public attributes of classes that change during a run and are therefore not described."""
 MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""
+FUNCTIONS = types.FunctionType, types.BuiltinFunctionType, np.ufunc
+"""Functions that are no objects of a class of their own."""
 DIGEST_LENGTH = 12
 """Number of characters of a digest."""
 MAX_LISTED = 4
@@ -57,20 +57,9 @@ def describe(thing: Any, kept: Any = None, *, called: bool = False) -> Descripti
     With `called`, the functions of the user in it are compared by the values that they return: objects that are
     functions are then described by their names, and not by attributes, which may count the calls.
     """
-    describer = _Describer(kept, called=called)
-    describer.add("", thing)
-    return describer.found
-
-
-def memory_of(function: Any, kept: Any = None) -> Description:
-    """What a function of the user remembers between its calls.
-
-    These are its attributes, values from the functions around it, global numbers and arrays that it uses, and the
-    states of random generators. The checkpoint stores the state of `kept`, which is left out.
-    """
-    describer = _Describer(kept, inner=True)
-    describer.add_data("", function)
-    return describer.found
+    found: Description = {}
+    _Describer(kept, called).add(found, "", thing)
+    return found
 
 
 def _numbers_of(values: np.ndarray[Any, Any]) -> list[float]:
@@ -117,74 +106,57 @@ def listed(changed: Iterable[tuple[str, str, str]]) -> str:
 
 
 class _Describer:
-    """Describes an object recursively; an object that occurs again is named by its first place.
+    """Describes an object recursively; an object that occurs again is named by its first place."""
 
-    With `inner`, functions are described by what they remember, and objects that are not functions by their class.
-    """
-
-    def __init__(self, kept: Any, *, called: bool = False, inner: bool = False):
-        self.found: Description = {}
-        self.kept, self.called, self.inner = kept, called, inner
+    def __init__(self, kept: Any, called: bool):
+        self.kept, self.called = kept, called
         self.seen: dict[int, tuple[str, Any]] = {}
 
-    def add(self, place: str, thing: Any) -> None:
+    def add(self, found: Description, place: str, thing: Any) -> None:
         simple = _simple(thing)
         if simple is not None:
-            self.found[place] = simple
-            return
-        if self.kept is not None and thing is self.kept:
-            self.found[place] = "the generator that the checkpoint keeps"
-            return
-        if isinstance(thing, Bodies):  # by what they are, whoever shares them
-            self._parts(place.removesuffix("bodies").removesuffix("."), _of_bodies(thing))
-            return
-        if id(thing) in self.seen:
-            self.found[place] = f"the same as {self.seen[id(thing)][0] or 'the whole'}"
-            return
-        self.seen[id(thing)] = place, thing  # referenced, so that no other object gets its id
-        self._add(place, thing)
+            found[place] = simple
+        elif self.kept is not None and thing is self.kept:
+            found[place] = "the generator that the checkpoint keeps"
+        elif isinstance(thing, Bodies):  # by what they are, whoever shares them
+            self._parts(found, place.removesuffix("bodies").removesuffix("."), _of_bodies(thing))
+        elif id(thing) in self.seen:
+            found[place] = f"the same as {self.seen[id(thing)][0] or 'the whole'}"
+        else:
+            self.seen[id(thing)] = place, thing  # referenced, so that no other object gets its id
+            self._add(found, place, thing)
 
-    def _add(self, place: str, thing: Any) -> None:
-        if isinstance(thing, np.ndarray):
-            self._entries(place, thing.ravel().tolist(), f"objects of shape {thing.shape}")  # of dtype object
-        elif isinstance(thing, np.random.Generator | np.random.BitGenerator):
-            self.found[place] = _seed(thing) + (f" after {_drawn(thing)}" if self.inner else "")
+    def _add(self, found: Description, place: str, thing: Any) -> None:
+        if isinstance(thing, np.random.Generator | np.random.BitGenerator):
+            found[place] = _seed(thing)
         elif isinstance(thing, Mapping):
-            self._parts(place, {f"[{key!r}]": value for key, value in thing.items()}, "an empty mapping")
-        elif isinstance(thing, list | tuple):
-            self._entries(place, list(thing), f"{type(thing).__name__} of {len(thing)}")
-        elif isinstance(thing, set | frozenset):
-            self.found[place] = f"{len(thing)} entries {digest(sorted(digest(describe(one)) for one in thing))}"
-        elif callable(thing) and inspect.unwrap(thing) is not thing:
-            self.add(place, inspect.unwrap(thing))
+            self._parts(found, place, {f"[{key!r}]": value for key, value in thing.items()} or {"": "an empty mapping"})
+        elif isinstance(thing, list | tuple | set | frozenset | np.ndarray):  # an array of objects
+            self._entries(found, place, thing)
         elif callable(thing) and not is_of_jostle(thing):
-            self.found[place] = f"function {_name(thing)}"
+            found[place] = f"function {_name(thing)}"
             if not self.called:
-                self.add_data(place, thing)
-        elif self.inner:
-            self.found[place] = f"an object of {type(thing).__qualname__}"
+                self._parts(found, place, _data_of_function(thing))
         else:
-            self.found[f"{place}.type".removeprefix(".")] = f"{type(thing).__module__}.{type(thing).__qualname__}"
-            self._parts(place, {f".{name}": value for name, value in _attributes(thing).items()})
+            found[f"{place}.type".removeprefix(".")] = f"{type(thing).__module__}.{type(thing).__qualname__}"
+            self._parts(found, place, _attributes(thing))
 
-    def add_data(self, place: str, function: Any) -> None:
-        """Describe the data of a function; those of jostle remember nothing but what follows from their arguments."""
-        if not self.inner or str(getattr(function, "__module__", "")).partition(".")[0] != "jostle":
-            self._parts(place, {f".{name}": one for name, one in _data_of_function(function, self.inner).items()})
-
-    def _parts(self, place: str, parts: Mapping[str, Any], empty: str | None = None) -> None:
-        if not parts and empty is not None:
-            self.found[place] = empty
+    def _parts(self, found: Description, place: str, parts: Mapping[str, Any]) -> None:
         for name, value in parts.items():
-            self.add((place + name).removeprefix("."), value)
+            self.add(found, (place + name).removeprefix("."), value)
 
-    def _entries(self, place: str, entries: list[Any], what: str) -> None:
-        if len(entries) > MAX_WRITTEN_OUT or self.inner:
-            alone = _Describer(self.kept, called=self.called, inner=self.inner)
-            alone.add("", dict(enumerate(entries)))
-            self.found[place] = f"{what} {digest(alone.found)}"
+    def _entries(self, found: Description, place: str, thing: Any) -> None:
+        if isinstance(thing, set | frozenset):
+            entries = sorted(thing, key=lambda entry: digest(describe(entry)))
         else:
-            self._parts(place, {f"[{k}]": entry for k, entry in enumerate(entries)}, "no entry")
+            entries = np.ravel(thing).tolist() if isinstance(thing, np.ndarray) else list(thing)
+        named = {f"[{k}]": entry for k, entry in enumerate(entries)}
+        if len(entries) <= MAX_WRITTEN_OUT:
+            self._parts(found, place, named or {"": "no entry"})
+        else:
+            alone: Description = {}
+            self._parts(alone, "", named)
+            found[place] = f"{type(thing).__name__} of {len(entries)} {digest(alone)}"
 
 
 def _of_bodies(bodies: Bodies) -> dict[str, Any]:
@@ -226,48 +198,30 @@ def _seed(generator: Any) -> str:
     return f"{type(bits).__name__} of seed {getattr(seeds, 'entropy', None)} {getattr(seeds, 'spawn_key', ())}"
 
 
-def _drawn(generator: Any) -> str:
-    """A digest of the state of a random generator."""
-    return digest(repr(getattr(generator, "bit_generator", generator).state).encode())
-
-
 def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-def _data_of_function(function: Any, inner: bool = False) -> dict[str, Any]:
-    """The arguments that a partial function has already, the object of a method, or the attributes of an object.
-
-    With `inner`, also the variables that a function takes from around it, and private attributes.
-    """
+def _data_of_function(function: Any) -> dict[str, Any]:
+    """The arguments that a partial function has already, the object of a method, or the attributes of an object."""
     if isinstance(function, functools.partial):
-        return {"func": function.func, "args": function.args, "keywords": function.keywords}
+        return {".func": function.func, ".args": function.args, ".keywords": function.keywords}
     if isinstance(function, types.MethodType):
-        return _attributes(function.__self__, private=True) if inner else {"self": function.__self__}
-    if isinstance(function, types.FunctionType) and inner:
-        names, around = function.__code__.co_names, function.__globals__
-        found = {name: around[name] for name in names if name in around and _may_count(around[name])}
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        return found | {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
-    return {} if inspect.isroutine(function) else _attributes(function, private=inner)
+        return {".self": function.__self__}
+    return {} if isinstance(function, FUNCTIONS) else _attributes(function)
 
 
-def _may_count(value: Any) -> bool:
-    """Whether a global variable may say what a function remembers: a number, a text, an array, or random numbers."""
-    return _simple(value) is not None or isinstance(value, np.random.Generator | np.random.BitGenerator)
-
-
-def _attributes(thing: Any, private: bool = False) -> dict[str, Any]:
-    """The attributes of an object without cached properties; private ones are often caches, or follow from others."""
+def _attributes(thing: Any) -> dict[str, Any]:
+    """The public attributes of an object without cached properties; private ones are often caches."""
     kind = type(thing)
     slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
     names = [name for some in slots for name in ([some] if isinstance(some, str) else some)]
     values = {name: getattr(thing, name) for name in names if hasattr(thing, name)} | getattr(thing, "__dict__", {})
     left_out = CHANGING.get((kind.__module__, kind.__qualname__), set())
     return {
-        name: value
+        f".{name}": value
         for name, value in values.items()
-        if (private or not name.startswith("_")) and name not in left_out and not _cached(kind, name)
+        if not name.startswith("_") and name not in left_out and not _cached(kind, name)
     }
 
 
@@ -331,7 +285,7 @@ class Run:
 
     def __init__(
         self, problem: Any, scheme: Any, change: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
-        called: Called, forgetful: Mapping[str, Any],
+        called: Called, uncalled: Mapping[str, Any],
     ):  # fmt: skip
         self.problem, self.scheme, self.sizes, self.called = problem, scheme, h, called
         random = called.random
@@ -352,27 +306,20 @@ class Run:
                 f"checkpoint, jo.io.Output(checkpoint=path, random=generator)",
                 NotReproducible,
             )
-        self.forgetful = forgetful
-        """The functions of the user that are not called to compare runs, and do not implement `Remembers`, by name."""
-        self.memory = self._memory()
+        self.uncalled = uncalled
+        """The conditions and changes of the user, by name, which are not called to compare runs."""
 
-    def _memory(self) -> Description:
-        """What the forgetful functions remember now."""
-        found: Description = {}
-        for name, function in self.forgetful.items():
-            with suppress(RecursionError):  # a list that contains itself, or a thousand tuples in each other
-                found |= {f"{place} of {name}": one for place, one in memory_of(function, self.called.random).items()}
-        return found
-
-    def check_memory(self) -> None:
-        """Warn of functions that remember something since the start of the run, which no checkpoint contains."""
-        changed = differences(self.memory, self._memory())
-        if changed:
-            self.forgetful, self.memory = {}, {}
+    def warn_of_functions(self) -> None:
+        """Warn of changes that are functions, and of changes and conditions that may count what they see."""
+        plain = isinstance(self.uncalled.get("until"), FUNCTIONS)  # conditions that count are objects
+        names = [
+            name for name, thing in self.uncalled.items() if _may_remember(thing) and not (name == "until" and plain)
+        ]
+        if names:
             warn(
-                f"the checkpoint does not contain what functions remember: {listed(changed)}. A resumed run differs if "
-                f"its steps depend on that: let the function implement jostle.problems.Remembers, or give its random "
-                f"generator to the checkpoint, jo.io.Output(checkpoint=path, random=generator)",
+                f"the checkpoint contains the names alone of {', '.join(names)}, and nothing that functions remember: "
+                f"the resumed run differs from an uninterrupted one if they are others, or depend on more than their "
+                "argument. Make them frozen dataclasses with __call__, or let them implement jostle.problems.Remembers",
                 NotReproducible,
             )
 
@@ -431,6 +378,18 @@ def _free(name: str, value: Any, random: Any) -> str:
     if name != "until" or value is None:
         return repr(value)
     return f"{getattr(value, '__name__', type(value).__name__)} {digest(describe(value, random))}"
+
+
+def _may_remember(thing: Any) -> bool:
+    """Whether this is a function of the user, or an object that may change, and does not implement `Remembers`."""
+    if isinstance(thing, functools.partial):
+        return _may_remember(thing.func)
+    owner = getattr(thing, "__self__", thing)
+    if not callable(thing) or isinstance(thing, Remembers) or is_of_jostle(owner):
+        return False
+    of_jostle = str(getattr(thing, "__module__", "")).partition(".")[0] == "jostle"
+    frozen = bool(getattr(getattr(owner, "__dataclass_params__", None), "frozen", False))
+    return not of_jostle and not frozen
 
 
 def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], Any]]:

@@ -55,9 +55,9 @@ class Checkpoints:
 
         self.checkpoint = Checkpoint(Path(output.checkpoint), output.seconds, output.random, output.overwrite)
         called = Called(self.functions, self.checkpoint.random, self.past.get(self.compared))
-        forgetful = {name: thing for name, thing in things.items() if name not in {*self.past, self.compared}}
+        uncalled = {name: thing for name, thing in things.items() if name != self.compared}
         times = grid.start, grid.end
-        self.run = Run(problem, scheme, made, times, grid.sizes, {"t": grid.end, **free}, called, forgetful)
+        self.run = Run(problem, scheme, made, times, grid.sizes, {"t": grid.end, **free}, called, uncalled)
         self.forget()
 
     def functions(self, t: float, state: Any) -> dict[str, Callable[[], Any]]:
@@ -82,6 +82,7 @@ class Checkpoints:
         position, kept = self.checkpoint.load(self.run, self.past, self.state_in)
         position, self.changed = self.completed(position, kept), self.run.changes(kept.run())
         self.grid.check_reached(position.step, position.state.t)
+        self.run.warn_of_functions()
         return position
 
     def forget(self) -> None:
@@ -137,7 +138,6 @@ class Checkpoints:
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
-            self.run.check_memory()
             position = position._replace(seal=saver.seal(position.frames))
             now = self._noted()
             self.remind(deepcopy(position.noted))
