@@ -15,10 +15,11 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, contiguous, place_of
 from jostle._tools.rotations import AXES, matrices
 from jostle.bodies import Bodies, Turning
+from jostle.convex.cones import UNIT, Cones
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.convex.rows import UNIT, Cones, Rows
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State
