@@ -2,7 +2,7 @@
 
 A set knows balls and normals. A body that turns feels a contact at the end of a lever l from its centre of mass, where
 its surface moves at v + spin x l. In each contact the relative velocity of the two surfaces is a block of d rows in
-fixed axes, s = c + G u, and friction allows impulses p in a cone around the normal (see `convex.rows.Cones`). Rolling
+fixed axes, s = c + G u, and friction allows impulses p in a cone around the normal (see `convex.cones.Cones`). Rolling
 resistance adds the relative spin to the block. Everything else (rods, constraints of the user) stays a row.
 """
 
