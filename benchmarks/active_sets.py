@@ -20,7 +20,7 @@ from small import best_of, contacts
 import jostle as jo
 from jostle import kernels
 from jostle.convex.metric import Metric, metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.errors import EmptySet
 from jostle.kernels.reference.dense import ROUND_OFF
 

@@ -21,7 +21,7 @@ import numpy as np
 import jostle as jo
 from jostle import macro
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 
 
 def blocks(n: int) -> tuple[macro.Grid, Any, macro.Velocity]:

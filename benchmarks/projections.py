@@ -22,7 +22,7 @@ from instances import instance
 
 import jostle as jo
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 
 LOOSER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11)
 """Tolerances that the peers are given, until the residual is reached; each second one beyond 1000 bodies."""

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 import jostle as jo
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from rows import examples, whole
 from strategies import (
     Case,

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import jostle as jo
 from jostle.convex.linear_map import Dense
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.kernels.parallel import threads
 from rows import whole
 

@@ -1,11 +1,14 @@
 """Light bodies beside heavy ones: their errors are seen, and masses that arithmetic cannot hold are refused."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.convex.light_bodies import error_of_light_bodies
 from jostle.convex.metric import MAX_MASS_RATIO, metric
+from jostle.convex.residuals import residual
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
 SOLVERS = [jo.Automatic(), jo.ActiveSet(), jo.GaussSeidel(max_iterations=3000), jo.InteriorPoint(), SemismoothNewton()]
@@ -67,7 +70,7 @@ def test_a_light_body_that_its_multiplier_throws_up_does_not_count_as_converged(
     P = solver.project(w, K, M)
     assert not P.converged or np.abs(P.point).max() <= 1e-3
     thrown, p = np.array([0.0, 3.0]), np.array([1e12, 4.0])
-    assert max(K.G.residuals(K, M, w, thrown, p)) <= 1e-10
+    assert max(astuple(residual(w, K, M, thrown, p))) <= 1e-10
     assert error_of_light_bodies(w, K, M, thrown, p, 1e-8) == pytest.approx(0.75, rel=1e-6)
 
 
@@ -80,7 +83,7 @@ def test_bodies_with_friction_are_seen_by_themselves():
     right, wrong = np.zeros(4), np.array([0.0, 0.0, 0.2, 0.0])
     assert error_of_light_bodies(w, K, M, right, mass * (right - w), 1e-8) == 0.0
     assert error_of_light_bodies(w, K, M, wrong, mass * (wrong - w), 1e-8) > 0.09
-    assert max(K.G.residuals(K, M, w, wrong, mass * (wrong - w))[:3]) <= 1e-8
+    assert max(astuple(residual(w, K, M, wrong, mass * (wrong - w)))[:3]) <= 1e-8
 
 
 @pytest.mark.parametrize("mass", [[1e-17, 3.0], [3e20, 1e2], np.diag([1e9, 1e-9]), lambda q: [1e18, 1.0]])

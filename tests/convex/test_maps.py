@@ -7,7 +7,7 @@ from scipy.sparse import coo_array, csr_array
 import jostle as jo
 from jostle.convex.linear_map import Dense, LinearMap, Mixed, Pairs, Sparse, as_map, stacked
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.errors import InvalidValue
 
 BODIES, ROWS = 6, 15
@@ -260,3 +260,17 @@ def test_some_rows_of_a_polyhedron_keep_their_names():
     K = jo.convex.Polyhedron(np.eye(3), np.zeros(3), describe="wall {}".format)
     some = K.only(np.array([2, 0]))
     assert [some.describe(row) for row in (0, 1)] == ["wall 2", "wall 0"]
+
+
+def test_rows_of_contacts_in_friction_cones_have_the_residuals_of_their_dense_form():
+    """Two rows of one body against a wall, which are a block: it slides by 1 and overlaps by 0.5."""
+    pairs = Pairs(np.array([0, 0]), np.array([-1, -1]), -np.eye(2), bodies=1)
+    cones = jo.convex.Cones(axis=np.array([[0.0, 1.0]]), mu=np.array([0.5]))
+    w, M = np.array([1.0, -0.5]), metric(1.0, (2,))
+    for u, p in ((w, np.zeros(2)), (np.array([0.75, 0.0]), np.array([-0.25, 0.5]))):
+        found = [
+            residual(w, jo.convex.Polyhedron(G, np.zeros(2), length=1.0, cones=cones), M, u, p)
+            for G in (pairs, Dense(pairs.toarray()))
+        ]
+        assert found[0] == found[1]
+        assert (found[0].primal > 0.4) == (u is w)

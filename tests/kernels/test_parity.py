@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from jostle.convex.linear_map import Dense, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.kernels.reference.dense import EMPTY, ROUND_OFF, SOLVED, UNFINISHED
 from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
 from kernel_sets import cpu, reference

@@ -7,7 +7,7 @@ from scipy.sparse import csc_matrix, csr_array, eye_array
 import jostle as jo
 from jostle.convex.linear_map import Grips, Sparse
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.reference.cones import lengths, parts
 from jostle.solvers import gauss_seidel

@@ -14,7 +14,7 @@ import jostle as jo
 from jostle.convex.emptiness import contradiction, proven_by
 from jostle.convex.linear_map import as_map
 from jostle.convex.metric import metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.automatic import _Guess
 from jostle.solvers.dual_active_set import UnitRows, incompatible, project_with_equalities

@@ -9,27 +9,21 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
+from jostle.convex.cones import Cones
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import Answer, ContactRows, GripRows, one_row
 from jostle.kernels.parallel import chunks_of, concatenated
-from jostle.kernels.reference.cones import metrics_of_blocks, metrics_of_grips, residual_of_cones, sizes_grips
+from jostle.kernels.reference.cones import metrics_of_blocks, metrics_of_grips, sizes_grips
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.kernels.reference.residuals import ratios
 
-if TYPE_CHECKING:
-    from jostle.convex.rows import Rows
-
-
-TINY = float(np.finfo(float).tiny)
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
@@ -184,13 +178,15 @@ class LinearMap:
         matrix = self.tocsr()
         return np.asarray(np.sqrt(matrix.multiply(matrix) @ M.inverse_diagonal))
 
-    def whitened(self, rows: Rows, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+    def whitened(self, c: Array, c_noise: Array, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
         """The lengths of the rows, and the slack at w and its round-off in rows of length one.
 
         Parameters
         ----------
-        rows : Rows
-            The rows, of which this is G.
+        c : array, shape (m,)
+            Offsets of the rows.
+        c_noise : array, shape (m,)
+            Round-off of c.
         M : Metric
             The metric.
         w : array, shape (N,)
@@ -206,7 +202,7 @@ class LinearMap:
         """
         unit = self.norms(M)
         by = np.where(unit > 0.0, unit, 1.0)
-        return unit, slack / by, (rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(w))) / by
+        return unit, slack / by, (c_noise + ROUND_OFF * (np.abs(c) + self.magnitude(w))) / by
 
     def local_matrices(self, blocks: int, height: int, M: Metric) -> Array:
         """(blocks, height, height): G_k M^-1 G_k^T of each of the first blocks of rows, each of the same height."""
@@ -239,53 +235,25 @@ class LinearMap:
         """
         return metrics_of_blocks(self.local_matrices(len(axis), height, M), axis)
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
-        """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
+    def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
+        """The residuals of an answer by one compiled loop, which only some forms have; see `Residual`.
 
         Parameters
         ----------
-        rows : Rows
-            The rows, of which this is G.
+        answer : Answer
+            A projection on inequalities in the metric of a diagonal.
+        cones : Cones or None
+            The friction cones of the first rows.
         M : Metric
-            The metric of the projection.
-        w : array, shape (N,)
-            The point that was projected.
-        u : array, shape (N,)
-            The projection.
-        p : array, shape (m,)
-            Its multipliers.
+            The metric, a diagonal.
 
         Returns
         -------
-        tuple of float
-            The primal, dual and complementarity residuals; with friction cones also the natural map.
+        tuple of float, or None
+            The primal, dual and complementarity residuals; with friction cones also the natural map. None: the form
+            has no such loop.
         """
-        if rows.cones is not None:
-            return _residuals_of_cones(self, rows, M, w, u, p)
-        if not np.isfinite(u).all() or not np.isfinite(p).all():
-            return np.inf, np.inf, np.inf
-        slack = rows.c + (self @ u)
-        noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(np.abs(u) + np.abs(w)))
-        slack = np.where(np.abs(slack) <= noise, 0.0, slack)
-        unit = self.norms(M)
-        violation, known = np.maximum(-slack, 0.0), rows.length > 0.0
-        pushed = -p
-        if rows.equal is not None:  # a slack of any sign violates an equality, and its multiplier has any sign
-            violation, pushed = np.where(rows.equal, np.abs(slack), violation), np.where(rows.equal, 0.0, pushed)
-        relative = (violation[known] / rows.length[known]).max(initial=0.0)
-        moved_by = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
-        negative = max(0.0, float((pushed * unit).max(initial=0.0)))
-        product = float(np.abs(p) @ np.abs(slack))
-        return ratios(relative, moved_by, self._imbalance(M, w, u, p, unit), negative, product, M.norm(u - w))
-
-    def _imbalance(self, M: Metric, w: Array, u: Array, p: Array, unit: Array) -> float:
-        """|M (u - w) - G^T p| in the dual norm, less its round-off; unit has the lengths of the rows."""
-        gap, size = M.times(u - w) - self.adjoint(p), np.abs(w) + np.abs(u)
-        rounding = ROUND_OFF * (M.norm(size) + float(np.abs(p) @ unit))
-        if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
-            sizes = np.abs(M.root) @ (np.abs(M.mass) @ size + np.abs(p) @ np.abs(self.toarray()))
-            rounding = max(rounding, ROUND_OFF * sqrt(float(sizes.dot(sizes))))
-        return sqrt(max(float(gap @ M.solve(gap)), 0.0)) - rounding
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,12 +315,11 @@ class Dense(LinearMap):
         local[:, one, other] = local[:, other, one] = sums.reshape(blocks, len(one))
         return local
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
-        if not M.diagonal or rows.equal is not None or rows.cones is not None:
-            return super().residuals(rows, M, w, u, p)
+    def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
+        if cones is not None:
+            return None
         G = self.array
-        residual = one_row.residual_dense if len(G) == 1 and one_row.serves(G) else kernels.residual_dense
-        return residual(G, Answer(rows.c, rows.noise, rows.length, w, M.mass, u, p))
+        return (one_row.residual_dense if len(G) == 1 and one_row.serves(G) else kernels.residual_dense)(G, answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,27 +343,6 @@ class Sparse(LinearMap):
 
     def rows(self, selection: Booleans | Integers) -> Sparse:
         return Sparse(self.matrix[selection])
-
-
-def _residuals_of_cones(G: LinearMap, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
-    """The primal, dual and complementarity residuals and the natural map where rows are in friction cones.
-
-    Margins, slips and relative spins below their noise count as zero, except in the natural map.
-    """
-    cones = rows.cones
-    assert cones is not None
-    if not np.isfinite(u).all() or not np.isfinite(p).all():
-        return np.inf, np.inf, np.inf, np.inf
-    first = cones.rows
-    slack = rows.c + (G @ u)
-    noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + G.magnitude(np.abs(u) + np.abs(w)))
-    norms, scale = G.norms(M), G.majorants(cones.axis, cones.height, M)
-    free = np.zeros(len(slack) - first, dtype=bool) if rows.equal is None else rows.equal[first:]
-    others = np.where(np.abs(slack) <= noise, 0.0, slack)[first:], p[first:], rows.length[first:], norms[first:], free
-    kinds = cones.axis, cones.mu, cones.resistance, scale, cones.coulomb
-    s, fuzz, q = cones.blocks_of(slack), cones.blocks_of(noise), cones.blocks_of(p)
-    length, lack = cones.blocks_of(rows.length)[:, 0], G._imbalance(M, w, u, p, norms)
-    return residual_of_cones(s, fuzz, q, length, *kinds, others, lack, M.norm(u - w))
 
 
 def _dual_norms(array: Array, M: Metric) -> Array:
@@ -517,11 +463,11 @@ class Pairs(LinearMap):
             return super().norms(M)
         return kernels.norms(self._rows, self._by_body(M.inverse_diagonal), chunks_of(len(self.i)))
 
-    def whitened(self, rows: Rows, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
+    def whitened(self, c: Array, c_noise: Array, M: Metric, w: Array, slack: Array) -> tuple[Array, Array, Array]:
         if not M.diagonal:
-            return super().whitened(rows, M, w, slack)
+            return super().whitened(c, c_noise, M, w, slack)
         inverse, w = self._by_body(M.inverse_diagonal), self._by_body(w)
-        return kernels.whitened(self._rows, inverse, w, rows.c, rows.noise, slack, chunks_of(len(self.i)))
+        return kernels.whitened(self._rows, inverse, w, c, c_noise, slack, chunks_of(len(self.i)))
 
     def dense(self) -> Dense:
         return Dense(kernels.pairs_to_dense(self._rows, self.bodies))
@@ -546,11 +492,11 @@ class Pairs(LinearMap):
     def opposite(self) -> Pairs:
         return type(self)(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
-        if not M.diagonal or rows.equal is not None:
-            return super().residuals(rows, M, w, u, p)
-        w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
-        answer = Answer(rows.c, rows.noise, rows.length, w, mass, u, p)
+    def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
+        if cones is not None:
+            return None
+        w, mass, u = (self._by_body(vector) for vector in (answer.w, answer.mass, answer.u))
+        answer = answer._replace(w=w, mass=mass, u=u)
         return kernels.residual_pairs(self._rows, answer, chunks_of(len(self.i)))
 
 
@@ -730,13 +676,15 @@ class Grips(LinearMap):
         alike = (inverse[:, :d] == pair[:, :1]).all() and (inverse[:, d:] == pair[:, 1:]).all()
         return pair if alike else None
 
-    def fused(self, rows: Rows, M: Metric) -> Array | None:
+    def fused(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> Array | None:
         """The inverse masses where one compiled loop takes all rows: blocks of d rows in cones around the normals.
 
         Parameters
         ----------
-        rows : Rows
-            The rows, of which this is G.
+        cones : Cones or None
+            The friction cones of the first rows.
+        equal : array of bool, shape (m,), or None
+            Which rows are equalities.
         M : Metric
             The metric.
 
@@ -745,9 +693,9 @@ class Grips(LinearMap):
         array, shape (bodies, 2), or None
             What `inverse_masses` returns; None if the loop does not take these rows.
         """
-        if rows.cones is None or not M.diagonal or self.rolling or rows.equal is not None:
+        if cones is None or not M.diagonal or self.rolling or equal is not None:
             return None
-        return self.inverse_masses(M) if bool((rows.cones.axis == self.normal).all()) else None
+        return self.inverse_masses(M) if bool((cones.axis == self.normal).all()) else None
 
     def majorants(self, axis: Array, height: int, M: Metric) -> Array:
         masses = self.inverse_masses(M) if M.diagonal and not self.rolling else None
@@ -755,12 +703,12 @@ class Grips(LinearMap):
             return super().majorants(axis, height, M)
         return metrics_of_grips(self._rows, masses)[:, [0, 1, 0]]
 
-    def residuals(self, rows: Rows, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, ...]:
-        cones, m = rows.cones, len(self.i)
-        if cones is None or self.fused(rows, M) is None:
-            return super().residuals(rows, M, w, u, p)
-        c, noise, length, p = (each.reshape(m, self.dimension) for each in (rows.c, rows.noise, rows.length, p))
-        w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
+    def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
+        if cones is None or self.fused(cones, None, M) is None:
+            return None
+        m = len(self.i)
+        c, noise, length, p = (each.reshape(m, -1) for each in (answer.c, answer.c_noise, answer.length, answer.p))
+        w, mass, u = (self._by_body(vector) for vector in (answer.w, answer.mass, answer.u))
         answer = Answer(c, noise, length, w, mass, u, p)
         return kernels.residual_grips(self._rows, cones.mu, cones.coulomb, answer, chunks_of(m))
 

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, check_arguments
 from jostle._tools.arrays import contiguous, floats, place_of
+from jostle.convex.cones import Cones, checked_cones
 from jostle.convex.linear_map import LinearMap, as_map
-from jostle.convex.rows import Cones, Rows, checked_cones, kinds, lengths
+from jostle.convex.rows import Rows, kinds, lengths
 from jostle.errors import InvalidValue
 
 

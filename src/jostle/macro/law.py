@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import set_fields
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.convex.projection import Residual
+from jostle.convex.residuals import Residual
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import one_blas_thread
 from jostle.laws import Impact, Restitution, impact

@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, Booleans, finite
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
-from jostle.convex.projection import Residual
+from jostle.convex.residuals import Residual
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
 from jostle.laws import Impact, Restitution, impact

@@ -2,7 +2,7 @@
 
 A set knows balls and normals. A body that turns feels a contact at the end of a lever l from its centre of mass, where
 its surface moves at v + spin x l. In each contact the relative velocity of the two surfaces is a block of d rows in
-fixed axes, s = c + G u, and friction allows impulses p in a cone around the normal (see `convex.rows.Cones`). Rolling
+fixed axes, s = c + G u, and friction allows impulses p in a cone around the normal (see `convex.cones.Cones`). Rolling
 resistance adds the relative spin to the block. Everything else (rods, constraints of the user) stays a row.
 """
 
@@ -15,10 +15,11 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, contiguous, place_of
 from jostle._tools.rotations import AXES, matrices
 from jostle.bodies import Bodies, Turning
+from jostle.convex.cones import UNIT, Cones
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.convex.rows import UNIT, Cones, Rows
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb
 from jostle.schemes.state import State

@@ -26,7 +26,8 @@ from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import NO_RESIDUAL, Projection, residual
+from jostle.convex.projection import Projection
+from jostle.convex.residuals import NO_RESIDUAL, residual
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF

@@ -20,8 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans
+from jostle.convex.cones import Cones
 from jostle.convex.metric import Metric
-from jostle.convex.rows import Cones, Rows
+from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
 from jostle.kernels.reference.cones import laws_of_blocks, lengths, parts
 from jostle.kernels.reference.dense import TINY

@@ -3,7 +3,7 @@
     violation <= tol r   and   sum p |s| <= tol |u - w|_M^2
 
 with r the length of the row (the smallest radius, say). Both sides scale alike, so the test does
-not change with the units. It is evaluated on what the solver returned, by `convex.projection.residual`.
+not change with the units. It is evaluated on what the solver returned, by `convex.residuals.residual`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, 
 from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
-from jostle.convex.projection import NO_RESIDUAL, Projection, Residual, residual
+from jostle.convex.projection import Projection
+from jostle.convex.residuals import NO_RESIDUAL, Residual, residual
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
@@ -298,7 +299,7 @@ class Solver:
         return floats(u), floats(p), int(iterations)
 
     def _whitened(self, w: Array, K: Rows, M: Metric, slack: Array) -> Whitened:
-        unit, s0, noise = K.G.whitened(K, M, w, slack)
+        unit, s0, noise = K.G.whitened(K.c, K.noise, M, w, slack)
         if not lowest(unit, 1.0) > 0.0:
             flat = np.flatnonzero((unit == 0.0) & (K.margin(slack) < (0.0 if K.equal is None else -K.noise)))
             if len(flat):

@@ -22,7 +22,8 @@ from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
-from jostle.convex.projection import Projection, Residual
+from jostle.convex.projection import Projection
+from jostle.convex.residuals import Residual
 from jostle.convex.rows import Rows
 from jostle.kernels import one_row
 from jostle.kernels.parallel import one_blas_thread

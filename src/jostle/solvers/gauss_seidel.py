@@ -131,13 +131,13 @@ class GaussSeidel(Solver):
         cones = K.cones
         assert cones is not None
         grips = K.G.grips
-        masses = None if grips is None else grips.fused(K, M)
+        masses = None if grips is None else grips.fused(K.cones, K.equal, M)
         if masses is not None:
             return self._on_grips(w, K, M, slack, guess, masses)
         b, first = len(cones.mu), cones.rows
         local = K.G.local_matrices(b, cones.height, M)
         scale = metrics_of_blocks(local, cones.axis)
-        norms, _, noise = K.G.whitened(K, M, w, slack)
+        norms, _, noise = K.G.whitened(K.c, K.noise, M, w, slack)
         unit = np.append(np.sqrt(scale[:, 0]).repeat(cones.height), np.where(norms[first:] > 0.0, norms[first:], 1.0))
         noise[:first] *= np.where(norms[:first] > 0.0, norms[:first], 1.0) / unit[:first]
         s0 = slack / unit

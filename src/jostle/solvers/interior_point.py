@@ -20,7 +20,7 @@ from jostle import kernels
 from jostle._tools.arrays import Array, Booleans
 from jostle.convex.linear_map import Pairs
 from jostle.convex.metric import Metric
-from jostle.convex.projection import residual
+from jostle.convex.residuals import residual
 from jostle.convex.rows import Rows
 from jostle.kernels import ContactRows
 from jostle.kernels.parallel import one_blas_thread, threads

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, finite
 from jostle.bodies import Turning
+from jostle.convex.cones import Cones
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.rows import Cones
 from jostle.errors import EmptySet, InvalidValue, NotConverged, SchemeRefuses
 from jostle.laws import Coulomb
 from jostle.problems import Motion, Sweeping
