@@ -434,7 +434,7 @@ class VelocityStep(Step):
 
     def end(self, after: State) -> State:
         u = self.u.reshape(after.u.shape)
-        return after._replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
+        return after.replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
 
     def rates_of_offsets(self) -> Array:
         contacts, before, h = self.contacts, self.before, self.h
@@ -486,7 +486,7 @@ class MauryStep(VelocityStep):
         return np.asarray(scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel())
 
     def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
-        (_, q, u, *_), shape = self.before, self.before.q.shape
+        q, u, shape = self.before.q, self.before.u, self.before.q.shape
         impulse = np.zeros(q.size)
         if not self.run.slopes.constant:
             ways = dq.reshape(shape), du.reshape(shape)
@@ -629,7 +629,7 @@ def _check(problem: Any, scheme: Scheme) -> None:
     scheme.check(problem)
     check_certain(scheme.solver)
     reasons = {
-        "bodies that turn (friction, clumps)": getattr(problem, "turning", None) is not None,
+        "bodies that turn (friction, clumps)": problem.bodies.turn,
         "a StiffForce": getattr(problem, "stiff", None) is not None,
         "bodies that come and go": problem.presence is not None,
         "a force or velocity that depends on the past of the run": problem.past is not None,

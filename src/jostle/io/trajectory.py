@@ -23,9 +23,9 @@ from jostle.io import layout
 from jostle.io.growing import CHECKS, FRAME_CHUNK, STEPS, GrowingFile, Pending, create_data, create_file, create_run
 from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
-from jostle.io.polydata import Converter, Touching, Turned, points_of
+from jostle.io.polydata import Converter, Touching, points_of
 from jostle.result.facts import Facts
-from jostle.result.recording import STATISTICS
+from jostle.result.recording import STATISTICS, Turned
 from jostle.sets.shapes import Shape, same
 
 MIN_CHUNK, MAX_CHUNK = 1024, 32768
@@ -293,7 +293,7 @@ class Writer(GrowingFile):
         normals: ArrayLike = NO_NORMALS,
         duration: float = np.nan,
         walls: Sequence[Shape] = (),
-        turn: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
         spin: ArrayLike | None = None,
         tangential: ArrayLike | None = None,
         rolling: ArrayLike | None = None,
@@ -320,7 +320,7 @@ class Writer(GrowingFile):
             Time over which the multipliers acted; NaN if unknown.
         walls : sequence of Shape, default ()
             Shapes of the walls at this time, see `jostle.sets.shapes`.
-        turn : array_like, shape (n,) or (n, 4), optional
+        orientation : array_like, shape (n,) or (n, 4), optional
             How bodies are turned, as in `Solution`; given for bodies that turn, if the facts have their inertia.
         spin : array_like, shape (n,) or (n, 3), optional
             Spins of bodies that turn. Default: 0.
@@ -331,8 +331,8 @@ class Writer(GrowingFile):
         """
         self._check_open()
         turned = None
-        if turn is not None:
-            given, m = np.asarray(turn), len(np.asarray(multipliers))
+        if orientation is not None:
+            given, m = np.asarray(orientation), len(np.asarray(multipliers))
             axes, d = (1, 2) if given.ndim == 1 else (3, 3)
             turned = Turned(
                 given,

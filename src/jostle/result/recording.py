@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
-from jostle.bodies import Bodies, Turning
+from jostle._tools.rotations import AXES
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts
@@ -80,7 +80,7 @@ class ImpactLog:
     def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
-        self.steps = [*self.steps[-1:], (before.q, h)]
+        self.steps = [*self.steps[-1:], (before.centres, h)]
         pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
         rows = pushed.nonzero()[0]
         pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
@@ -90,14 +90,15 @@ class ImpactLog:
         if self.fresh is not None:
             self._second_step(before, after, h, pairs, p[rows], contacts.pairs[new])
         if len(new):
-            chosen = in_motion(self.within, contacts, before.q).only(new)
+            chosen = in_motion(self.within, contacts, before.centres).only(new)
             drift = drifts(chosen, before.t, h, self.linearised)
-            rate = chosen.G @ before.u.ravel() + drift[0]
-            speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
+            rate = chosen.G @ before.velocities.ravel() + drift[0]
+            speeds = MIN_APPROACH * np.abs(before.velocities) + POSITION_ROUND_OFF * np.abs(before.centres) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
-            rate_after = chosen.G @ after.u.ravel() + drift[1]
+            rate_after = chosen.G @ after.velocities.ravel() + drift[1]
             moments = self._moments(before, chosen, rate)
-            grip = () if after.turning is None else (after.turning.tangential[new],)
+            friction = after.impulses.tangential
+            grip = () if friction is None else (friction[new],)
             self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))))
             self.fresh = chosen
         self.touching = pairs
@@ -110,13 +111,13 @@ class ImpactLog:
         gap = contacts.gap
         if contacts.gap_at is not None:
             gap = contacts.gap_at(before.t, place_of(gap).arange(len(gap)))
-        gap = gap + contacts.G @ (before.q - contacts.at).ravel()
+        gap = gap + contacts.G @ (before.centres - contacts.at).ravel()
         earliest, bend = 0.0, 0.0 * rate
         if self.acceleration is not None:
             bend = contacts.G @ moved_to(self.acceleration, rate)
         if len(self.steps) == 2:
-            (q, earliest), u = self.steps[0], before.u
-            off = np.abs(before.q - q - earliest * u).max()
+            (q, earliest), u = self.steps[0], before.velocities
+            off = np.abs(before.centres - q - earliest * u).max()
             if off <= SAME_STEP * earliest * np.abs(u).max():
                 rate = rate + earliest / 2.0 * bend
         s = _first_root(gap, rate, bend / 2.0)
@@ -136,10 +137,11 @@ class ImpactLog:
         rate_before, rate_after, impulse = self.events[-1][2:5]
         more = to_host(by_pair(pairs, p, chosen.pairs))
         impulse += more
-        if after.turning is not None and after.contacts is not None:
-            for grip, now in zip(self.events[-1][6].T, after.turning.tangential.T, strict=True):
+        friction = after.impulses.tangential
+        if friction is not None and after.contacts is not None:
+            for grip, now in zip(self.events[-1][6].T, friction.T, strict=True):
                 grip += to_host(by_pair(after.contacts.pairs, now.copy(), chosen.pairs))
-        rate = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
+        rate = to_host(chosen.G @ after.velocities.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
         over, again = rate_after >= MIN_APPROACH * rate_before, (more != 0.0) & (rate < rate_after)
         met = (more == 0.0) & self._met(to_host(chosen.pairs), to_host(new))
         free = 0.0 if self.acceleration is None else h * to_host(chosen.G @ moved_to(self.acceleration, p))
@@ -192,21 +194,19 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
     rows = p.nonzero()[0]
     if len(rows) == 0:
         return 0.0, 0.0
-    if after.turning is None:
+    work, friction = 0.0, after.impulses.tangential
+    if friction is None:
         added = float((p * (contacts.G @ (0.5 * (before.u + after.u).ravel()))).sum())
-        work = 0.0
     else:
-        bodies, now, last = problem.bodies, after.turning, before.turning
-        assert last is not None
-        added = float((after.pushes(bodies) * (0.5 * (before.u + after.u)).ravel()).sum())
-        added += bodies.energy_of_spins(*now[:2]) - bodies.energy_of_spins(*last[:2])  # bodies turn freely otherwise
-        before = before.of_balls(bodies)
+        bodies = after.pose.bodies
+        added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
+        added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
         touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-        drag = dragged(problem, contacts.only(touching), before.t, before.q.reshape(-1, now.tangential.shape[1]))
-        work = -float((now.tangential[touching] * drag).sum())
+        drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
+        work = -float((friction[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
-    drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
+    drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
     work -= 0.5 * float((p[rows] * (drift[0] + drift[0 if after.t == before.t else 1])).sum())
     return work - added, work
 
@@ -256,8 +256,7 @@ def shown(state: State) -> Array:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    q = state.of_balls(problem.bodies).q
-    return lowest(state.within(problem.within).linearise(state.t, q, 0.0).margin, np.inf)
+    return lowest(state.within(problem.within).linearise(state.t, state.centres, 0.0).margin, np.inf)
 
 
 def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: float) -> tuple[Any, ...]:
@@ -319,6 +318,26 @@ class Saver:
         raise NotImplementedError
 
 
+class Turned(NamedTuple):
+    """How bodies are turned and turn at one time, and the friction in its contacts, as a `Solution` has them."""
+
+    orientation: Array
+    spin: Array
+    tangential: Array
+    rolling: Array
+
+    @staticmethod
+    def of(state: State) -> Turned | None:
+        """That of a state; None if its bodies do not turn."""
+        orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
+        if orientation is None or spin is None:
+            return None
+        if tangential is None or rolling is None:
+            d = state.q.shape[-1]
+            tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))
+        return Turned(orientation, spin, tangential, rolling)
+
+
 class Frame(NamedTuple):
     """What is kept of a saved state."""
 
@@ -330,7 +349,7 @@ class Frame(NamedTuple):
     normals: Array
     z: Array | None
     duration: float
-    turning: Turning | None = None
+    turned: Turned | None = None
 
 
 class MemorySaver(Saver):
@@ -358,18 +377,16 @@ class MemorySaver(Saver):
             self.last = _, pairs, normals = G, contacts.pairs, read_only(contacts.normals[:])
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
-        p, turning = state.multipliers, state.turning
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, turning))
+        p = state.multipliers
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, Turned.of(state)))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))
         if self.log is not None:
-            if after.turning is not None:
-                before, after = before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies)
             self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
-        t, q, u, multipliers, pairs, normals, z, durations, turning = zip(*self.frames, strict=True)
+        t, q, u, multipliers, pairs, normals, z, durations, turned = zip(*self.frames, strict=True)
         paoli = [one for one in z[1:] if one is not None]
         return Solution(
             self.problem,
@@ -385,16 +402,15 @@ class MemorySaver(Saver):
             read_only(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
             durations=read_only(np.array(durations)),
-            **({} if turning[0] is None else turned_frames(self.problem.bodies, turning)),
+            **({} if turned[0] is None else turned_frames(turned)),
         )
 
 
-def turned_frames(bodies: Bodies, turning: tuple[Turning, ...]) -> dict[str, Any]:
-    """The turns, spins and tangential impulses of saved states, as a `Solution` keeps them."""
-    turns = [bodies.given_turn(one.turn) for one in turning]
+def turned_frames(turned: tuple[Turned, ...]) -> dict[str, Any]:
+    """The orientations, spins and impulses of friction of saved states, as a `Solution` keeps them."""
     return {
-        "turn": read_only(np.stack(turns)),
-        "spin": read_only(np.stack([one.spin for one in turning])),
-        "tangential": tuple(one.tangential for one in turning),
-        "rolling": tuple(one.rolling for one in turning),
+        "orientation": read_only(np.stack([one.orientation for one in turned])),
+        "spin": read_only(np.stack([one.spin for one in turned])),
+        "tangential": tuple(one.tangential for one in turned),
+        "rolling": tuple(one.rolling for one in turned),
     }

@@ -387,7 +387,7 @@ class ConstraintSet:
         if self.bodies.clumped is not None:
             raise InvalidValue(
                 "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
-                "apart by q0 and turn0"
+                "apart by q0 and orientation0"
             )
         solver = solver or DEFAULT_SOLVER
         return require(nearest(self, floats(q, name="q"), mass, t, solver)[0], solver)
