@@ -16,8 +16,6 @@ from jostle.kernels.interface import COMPILED
 
 SOURCE = Path(jostle.__file__).parent
 ALLOWED = (
-    ("jostle.sets.base", "jostle.sets.presence"),
-    ("jostle.sets.base", "jostle.sets.nearest"),
     ("jostle.plans.dxf", "jostle.plans.plan"),
     ("jostle.plans.png", "jostle.plans.plan"),
     ("jostle.plans.ways", "jostle.plans.plan"),
