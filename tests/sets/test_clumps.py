@@ -80,16 +80,16 @@ def test_nearest_is_not_advised_for_clumps_and_refuses_them():
     assert "nearest" not in refused(low)
     for Q in (within, within.sets[0]):
         with pytest.raises(jo.errors.InvalidValue, match="the balls of a clump keep their places"):
-            Q.nearest(low.bodies.places(low.q0, low.turning))
+            jo.nearest(low.bodies.places(low.q0, low.turning), Q)
 
 
 def test_the_nearest_start_that_is_advised_is_that_of_the_start_time():
     rising = jo.HalfSpace([1.0], offset=lambda t: 2.0 * t)
     low = jo.Motion(q0=[1.0], within=rising)
-    for t, call in (((0.0, 1.0), "within.nearest(q0).point"), ((1.5, 2.0), "within.nearest(q0, t=1.5).point")):
+    for t, call in (((0.0, 1.0), "jo.nearest(q0, within).point"), ((1.5, 2.0), "jo.nearest(q0, within, t=1.5).point")):
         problem = jo.Motion(q0=[-1.0], within=rising) if t[0] == 0.0 else low
         assert call in refused(problem, t=t)
-        found = eval(call, {"within": rising, "q0": problem.q0})
+        found = eval(call, {"jo": jo, "within": rising, "q0": problem.q0})
         assert jo.solve(jo.Motion(q0=found, within=rising), jo.Maury(), t=t, h=0.1).status == "finished"
     absent = jo.Motion(q0=[[0.0, 0.2], [0.0, 9.0]], present=[True, False], within=jo.Balls([0.5, 0.5]) & FLOOR)
     assert "nearest" not in refused(absent)
@@ -100,7 +100,9 @@ def test_a_change_that_is_not_admissible_is_called_by_its_name():
         return state._replace(q=np.array([-0.5])) if state.t > 0.5 else state
 
     ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
-    with pytest.raises(jo.errors.InfeasibleStart, match=r"the q that change returned is not .* within\.nearest\(q\)"):
+    with pytest.raises(
+        jo.errors.InfeasibleStart, match=r"the q that change returned is not .* jo\.nearest\(q, within\)"
+    ):
         jo.solve(ball, jo.Maury(), t=1.0, h=0.1, change=sunk)
 
 
