@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from jostle._tools.arrays import STAYS, Array, contiguous
+from jostle._tools.arrays import STAYS, Array, contiguous, read_only
 from jostle._tools.rotations import AXES, crossed, euler_rotation, matrices, product, turned
 from jostle.bodies import Bodies
+from jostle.convex.linear_map import Dense, LinearMap, Sparse
 from jostle.convex.metric import Metric
+from jostle.solvers.base import MAX_DENSE_ENTRIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Pose:
     def rotations(self) -> Array:
         """(n, d, d) rotation matrices: their columns are the principal axes of each body."""
         assert self.orientation is not None
-        return matrices(self.orientation)
+        return matrices(read_only(self.orientation))
 
     @cached_property
     def axes(self) -> Array | None:
@@ -163,19 +165,22 @@ class Pose:
         orientation, spin = euler_rotation(self.orientation, self.axes, w[:, d:], bodies.inertia, h)
         return Pose(bodies, q, orientation), np.concatenate([w[:, :d], spin], axis=1)
 
-    def on_bodies(self, G: Any) -> Any:
+    def on_bodies(self, G: LinearMap) -> LinearMap:
         """Rows on the velocities of the centres of all parts as rows on w."""
+        assert self.orientation is not None
+        (m, _), d, n, levers = G.shape, self.q.shape[-1], len(self.orientation), self.levers
+        parts, width = np.arange(len(levers)), d + AXES[d]
+        body = self.bodies.owners(parts)
+        block = at_lever(levers, None if self.axes is None else self.axes[body])
+        if G.shape[0] * G.shape[1] <= MAX_DENSE_ENTRIES:
+            by_part = np.einsum("mbi,bij->mbj", G.toarray().reshape(m, len(parts), d), block)
+            return Dense(np.add.reduceat(by_part, np.searchsorted(body, np.arange(n)), axis=1).reshape(m, -1))
         from scipy.sparse import csr_array
 
-        assert self.orientation is not None
-        d, n, levers = self.q.shape[-1], len(self.orientation), self.levers
-        parts = np.arange(len(levers))
-        body = self.bodies.owners(parts)
-        block, width = at_lever(levers, None if self.axes is None else self.axes[body]), d + AXES[d]
         rows = np.broadcast_to((d * parts)[:, None, None] + np.arange(d)[:, None], block.shape)
         columns = np.broadcast_to((width * body)[:, None, None] + np.arange(width), block.shape)
         shape = d * len(parts), width * n
-        return G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+        return Sparse(csr_array(G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)))
 
 
 def at_lever(lever: Array, axes: Array | None) -> Array:

@@ -25,7 +25,19 @@ def crossed(spin: Array, arm: Array) -> Array:
     """
     if arm.shape[1] == 2:
         return np.stack([-spin * arm[:, 1], spin * arm[:, 0]], axis=1)
-    return np.asanyarray(np.cross(spin, arm))
+    return cross(spin, arm)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """(n, 3) the products a x b of vectors in space; `np.cross` takes five times as long for a few of them.
+
+    >>> cross(np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0, 0.0]])).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+    (a0, a1, a2), (b0, b1, b2) = a.T, b.T
+    out: Array = place_of(a).empty(b.shape)
+    out[:, 0], out[:, 1], out[:, 2] = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+    return out
 
 
 def matrices(turn: Array) -> Array:
@@ -88,7 +100,7 @@ def euler_rotation(turn: Array, R: Array, spin: Array, inertia: Array, h: float)
     for _ in range(MAX_ITERATIONS):
         mean = (spin + after) / 2.0
         L = inertia * mean
-        rest = inertia * (after - spin) + h * np.cross(mean, L)
+        rest = inertia * (after - spin) + h * cross(mean, L)
         slope = J + h / 2.0 * (_cross_matrices(mean) @ J - _cross_matrices(L))
         change = np.linalg.solve(slope, rest[:, :, None])[:, :, 0]
         after = after - change
@@ -101,5 +113,6 @@ def euler_rotation(turn: Array, R: Array, spin: Array, inertia: Array, h: float)
 def _cross_matrices(vectors: Array) -> Array:
     """(n, 3, 3) matrices A with A b = a x b."""
     x, y, z = vectors.T
-    zero = np.zeros_like(x)
-    return np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)
+    A = np.zeros((len(vectors), 3, 3))
+    A[:, 0, 1], A[:, 0, 2], A[:, 1, 0], A[:, 1, 2], A[:, 2, 0], A[:, 2, 1] = -z, y, z, -x, -y, x
+    return A

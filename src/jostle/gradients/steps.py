@@ -497,7 +497,7 @@ class MauryStep(VelocityStep):
         return np.asarray(du + self.M.solve(impulse))
 
     def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
-        _, q, u, *_ = self.before
+        q, u = self.before.q, self.before.u
         a = self.M.solve(of_w)
         _add_mass(sums, a, self.w - u.ravel())
         of_q, of_u = np.zeros(q.size), of_w
@@ -569,13 +569,13 @@ KINDS: dict[type[Scheme], Any] = {Maury: MauryStep, Venel: VenelStep, CatchingUp
 
 def _slope_forward(step: Step, dq: Array) -> Array:
     """The change of the desired velocity."""
-    t, q, u, *_ = step.before
+    t, q, u = step.before.t, step.before.q, step.before.u
     return step.run.slopes.forward(t, q, u, dq.reshape(q.shape), np.zeros_like(q)).ravel()
 
 
 def _slope_reverse(step: Step, of_w: Array) -> Array:
     """The gradient of <of_w, U> with respect to q."""
-    t, q, u, *_ = step.before
+    t, q, u = step.before.t, step.before.q, step.before.u
     return step.run.slopes.reverse(t, q, u, of_w.reshape(q.shape))[0].ravel()
 
 

@@ -336,9 +336,9 @@ class Writer(GrowingFile):
             axes, d = (1, 2) if given.ndim == 1 else (3, 3)
             turned = Turned(
                 given,
-                np.zeros(given.shape[:1] + (3,) * (axes == 3)) if spin is None else spin,
-                np.zeros((m, d)) if tangential is None else tangential,
-                np.zeros((m, axes)) if rolling is None else rolling,
+                np.asarray(np.zeros(given.shape[:1] + (3,) * (axes == 3)) if spin is None else spin),
+                np.asarray(np.zeros((m, d)) if tangential is None else tangential),
+                np.asarray(np.zeros((m, axes)) if rolling is None else rolling),
             )
         self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls, turned)
         self.commit_if_due()

@@ -121,7 +121,8 @@ def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array, orientation: Any 
     if spin is not None:
         bodies = problem.bodies if isinstance(problem, Motion) else facts.bodies
         states = zip(q, u, orientation, spin, strict=True)
-        return kinetic_of(problem, facts, q, u) + np.array([_of_spins(bodies, *each) for each in states])
+        spinning = np.array([_of_spins(bodies, *each) for each in states])
+        return np.asarray(kinetic_of(problem, facts, q, u) + spinning)
     if isinstance(problem, Motion):
         metrics = (problem.metric(place) for place in q)
         pairs = zip(metrics, u, strict=True)

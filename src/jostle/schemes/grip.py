@@ -8,6 +8,8 @@ resistance adds the relative spin to the block. Everything else (rods, constrain
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +21,12 @@ from jostle.convex.cones import UNIT, Cones
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
+from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
-from jostle.laws import Coulomb
+from jostle.laws import Coulomb, ImpactLaw
 from jostle.pose import Pose, at_lever
-from jostle.schemes.state import Impulses, State
+from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver, check_round_off
 
@@ -40,11 +43,20 @@ def push(
 
     Bodies have the pose at their contacts. Those that turn also have friction, if their law has it.
     """
-    check_round_off(pose.velocities(w), K, solver.tol)
+    m = len(contacts.gap)
+    if m:
+        check_round_off(pose.velocities(w), K, solver.tol)
     if pose.orientation is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return P, Impulses(P.multipliers)
-    place, d, m = place_of(contacts.gap), pose.q.shape[-1], len(contacts.gap)
+    place, d = place_of(contacts.gap), pose.q.shape[-1]
+    multipliers, tangential, moments = place.zeros(m), place.zeros((m, d)), place.zeros((m, AXES[d]))
+    if m == 0:
+        return Projection(w, multipliers, NO_RESIDUAL, 0, True, solver.name), Impulses(multipliers, tangential, moments)
+    if problem.bodies.clumped is not None and _frictionless(problem.law):
+        guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
+        P = solver.project(w, replace(K, G=pose.on_bodies(K.G)), M, guess)
+        return P, Impulses(P.multipliers, tangential, moments)
     blocks, cones, own, others = _blocks(problem, state, pose, contacts, K)
     normal, size = cones.axis, cones.height
     first = len(own) * size
@@ -53,7 +65,6 @@ def push(
     along = (p[:, :d] * normal).sum(axis=1)
     if not cones.coulomb:
         _warn_if_thrown(blocks, P, normal, along, size)
-    multipliers, tangential, moments = place.zeros(m), place.zeros((m, d)), place.zeros((m, AXES[d]))
     multipliers[own] = along
     if len(others):
         multipliers[others] = P.multipliers[first:]
@@ -61,6 +72,11 @@ def push(
     if size > d:
         moments[own] = p[:, d:]
     return P, Impulses(multipliers, tangential, moments)
+
+
+def _frictionless(law: ImpactLaw) -> bool:
+    """Whether bodies that turn push along normals alone."""
+    return not isinstance(law, Coulomb) or (not isinstance(law.mu, Mapping) and law.mu == 0.0 and not law.rolls)
 
 
 def _blocks(
@@ -86,7 +102,7 @@ def _blocks(
     if len(others):
         from scipy.sparse import csr_array, vstack
 
-        G = Sparse(csr_array(vstack([G.tocsr(), pose.on_bodies(K.G.rows(others))])))
+        G = Sparse(csr_array(vstack([G.tocsr(), pose.on_bodies(K.G.rows(others)).tocsr()])))
         c, length, noise = (
             np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
         )

@@ -247,14 +247,12 @@ def _warn_of_wedge(t: float, locked: Booleans) -> None:
 def _of_all(p: Impulses, rows: Integers, m: int) -> Impulses:
     """The impulses of some of m contacts, as those of all of them."""
 
-    def spread(values: Array | None) -> Array | None:
-        if values is None:
-            return None
+    def spread(values: Array) -> Array:
         every = np.zeros((m, *values.shape[1:]))
         every[rows] = values
         return every
 
-    return Impulses(*map(spread, p))
+    return Impulses(*(values if values is None else spread(values) for values in p))  # type: ignore[arg-type]
 
 
 def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:

@@ -16,7 +16,7 @@ from jostle.errors import InvalidValue
 from jostle.kernels import GripRows
 from jostle.kernels.parallel import chunks_of
 from jostle.pose import Pose
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
@@ -245,7 +245,7 @@ class State:
         ConstraintSet
             Q, without the contacts of bodies that are not present.
         """
-        return Q if self.presence is None else self.presence.within(Q)
+        return Q if self.presence is None else of_present(Q, self.presence)
 
     def pushes(self) -> Array:
         """The impulses of all contacts of the last step on the bodies.
