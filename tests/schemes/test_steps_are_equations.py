@@ -104,7 +104,7 @@ def test_a_position_that_is_not_finite_is_named():
     @dataclass(frozen=True, kw_only=True)
     class Exploding(Careless):
         def step(self, problem, state, h):
-            return super().step(problem, state, h)._replace(q=state.q + np.inf)
+            return super().step(problem, state, h).replace(q=state.q + np.inf)
 
     with pytest.raises(jo.errors.NotFinite, match=r"position \(0, 0\) became inf"):
         jo.solve(crowd(None), Exploding(), t=1.0, h=0.1)

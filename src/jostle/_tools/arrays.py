@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -132,7 +131,7 @@ def place_of(array: Any) -> Place:
     return place  # type: ignore[no-any-return]
 
 
-STAYS: Mapping[str, str] = MappingProxyType({"device": "stays"})
+STAYS: Mapping[str, str] = {"device": "stays"}
 """Metadata of a field of a dataclass that `to_device` and `to_host` leave as it is."""
 
 
@@ -164,7 +163,7 @@ def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(value, np.ndarray) or on_device(value):
         return convert(value)
     if is_dataclass(value) and not isinstance(value, type):
-        moving = [field.name for field in fields(value) if field.init and field.metadata is not STAYS]
+        moving = [field.name for field in fields(value) if field.init and field.metadata != STAYS]
         before = {name: getattr(value, name) for name in moving}
         changed = _changed(before, convert)
         return replace(value, **changed) if changed else value
