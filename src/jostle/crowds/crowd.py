@@ -182,7 +182,13 @@ class Crowd(Sweeping):
         object.__setattr__(self, "_changes", self._acting(outlet))
 
     def longest_step(self) -> float:
-        """Longest time step (s) of which `solve` does not warn."""
+        """The longest time step of which `solve` does not warn: that of the behaviour.
+
+        Returns
+        -------
+        float
+            The time step (s); infinite for a behaviour without a limit.
+        """
         return self.wish.longest_step
 
     @property
