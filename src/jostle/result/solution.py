@@ -18,7 +18,7 @@ from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, p
 from jostle.result.facts import Facts, drawable
 from jostle.result.impacts import Impacts, pair_name
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
-from jostle.sets.presence import gap_of_present
+from jostle.sets.base import gap_of_present
 from jostle.sets.shapes import Shape
 
 

@@ -16,8 +16,8 @@ from jostle.crowds.moves import jumps
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution
-from jostle.viz.continuum import HEADROOM
-from jostle.viz.drawing import AZIMUTH, ELEVATION, MARGIN, Picture, figure_for, refuse_space
+from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, refuse_space
+from jostle.viz.figures import HEADROOM, MARGIN, figure_for
 from jostle.viz.sources import (
     ENERGY,
     IMPULSE,
