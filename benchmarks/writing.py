@@ -90,7 +90,7 @@ def main() -> None:
                 watch.step()
             q, u = np.array(watch.state.q), np.array(watch.state.u)
             started = jo.Motion(
-                q0=problem.within.nearest(q).point,
+                q0=jo.nearest(q, problem.within).point,
                 v0=u,
                 force=problem.constant_force,
                 mass=problem.mass.mass.reshape(q.shape)[:, 0],

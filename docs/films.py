@@ -17,7 +17,7 @@ from PIL import Image
 
 import jostle as jo
 from jostle._tools.colours import GREEN, LIGHT
-from jostle.viz.continuum import DensityPicture
+from jostle.viz.density_pictures import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture
 from jostle.viz.movie import between
 from jostle.viz.sources import images_of

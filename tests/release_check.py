@@ -23,7 +23,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Versions of Python that numba supports, from the oldest that jostle supports."""
 OLDEST = ("--resolution", "lowest-direct", "--only-binary", ":all:")
 """Options of uv for the oldest versions of packages that pyproject.toml admits."""
-ELSEWHERE = ("pyproject.toml", "CITATION.cff", ".zenodo.json", "conda/meta.yaml")
+ELSEWHERE = ("pyproject.toml", "CITATION.cff", ".zenodo.json")
 """Files that could contain the version and must not."""
 PYENV = map(str, Path.home().glob(".pyenv/versions/*/bin"))
 """Pythons that pyenv has installed, which uv finds only on the path."""

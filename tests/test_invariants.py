@@ -887,7 +887,7 @@ def test_a_set_of_the_user_does_not_depend_on_the_units(unit):
         board = jo.constraints(lambda t, q: [np.linalg.norm(q - L * np.array([2.0, 0.1])) - L, q[1] + L])
         push = jo.Sweeping(q0=[0.0, 0.0], velocity=[L / T, -L / T / 2.0], within=board)
         path = jo.solve(push, jo.Venel(), t=2.0 * T, h=0.125 * T).q
-        return path / L, board.nearest([1.5 * L, 0.3 * L]).point / L
+        return path / L, jo.nearest([1.5 * L, 0.3 * L], board).point / L
 
     for plain, scaled in zip(run(1.0, 1.0), run(unit.length, unit.time), strict=True):
         np.testing.assert_allclose(scaled, plain, atol=1e-12)
@@ -1044,9 +1044,9 @@ def test_exact_says_the_same_of_dense_sparse_and_matrix_masses(case, factor):
 def test_the_nearest_point_of_a_convex_set_is_firmly_nonexpansive(Q, w, v, m):
     """Invariant 4 for sets: in the metric diag(1, m), |Pw - Pv|^2 <= <Pw - Pv, w - v>, and P P = P."""
     mass = np.array([1.0, m])
-    P, R = (Q.nearest(x, mass=mass).point for x in (w, v))
+    P, R = (jo.nearest(x, Q, mass=mass).point for x in (w, v))
     assert norm(P - R, mass) ** 2 <= inner(P - R, w - v, mass) + 1e-9
-    np.testing.assert_allclose(Q.nearest(P, mass=mass).point, P, atol=1e-9)
+    np.testing.assert_allclose(jo.nearest(P, Q, mass=mass).point, P, atol=1e-9)
 
 
 @MANY
@@ -1065,7 +1065,7 @@ def test_the_nearest_point_is_not_a_maximum_seen_from_the_axis(w):
 
 def _check_local_minimum(w, m):
     mass = np.array([1.0, m])
-    P = jo.Outside([0.0, 0.0], 1.0).nearest(w, mass=mass).point
+    P = jo.nearest(w, jo.Outside([0.0, 0.0], 1.0), mass=mass).point
     assert abs(np.linalg.norm(P) - 1.0) <= 1e-12
     where = np.arctan2(P[1], P[0])
     for step in (-1e-3, 1e-3):
@@ -1081,17 +1081,17 @@ def _check_local_minimum(w, m):
 def test_the_nearest_point_does_not_depend_on_the_origin(shift, r, angle, m):
     """Outside of a disc in the metric diag(1, m), near the origin and far from it."""
     w, mass = r * np.array([np.cos(angle), np.sin(angle)]), [1.0, m]
-    here = jo.Outside([0.0, 0.0], 1.0).nearest(w, mass=mass).point
-    there = jo.Outside([shift, shift], 1.0).nearest(w + shift, mass=mass).point
+    here = jo.nearest(w, jo.Outside([0.0, 0.0], 1.0), mass=mass).point
+    there = jo.nearest(w + shift, jo.Outside([shift, shift], 1.0), mass=mass).point
     np.testing.assert_allclose(there - shift, here, atol=1e-9 + 1e-13 * shift)
 
 
 @settings(MANY, max_examples=examples(150))
 @given(generators(), st.integers(2, 6))
 def test_overlapping_balls_are_moved_apart_to_a_stationary_point(random, n):
-    """`Balls.nearest`: no overlap is left, and M (x - q) is a sum of pushes along the contacts at x."""
+    """`nearest` with balls: no overlap is left, and M (x - q) is a sum of pushes along the contacts at x."""
     q, mass, radii = random.uniform(0.0, 1.5, (n, 2)), random.uniform(0.5, 2.0, n), np.full(n, 0.5)
-    x = jo.Balls(radii).nearest(q, mass=mass).point
+    x = jo.nearest(q, jo.Balls(radii), mass=mass).point
     gaps = gaps_of_discs(x, radii)
     assert gaps.min() >= -1e-10
     i, j = np.triu_indices(n, k=1)

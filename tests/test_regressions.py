@@ -120,7 +120,7 @@ def test_a_point_on_a_plane_touches_it():
 
 def test_the_nearest_point_is_no_saddle_although_it_is_near():
     """|q| >= 1 from (0, 0.95) with masses 1 and 100: going sideways is cheaper than going straight."""
-    P = jo.Outside([0.0, 0.0], 1.0).nearest([0.0, 0.95], mass=[1.0, 100.0])
+    P = jo.nearest([0.0, 0.95], jo.Outside([0.0, 0.0], 1.0), mass=[1.0, 100.0])
     x, y = P.point
     assert x**2 + 100.0 * (y - 0.95) ** 2 < 0.1
 
@@ -224,11 +224,11 @@ def test_a_shallow_gap_has_its_gradient(slope):
 
 
 def test_a_flat_configuration_of_several_bodies_is_the_same_as_its_rows():
-    line = jo.Balls([1.0] * 3).nearest([0.0, 0.5, 10.0]).point
+    line = jo.nearest([0.0, 0.5, 10.0], jo.Balls([1.0] * 3)).point
     np.testing.assert_allclose(line, [-0.75, 1.25, 10.0], atol=1e-10)
     w, mass = np.array([[5.0, 5.0], [0.0, 0.3]]), [[1.0, 4.0], [1.0, 4.0]]
     disc = jo.Outside([0.0, 0.0], 1.0)
-    flat, rows = disc.nearest(w.ravel(), mass=np.ravel(mass)).point, disc.nearest(w, mass=mass).point
+    flat, rows = jo.nearest(w.ravel(), disc, mass=np.ravel(mass)).point, jo.nearest(w, disc, mass=mass).point
     np.testing.assert_allclose(np.abs(flat), np.abs(rows).ravel(), atol=1e-9)
     assert abs(rows[1, 1]) < 0.5
     pair = jo.Motion(q0=[0.0, 0.0, 3.0, 0.4], v0=[1.0, 0.0, -1.0, 0.0], within=jo.Balls([1.0, 1.0]))
@@ -238,19 +238,19 @@ def test_a_flat_configuration_of_several_bodies_is_the_same_as_its_rows():
 
 @pytest.mark.parametrize("far", [1e11, 1e15])
 def test_a_body_far_away_does_not_hide_an_overlap(far):
-    P = jo.Balls([1.0] * 3).nearest([[0.0, 0.0], [1.9, 0.0], [far, 0.0]])
+    P = jo.nearest([[0.0, 0.0], [1.9, 0.0], [far, 0.0]], jo.Balls([1.0] * 3))
     assert P.point[1, 0] - P.point[0, 0] >= 2.0 - 1e-9
 
 
 def test_a_point_that_is_not_finite_has_no_nearest():
     with pytest.raises(jo.errors.NotFinite):
-        jo.Outside([0.0, 0.0], 2.0).nearest([np.inf, 0.1])
+        jo.nearest([np.inf, 0.1], jo.Outside([0.0, 0.0], 2.0))
 
 
 @pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
 def test_the_centre_of_an_obstacle_of_any_size_is_left(length):
     disc = jo.constraints(lambda t, q: [np.linalg.norm(q) - length])
-    assert np.linalg.norm(disc.nearest([0.0, 0.0]).point) == pytest.approx(length, rel=1e-9)
+    assert np.linalg.norm(jo.nearest([0.0, 0.0], disc).point) == pytest.approx(length, rel=1e-9)
 
 
 def test_an_impact_may_be_followed_by_no_contact_at_all():
@@ -264,7 +264,7 @@ def test_an_impact_may_be_followed_by_no_contact_at_all():
 
 def test_a_point_inside_is_not_the_array_that_was_given():
     q = np.array([3.0, 0.0])
-    assert jo.Outside([0.0, 0.0], 1.0).nearest(q).point is not q
+    assert jo.nearest(q, jo.Outside([0.0, 0.0], 1.0)).point is not q
 
 
 @pytest.mark.parametrize("G", [np.eye(4), csr_array(np.eye(4))], ids=["dense", "sparse"])

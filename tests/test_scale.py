@@ -333,9 +333,9 @@ def test_the_nearest_point_of_many_is_that_of_few_though_one_is_pushed_far():
     """
     q, radii = np.array([[-0.95, 0.0], [0.95, 0.0], [0.0, 0.05], [0.02, 0.75]]), np.array([0.5, 0.5, 0.5, 0.1])
     mass, far = np.array([1e4, 1e4, 1.0, 1.0]), np.stack([100.0 + 5.0 * np.arange(70), np.zeros(70)], axis=1)
-    few = jo.Balls(radii).nearest(q, mass=mass).point
+    few = jo.nearest(q, jo.Balls(radii), mass=mass).point
     everybody = np.concatenate([q, far])
-    many = jo.Balls(np.append(radii, np.full(70, 0.5))).nearest(everybody, mass=np.append(mass, np.ones(70))).point
+    many = jo.nearest(everybody, jo.Balls(np.append(radii, np.full(70, 0.5))), mass=np.append(mass, np.ones(70))).point
     assert few[2, 1] > 0.25
     assert few[3, 1] > 0.85
     assert smallest_gap(few, radii) >= -1e-10

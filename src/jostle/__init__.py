@@ -4,6 +4,7 @@ problem = Motion(...) or Sweeping(...)         what is to be solved
 solve(problem, scheme, t=..., h=...)           with the scheme of a paper
 solve_by_events(problem, t=...)                without time steps, for few bodies
 project, impact                                the one projection in the middle, and Moreau's law
+nearest                                        the nearest admissible configuration
 """
 
 import importlib as _importlib
@@ -33,6 +34,7 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.clumps import Clumps
+from jostle.sets.nearest import nearest
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
 from jostle.sets.user import constraints
@@ -119,6 +121,7 @@ __all__ = [
     "laws",
     "macro",
     "models",
+    "nearest",
     "project",
     "scenarios",
     "schemes",

@@ -24,7 +24,7 @@ from jostle.bodies import Bodies, Turning, solid
 from jostle.convex.metric import Metric, of_masses
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
-from jostle.sets.base import ConstraintSet, Free, anew, parts
+from jostle.sets.base import ConstraintSet, Free, anew, of_present, parts
 from jostle.sets.clumps import CENTRED, Clumps
 from jostle.sets.presence import Presence
 
@@ -577,7 +577,7 @@ class Motion(Problem):
 
     def of_those_present(self, presence: Presence) -> Self:
         there, force, constant = copy(self), self.force, self.constant_force
-        _set(there, within=presence.within(self.within), force=lambda *state: presence.still(force(*state)))
+        _set(there, within=of_present(self.within, presence), force=lambda *state: presence.still(force(*state)))
         _set(there, _given=None)
         _set(there, constant_force=None if constant is None else presence.still(constant))
         return there
@@ -708,7 +708,7 @@ class Sweeping(Problem):
 
     def of_those_present(self, presence: Presence) -> Self:
         there, velocity = copy(self), self.velocity
-        _set(there, within=presence.within(self.within), velocity=lambda t, q: presence.still(velocity(t, q)))
+        _set(there, within=of_present(self.within, presence), velocity=lambda t, q: presence.still(velocity(t, q)))
         _set(there, _given=None)
         return there
 

@@ -156,9 +156,9 @@ def test_positions_and_velocities_that_are_not_real_numbers_are_refused_everywhe
     wrong, within = NOT_REAL[kind], jo.Balls([0.1]) & jo.HalfSpace([0.0, 1.0])
     K, start = jo.convex.Cone([[1.0, 0.0]]), [[0.0, 1.0]]
     calls = [
-        lambda: within.nearest(wrong),
+        lambda: jo.nearest(wrong, within),
         lambda: within.gap(0.0, wrong),
-        lambda: jo.HalfSpace([0.0, 1.0]).nearest(wrong),
+        lambda: jo.nearest(wrong, jo.HalfSpace([0.0, 1.0])),
         lambda: jo.HalfSpace([0.0, 1.0]).gaps(0.0, wrong),
         lambda: jo.constraints(lambda t, q: q[..., 0]).gap(0.0, wrong),
         lambda: jo.project(wrong, K),

@@ -46,8 +46,8 @@ except TypeError:
 def advice(problem):
     return (
         f"numba {numba.__version__}: {problem}. jostle/kernels/compiling.py uses numba beyond its public interface: "
-        "repair that file, run tests/kernels and tests/test_golden.py with this version of numba, and then raise the "
-        "upper bound of numba in pyproject.toml"
+        "repair that file, run tests/kernels and tests/golden.py with this version of numba, and then "
+        "raise the upper bound of numba in pyproject.toml"
     )
 
 

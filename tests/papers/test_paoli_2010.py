@@ -353,7 +353,7 @@ def test_a_cart_with_a_pendulum_hits_its_stop():
 def test_the_nearest_point_outside_a_disc_depends_on_the_mass():
     """P22: the projection on |x| >= 1 in the metric diag(1, 4), and its distance."""
     W, mass = np.array([0.3, 0.2]), np.array([1.0, 4.0])
-    found = jo.Outside([0.0, 0.0], 1.0).nearest(W, mass=mass)
+    found = jo.nearest(W, jo.Outside([0.0, 0.0], 1.0), mass=mass)
     np.testing.assert_allclose(found.point, [0.970337966165, 0.241752417607], rtol=0.0, atol=1e-10)
     distance = np.sqrt(mass @ (found.point - W) ** 2)
     assert distance == pytest.approx(0.675519094021, abs=1e-10)
@@ -363,10 +363,10 @@ def test_the_nearest_point_outside_a_disc_depends_on_the_mass():
 def test_from_the_centre_of_a_disc_one_of_the_two_nearest_points_is_found():
     """P22: W = 0 has the nearest points (1, 0) and (-1, 0); the choice is always the same."""
     disc = jo.Outside([0.0, 0.0], 1.0)
-    x, y = disc.nearest([0.0, 0.0], mass=[1.0, 4.0]).point
+    x, y = jo.nearest([0.0, 0.0], disc, mass=[1.0, 4.0]).point
     assert abs(x) == pytest.approx(1.0, abs=1e-10)
     assert y == pytest.approx(0.0, abs=1e-10)
-    assert disc.nearest([0.0, 0.0], mass=[1.0, 4.0]).point.tolist() == [x, y]
+    assert jo.nearest([0.0, 0.0], disc, mass=[1.0, 4.0]).point.tolist() == [x, y]
 
 
 def test_a_shot_at_a_disc_rebounds_by_the_law_at_first_order():

@@ -581,7 +581,7 @@ def test_the_constant_of_a_pair_is_how_far_its_projection_is_single_valued(part)
     r = 0.5
     pair = np.array([[-r, 0.0], [r, 0.0]])
     inwards = np.array([[1.0, 0.0], [-1.0, 0.0]]) / np.sqrt(2.0)
-    found = jo.Balls([r, r]).nearest(pair + part * jo.analysis.eta(2, r) * inwards).point
+    found = jo.nearest(pair + part * jo.analysis.eta(2, r) * inwards, jo.Balls([r, r])).point
     np.testing.assert_allclose(found, pair if part < 1.0 else -pair, rtol=0, atol=1e-9)
 
 

@@ -78,10 +78,10 @@ def test_an_overlapping_start_is_refused_with_the_pair_the_gap_and_a_remedy(sche
     discs = jo.Balls([1.0, 1.0, 1.0])
     with pytest.raises(jo.InfeasibleStart) as raised:
         jo.solve(problem_for(scheme, q0, discs), scheme, t=1.0, h=0.1)
-    says(raised.value, "balls 0 and 1", r"-1\.00e-01", "[Mm]ove them apart", r"within\.nearest\(q0\)\.point")
+    says(raised.value, "balls 0 and 1", r"-1\.00e-01", "[Mm]ove them apart", r"jo\.nearest\(q0, within\)\.point")
     assert str(raised.value).count("balls") == 1
     assert isinstance(raised.value, ValueError)
-    sol = jo.solve(problem_for(scheme, discs.nearest(q0).point, discs), scheme, t=1.0, h=0.1)
+    sol = jo.solve(problem_for(scheme, jo.nearest(q0, discs).point, discs), scheme, t=1.0, h=0.1)
     np.testing.assert_allclose(sol.q[-1], [[-0.05, 0.0], [1.95, 0.0], [9.0, 0.0]], atol=1e-9)
 
 
@@ -465,7 +465,7 @@ def test_a_set_is_not_called_empty_because_its_linearisation_is(within, w):
     one is found, or it is said that none was found; not that there is none."""
     assert within.gap(0.0, [0.5, 4.0]) >= 0.0
     try:
-        found = within.nearest(w).point
+        found = jo.nearest(w, within).point
     except jo.NotConverged:
         return
     assert within.gap(0.0, found) >= -1e-9
@@ -624,7 +624,7 @@ def test_redundant_rows_large_forces_and_wild_masses_give_the_same_velocity(forc
 def test_the_choice_at_the_centre_of_a_disc_is_deterministic(mass):
     """K = outside of a disc, W = its centre: a nearest point, the same at each call."""
     disc = jo.Outside([2.0, 1.0], 1.0)
-    first, second = (disc.nearest([2.0, 1.0], mass=mass).point for _ in range(2))
+    first, second = (jo.nearest([2.0, 1.0], disc, mass=mass).point for _ in range(2))
     assert np.array_equal(first, second)
     assert np.linalg.norm(first - [2.0, 1.0]) == pytest.approx(1.0, abs=1e-10)
     if mass != 1.0:

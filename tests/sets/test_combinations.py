@@ -5,11 +5,11 @@ import pytest
 
 import jostle as jo
 from jostle.bodies import Bodies
-from jostle.sets.base import ConstraintSet, Intersection, anew, parts
+from jostle.sets.base import ConstraintSet, Intersection, anew, of_present, parts
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing
 
-FROM_LINEARISE = {"near", "nearest"}
+FROM_LINEARISE = {"near"}
 """Members of a set that follow from its linearised constraints."""
 OF_THE_PARTS = {"for_bodies", "on_devices", "crossing"}
 """Members that each part is asked for."""
@@ -19,7 +19,7 @@ def test_an_intersection_answers_for_every_member_of_a_set():
     both = jo.Balls([1.0, 1.0]) & jo.HalfSpace([0.0, 1.0])
     members = {name for name in dir(ConstraintSet) if not name.startswith("_")}
     assert members <= set(vars(both)) | set(vars(Intersection)) | FROM_LINEARISE | OF_THE_PARTS
-    assert len(members) == 16
+    assert len(members) == 15
 
 
 @pytest.mark.parametrize("kind", [jo.Balls, jo.Line])
@@ -76,7 +76,7 @@ def test_crossings_are_noticed_also_if_the_class_learns_later_to_find_them():
 def test_with_a_presence_only_those_present_have_contacts():
     q = np.array([[0.0, 0.5], [0.9, 0.5], [5.0, 0.2]])
     for within in (jo.Balls([0.5] * 3) & jo.HalfSpace([0.0, 1.0]), jo.Balls([0.5] * 3)):
-        there = Presence.of(q, [True, False, True], 0.5).within(within)
+        there = of_present(within, Presence.of(q, [True, False, True], 0.5))
         pairs = there.linearise(0.0, q).pairs.tolist()
         assert pairs == [pair for pair in within.linearise(0.0, q).pairs.tolist() if 1 not in pair]
         assert (
@@ -139,7 +139,7 @@ def test_radii_that_are_functions_of_time_are_not_asked_before_the_run():
 def test_a_wall_of_an_intersection_does_not_keep_bodies_apart_by_itself():
     q = np.full((100, 2), 2.5)
     box = (jo.Balls(np.full(100, 0.5)) & jo.Box([0, 0], [5, 5])).sets[1]
-    assert (box.nearest(q).point == q).all()
+    assert (jo.nearest(q, box).point == q).all()
     assert (box & jo.HalfSpace([0.0, 1.0])).sets[1].bodies.radii is None
 
 

@@ -70,7 +70,7 @@ def test_a_gap_of_either_sign_is_a_violation():
         assert rod.gap(0.0, q) == pytest.approx(-0.1)
         assert rod.overlap(0.0, q) == pytest.approx(0.05)
         assert (rod & jo.HalfSpace([0.0, 1.0], -9.0)).gap(0.0, q) == pytest.approx(-0.1)
-        assert rod.nearest(q).point == pytest.approx(np.array([[2.0, 0.0]]))
+        assert jo.nearest(q, rod).point == pytest.approx(np.array([[2.0, 0.0]]))
 
 
 def test_the_saved_gaps_show_a_rod_that_is_too_long():
@@ -85,7 +85,7 @@ def test_the_saved_gaps_show_a_rod_that_is_too_long():
 
 def test_the_nearest_configuration_of_a_triangle_has_three_sides_of_length_one():
     rods = jo.Rods(THREE, 1.0)
-    found = rods.nearest([[0.0, 0.0], [1.3, 0.1], [0.2, 1.4]], mass=[1.0, 2.0, 3.0])
+    found = jo.nearest([[0.0, 0.0], [1.3, 0.1], [0.2, 1.4]], rods, mass=[1.0, 2.0, 3.0])
     assert rods.gaps(0.0, found.point) == pytest.approx(0.0, abs=1e-9)
     assert found.converged
     M = np.repeat([1.0, 2.0, 3.0], 2)
@@ -99,7 +99,7 @@ def test_the_nearest_point_of_an_ellipse_is_found_from_either_side(w):
     ellipse = jo.constraints(lambda t, q: [q[0] ** 2 / 4.0 + q[1] ** 2 - 1.0], equal=True)
     angle = np.linspace(0.0, 2.0 * np.pi, 200_001)
     distance = np.hypot(2.0 * np.cos(angle) - w[0], np.sin(angle) - w[1])
-    found = ellipse.nearest(w)
+    found = jo.nearest(w, ellipse)
     assert found.converged
     assert np.linalg.norm(found.point - w) == pytest.approx(distance.min(), abs=1e-6)
     assert ellipse.gaps(0.0, found.point) == pytest.approx([0.0], abs=1e-8)

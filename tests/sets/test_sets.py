@@ -425,7 +425,7 @@ def test_a_start_outside_names_the_worst_pairs_first():
     assert isinstance(caught.value, ValueError)
     assert text.index("balls 0 and 2") < text.index("balls 0 and 1") < text.index("balls 1 and 2")
     assert "the gap of balls 0 and 2 is -8.00e-01" in text
-    assert "within.nearest(q0).point" in text
+    assert "jo.nearest(q0, within).point" in text
 
 
 def test_touching_is_not_overlapping_up_to_round_off_of_the_radius():
@@ -654,10 +654,10 @@ def test_a_body_held_at_the_origin_by_equalities_of_the_user_stays_there(seed, l
 
 def test_differences_serve_configurations_of_any_size_and_all_threads_alone():
     outside = jo.constraints(lambda t, q: [np.linalg.norm(q) - 1.0])
-    assert outside.nearest([0.0, 0.5]).point == pytest.approx([0.0, 1.0])
-    assert outside.nearest([0.0, 0.3, 0.4]).point == pytest.approx([0.0, 0.6, 0.8])
+    assert jo.nearest([0.0, 0.5], outside).point == pytest.approx([0.0, 1.0])
+    assert jo.nearest([0.0, 0.3, 0.4], outside).point == pytest.approx([0.0, 0.6, 0.8])
     known = outside.differences.steps
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(outside.nearest, [0.5, 0.0]).result()
+        pool.submit(jo.nearest, [0.5, 0.0], outside).result()
     assert outside.differences.steps is known
     assert pickle.loads(pickle.dumps(Differences(np.hypot, 2.0))).length == 2.0

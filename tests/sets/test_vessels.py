@@ -257,9 +257,9 @@ def test_balls_run_out_of_a_hopper():
 def test_the_nearest_place_for_a_ball_too_low_in_a_cone_is_its_tip():
     cone = Vessel(CONE, radii=0.2)
     for w in ([0.0, 0.0, 0.1], [0.05, 0.02, 0.1], [1e-9, 0.0, 0.2]):
-        np.testing.assert_allclose(cone.nearest(w).point, [0.0, 0.0, 0.2 * np.sqrt(2.0)], atol=1e-10)
+        np.testing.assert_allclose(jo.nearest(w, cone).point, [0.0, 0.0, 0.2 * np.sqrt(2.0)], atol=1e-10)
     np.testing.assert_allclose(
-        Vessel(CYLINDER, radii=0.2).nearest([0.54, 0.72, 1.0]).point, [0.48, 0.64, 1.0], atol=1e-10
+        jo.nearest([0.54, 0.72, 1.0], Vessel(CYLINDER, radii=0.2)).point, [0.48, 0.64, 1.0], atol=1e-10
     )
 
 

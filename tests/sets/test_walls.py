@@ -385,8 +385,8 @@ def test_the_length_of_polygons_is_the_radius_of_an_inner_circle():
 
 def test_a_disc_comes_out_of_a_polygon_through_the_nearest_edge():
     table = Polygons([[0, 0], [2, 0], [2, 2], [0, 2]], radii=0.5)
-    assert table.nearest([1.2, 1.75]).point.tolist() == pytest.approx([1.2, 2.5], abs=1e-12)
-    corner = table.nearest([2.3, 2.4]).point
+    assert jo.nearest([1.2, 1.75], table).point.tolist() == pytest.approx([1.2, 2.5], abs=1e-12)
+    corner = jo.nearest([2.3, 2.4], table).point
     assert np.linalg.norm(corner - [2.0, 2.0]) == pytest.approx(0.5, rel=1e-12)
 
 
@@ -472,7 +472,7 @@ def test_a_moving_wall_is_where_it_is_now(make):
     place = [0.0]
     wall, q = make(place), np.array([0.5, 0.0])
     for place[0] in (0.0, 0.3, 0.6, 0.9):
-        q = wall.nearest(q).point
+        q = jo.nearest(q, wall).point
         q = jo.solve(jo.Sweeping(q0=q, within=wall), jo.CatchingUp(), t=0.1, h=0.1).q[-1]
         assert wall.gap(0.0, q) == pytest.approx(max(0.5 - place[0], 0.0), abs=1e-9)
     assert q == pytest.approx([0.9, 0.0])

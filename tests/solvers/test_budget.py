@@ -17,7 +17,7 @@ def pile():
     """300 discs that have settled in a box; without friction some at the top still roll."""
     heap = jo.models.spheres(RADII, box=([0, 0], [15, np.inf]))
     sol = jo.solve(heap, jo.Maury(solver=jo.GaussSeidel(max_iterations=60, budget=True)), t=5.0, h=2.0 * H, every=1000)
-    q = heap.within.nearest(sol.q[-1], solver=jo.InteriorPoint(tol=1e-10)).point
+    q = jo.nearest(sol.q[-1], heap.within, solver=jo.InteriorPoint(tol=1e-10)).point
     return jo.Motion(q0=q, force=heap.constant_force, mass=heap.mass, within=heap.within)
 
 

@@ -29,7 +29,7 @@ for row, c in zip(inner.G.toarray(), inner.c, strict=True):
 found = []
 for step, colour in (([-0.75, -0.75], BLUE), ([0.4, -1.05], VERMILION)):
     target = q + step
-    theory, scheme = Q.nearest(target).point, jo.project(target, inner).point
+    theory, scheme = jo.nearest(target, Q).point, jo.project(target, inner).point
     found.append((theory, scheme))
     ax.annotate("", target, q, arrowprops={"arrowstyle": "->", "color": colour})
     ax.plot(*np.stack([theory, target, scheme]).T, ":", color=colour)

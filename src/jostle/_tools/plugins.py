@@ -52,7 +52,7 @@ class Registry(Generic[Item]):
     noun : str
         What error messages call an item.
     builtin : mapping of str to str, optional
-        The items of jostle as "module:object"; each is imported when it is first used.
+        The items of jostle as "module:object", as `define` takes them.
     check : callable (name, item) -> None, optional
         Raises `InvalidValue` for an item of the wrong kind.
 
@@ -79,6 +79,19 @@ class Registry(Generic[Item]):
         self._builtin = dict(builtin or {})
         self._references: dict[str, EntryPoint] | None = None
         self._items: dict[str, Item] = {}
+
+    def define(self, builtin: Mapping[str, str]) -> None:
+        """Add items of jostle as "module:object"; each is imported when it is first used.
+
+        A file that items import cannot name them: the package above both defines them.
+
+        Parameters
+        ----------
+        builtin : mapping of str to str
+            Where each item is, by its name.
+        """
+        self._builtin |= builtin
+        self._references = None
 
     @overload
     def register(self, name: str) -> Callable[[Given], Given]: ...

@@ -26,6 +26,7 @@ from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
+from jostle.sets.base import of_present
 from jostle.sets.contacts import CLOSED, by_pair
 from jostle.sets.presence import Presence
 
@@ -186,7 +187,7 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     way = np.where(here[:, None], sol.u[k], 0.0) * (sol.stats["h"][step[0]] if linearised else 0.0)
     presence = Presence.of(q, here, within.bodies.largest)
     reach = 2.0 * float(np.linalg.norm(way, axis=1).max(initial=0.0)) + closed * within.bodies.largest
-    contacts = presence.within(within).linearise(t, presence.placed(q - way), reach)
+    contacts = of_present(within, presence).linearise(t, presence.placed(q - way), reach)
     slack = contacts.gap + contacts.G @ way.ravel()
     touching = slack <= closed * contacts.tolerance() / CLOSED
     loaded = ~found.noise

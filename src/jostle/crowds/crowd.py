@@ -33,7 +33,7 @@ from jostle.result.status import BLOCKED
 from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
 from jostle.sets.balls import Balls
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.contacts import check_start
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
@@ -404,7 +404,7 @@ def crowd(
         check_start(within.linearise(0.0, places, 0.0), None)
     else:
         presence = Presence.of(places, here, float(radii.max()))
-        check_start(presence.within(within).linearise(0.0, presence.placed(places), 0.0), None)
+        check_start(of_present(within, presence).linearise(0.0, presence.placed(places), 0.0), None)
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]

@@ -26,7 +26,7 @@ from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.plans.outlines import package, plain_corners
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.presence import PRESENT
 from jostle.sets.surfaces import Lines
 from jostle.sets.walls import MAX_TABLE_ENTRIES
@@ -121,7 +121,7 @@ class Entry:
         moment = int(np.float64(state.t).view(np.uint64))
         q = state.q.copy()
         q[due] = [point_in(self.region, np.random.default_rng([self.seed, int(body), moment])) for body in due]
-        contacts = presence.changed(due, PRESENT).within(self.within).linearise(state.t, q, 0.0)
+        contacts = of_present(self.within, presence.changed(due, PRESENT)).linearise(state.t, q, 0.0)
         first, second = contacts.pairs[contacts.gap < 0.0].T
         new = np.zeros(len(q), dtype=bool)
         new[due] = True

@@ -25,7 +25,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
 from jostle.plans.plan import Plan
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet, Intersection, parts
+from jostle.sets.base import ConstraintSet, Intersection, of_present, parts
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
@@ -114,7 +114,7 @@ class Stairs:
 
     def _free(self, state: State, q: Array, person: int) -> bool:
         presence = state.presence or Presence.of(q, np.ones(len(q), dtype=bool))
-        contacts = presence.within(self.within).linearise(state.t, q, 0.0)
+        contacts = of_present(self.within, presence).linearise(state.t, q, 0.0)
         own = (contacts.pairs == person).any(axis=1)
         return not (contacts.gap[own] < -contacts.tolerance()[own]).any()
 

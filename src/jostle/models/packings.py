@@ -116,7 +116,9 @@ def separate(
         raise InvalidValue(f"q must have one row per ball, shape (n, d), not {target.shape}")
     Q = within if isinstance(within, ConstraintSet) else Balls(finite(within, "radii"))
     if Q.convex_gaps is False:
-        raise InvalidValue(f"the gaps of {Q} are not convex, so its linearised sets leave it; try within.nearest(q)")
+        raise InvalidValue(
+            f"the gaps of {Q} are not convex, so its linearised sets leave it; try jo.nearest(q, within)"
+        )
     M, start = metric(mass, target.shape), target
     try:
         if _admissible(Q.linearise(0.0, target, 0.0)):
@@ -128,7 +130,7 @@ def separate(
         raise InvalidValue(f"{Q} has no radii to compare overlaps with")
     x = _nearest(Q, _apart(Q, start, length), target, M, length, tol)
     if not _admissible(Q.linearise(0.0, x, 0.0)):
-        raise LeftTheSet(f"a gap of {Q} is not convex: its linearised sets left it; try within.nearest(q)")
+        raise LeftTheSet(f"a gap of {Q} is not convex: its linearised sets left it; try jo.nearest(q, within)")
     return x
 
 

@@ -21,7 +21,7 @@ from jostle.errors import GivenTwice, InvalidValue, warn
 from jostle.problems import Change, Motion, Sweeping, changes_of, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet, nearest_call
+from jostle.sets.base import ConstraintSet, nearest_call, of_present
 from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
@@ -181,7 +181,7 @@ class Source:
 
     def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:
         """The candidates that overlap something; if two of them overlap, the later one."""
-        contacts = presence.within(self.within).linearise(t, q, 0.0)
+        contacts = of_present(self.within, presence).linearise(t, q, 0.0)
         first, second = contacts.pairs[contacts.gap < 0.0].T
         new = np.zeros(len(q), dtype=bool)
         new[candidates] = True

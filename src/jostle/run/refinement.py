@@ -24,6 +24,7 @@ from jostle._tools.arrays import Array, read_only
 from jostle.errors import InvalidValue, JostleError, JostleWarning, NotContinuous, NotConverged, warn
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
+from jostle.sets.nearest import nearest
 
 Run = Callable[[Any, ArrayLike, int | float | None], Solution]
 """A function (problem, h, every) that solves the problem."""
@@ -224,7 +225,7 @@ def _moved(problem: Motion | Sweeping, way: Array, t: float) -> Motion | Sweepin
     """The problem from the admissible start nearest to q0 + way."""
     q0 = problem.q0 + way
     if problem.within.overlap(t, q0) > 0.0:
-        q0 = problem.within.nearest(q0, t=t).point
+        q0 = nearest(q0, problem.within, t=t).point
     moved = copy(problem)
     object.__setattr__(moved, "q0", read_only(q0))
     return moved

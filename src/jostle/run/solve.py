@@ -181,7 +181,7 @@ def solve(
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
-            return MemorySaver(problem, scheme, state)
+            return MemorySaver(problem, scheme, state, None if resumed is None else resumed.closing)
         from jostle.io.saving import TrajectorySaver
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)

@@ -11,3 +11,14 @@ from jostle.schemes.gluey import glue
 from jostle.schemes.state import State
 
 __all__ = ["SCHEMES", "State", "glue"]
+
+SCHEMES.define(
+    {
+        "maury": "jostle.schemes.maury:Maury",
+        "gluey": "jostle.schemes.gluey:Gluey",
+        "paoli": "jostle.schemes.paoli:Paoli",
+        "moreau_jean": "jostle.schemes.moreau_jean:MoreauJean",
+        "venel": "jostle.schemes.venel:Venel",
+        "catching_up": "jostle.schemes.catching_up:CatchingUp",
+    }
+)

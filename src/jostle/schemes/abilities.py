@@ -6,15 +6,18 @@ recommended: it may solve another problem, as `Gluey` does. `SCHEMES` lists all 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from jostle._tools.plugins import Registry
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.problems import Motion, Sweeping
 
-if TYPE_CHECKING:
-    from jostle.schemes.base import Scheme
+
+class Able(Protocol):
+    """A class of schemes, as far as the list of schemes knows it."""
+
+    abilities: ClassVar[frozenset[str]]
 
 
 def _check_scheme(name: str, item: Any) -> None:
@@ -22,20 +25,8 @@ def _check_scheme(name: str, item: Any) -> None:
         raise InvalidValue(f"the scheme {name!r} must be a class that inherits from jo.Scheme, not {item!r}")
 
 
-SCHEMES: Registry[type[Scheme]] = Registry(
-    "jostle.schemes",
-    "scheme",
-    {
-        "maury": "jostle.schemes.maury:Maury",
-        "gluey": "jostle.schemes.gluey:Gluey",
-        "paoli": "jostle.schemes.paoli:Paoli",
-        "moreau_jean": "jostle.schemes.moreau_jean:MoreauJean",
-        "venel": "jostle.schemes.venel:Venel",
-        "catching_up": "jostle.schemes.catching_up:CatchingUp",
-    },
-    _check_scheme,
-)
-"""All schemes by the name that scenario files use."""
+SCHEMES: Registry[type[Able]] = Registry("jostle.schemes", "scheme", check=_check_scheme)
+"""All schemes by the name that scenario files use; the package `jostle.schemes` adds those of jostle."""
 
 
 SECOND, FIRST = "second order", "first order"
@@ -91,7 +82,7 @@ def needs_of(problem: Any) -> frozenset[str]:
     return frozenset(need for need, there in found.items() if there)
 
 
-def able(needs: frozenset[str]) -> dict[str, type[Scheme]]:
+def able(needs: frozenset[str]) -> dict[str, type[Able]]:
     """The schemes that meet all needs, by their names in scenario files.
 
     >>> list(able(frozenset({SECOND, RESTITUTION})))
@@ -129,7 +120,7 @@ def in_words(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _imported_name(scheme: type[Scheme]) -> str:
+def _imported_name(scheme: type[Able]) -> str:
     """The name of a scheme, with its module if it belongs to a plug-in."""
     inside = scheme.__module__.partition(".")[0] in ("jostle", "__main__")
     return scheme.__name__ if inside else f"{scheme.__module__}.{scheme.__name__}"

@@ -22,7 +22,7 @@ from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONV
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, parts
-from jostle.sets.nearest import nearest
+from jostle.sets.nearest import nearest_with_contacts
 
 SAMPLE_PLACES = (0.0, 1.0, -0.5, 3.0)
 """Points at which gaps are compared to see whether they are linear, in multiples of the size of q."""
@@ -60,7 +60,7 @@ class CatchingUp(Scheme):
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)
         try:
-            P, contacts = nearest(problem.within, predicted, problem.metric(q), t + h, self.solver)
+            P, contacts = nearest_with_contacts(problem.within, predicted, problem.metric(q), t + h, self.solver)
         except NotConverged as error:
             raise _proof_of_emptiness(problem.within, t + h, q) or error from None
         return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)

@@ -40,7 +40,7 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
-from jostle.sets.nearest import Nearest, nearest
+from jostle.sets.nearest import Nearest, nearest_with_contacts
 
 # Impacts that follow one another too fast for Paoli's scheme, and the time step that separates them.
 #
@@ -292,10 +292,10 @@ class Paoli(Scheme):
         before, h_before = state.memory.before, state.memory.h
         X = _traced_back(problem, state, h)
         if e > 0.0 and problem.within.equalities:
-            X = nearest(part_of(problem.within, lambda Q: Q.equalities), X, M, t, self.solver)[0].point
+            X = nearest_with_contacts(part_of(problem.within, lambda Q: Q.equalities), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
-            Z = nearest(problem.within, aimed(free(q, before, h, h_before, F), X, e), M, t, self.solver)
+            Z = nearest_with_contacts(problem.within, aimed(free(q, before, h, h_before, F), X, e), M, t, self.solver)
             return Z, reflected(Z[0].point, X, e)
 
         F = None if self.implicit else _acceleration(problem, M, t, q, u)
@@ -309,7 +309,7 @@ class Paoli(Scheme):
         t, q, v, M = state.t, state.q, state.u, problem.metric(state.q)
         F = _acceleration(problem, M, t, q, v)
         z = finite(self.z(h), "what z(h) returned") if callable(self.z) else self.z * h * F
-        Z = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
+        Z = nearest_with_contacts(problem.within, q + h * v + h * z, M, t, self.solver)
         rest = np.zeros_like(q)
         memory = Memory(q, h, Z[0].point, rest, h, rest, *watch_first(problem, state, h, Z, F))
         return _state(state, h, Z, Z[0].point, 1.0 / h, memory, h / 2.0)

@@ -12,7 +12,7 @@ from jostle.bodies import Bodies, Turning
 from jostle.convex.projection import Projection
 from jostle.kernels import GripRows
 from jostle.kernels.parallel import chunks_of
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
@@ -134,7 +134,7 @@ class State(NamedTuple):
         ConstraintSet
             Q, without the contacts of bodies that are not present.
         """
-        return Q if self.presence is None else self.presence.within(Q)
+        return Q if self.presence is None else of_present(Q, self.presence)
 
     def pushes(self, bodies: Bodies) -> Array:
         """The impulses of all contacts of the last step on the bodies.

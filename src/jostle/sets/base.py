@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,18 +18,18 @@ from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, 
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Pairs, stacked
-from jostle.convex.metric import Metric
-from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels import offers
 from jostle.kernels.parallel import concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
-from jostle.solvers.base import DENSE_KERNELS, Solver
-from jostle.solvers.project import require
+from jostle.solvers.base import DENSE_KERNELS
 
-if TYPE_CHECKING:
-    from jostle.sets.presence import Presence
+MAX_SEARCHES = 20
+"""Largest number of searches for the smallest gap of the bodies that are present."""
+SEARCH_FACTOR = 4.0
+"""Each search for the smallest gap looks this many times as far as the one before."""
 
 # The contacts of several sets as those of their intersection.
 
@@ -347,51 +347,6 @@ class ConstraintSet:
             raise InvalidValue(f"Q1 & Q2 is the intersection of two admissible sets, and the second is {other!r}")
         return Intersection((self, other))
 
-    def nearest(
-        self, q: ArrayLike, *, mass: ArrayLike | Metric = 1.0, t: float = 0.0, solver: Solver | None = None
-    ) -> Projection:
-        """The nearest admissible configuration P_Q(q) in the norm of a mass; a local one if Q is not convex.
-
-        Parameters
-        ----------
-        q : array_like
-            Configuration.
-        mass : float, array_like or Metric, default 1.0
-            One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
-        t : float, default 0.0
-            Time.
-        solver : Solver, optional
-            Solves the projections. None: ``Automatic()``.
-
-        Returns
-        -------
-        Projection
-            The nearest point, with its multipliers.
-
-        Raises
-        ------
-        NotConverged
-            If the answer misses the tolerance.
-        InvalidValue
-            If the bodies are `Clumps`, whose balls move together.
-
-        Examples
-        --------
-        >>> import jostle as jo
-        >>> disc = jo.Outside(centre=[0.0, 0.0], radius=1.0)
-        >>> disc.nearest([0.3, 0.2], mass=[1.0, 4.0]).point.round(10).tolist()
-        [0.9703379662, 0.2417524176]
-        """
-        from jostle.sets.nearest import DEFAULT_SOLVER, nearest  # which knows sets of several kinds
-
-        if self.bodies.clumped is not None:
-            raise InvalidValue(
-                "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
-                "apart by q0 and turn0"
-            )
-        solver = solver or DEFAULT_SOLVER
-        return require(nearest(self, floats(q, name="q"), mass, t, solver)[0], solver)
-
 
 class BodySet(ConstraintSet):
     """A set of contacts of bodies; a new one defines `body_contacts`, and `linearise` follows from it."""
@@ -566,6 +521,29 @@ def part_of(within: ConstraintSet, chosen: Callable[[ConstraintSet], bool]) -> C
     return Intersection(some) if within.presence is None else Intersection(some).of(within.presence)
 
 
+def of_present(within: ConstraintSet, presence: Presence) -> Intersection:
+    """The set for those who are present: the others have no contacts."""
+    return (within if isinstance(within, Intersection) else Intersection((within,))).of(presence)
+
+
+def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
+    """The smallest gap of the bodies that are present, those whose place is not NaN; infinite if there are none."""
+    if np.isfinite(q).all():
+        return float(within.gap(t, q))
+    here = np.isfinite(q).all(axis=1)
+    presence = Presence.of(q, here, within.bodies.largest)
+    if not here.any():
+        return np.inf
+    spread = float(np.ptp(q[here], axis=0).max())
+    reach, placed = (spread or within.bodies.largest or 1.0) / here.sum(), presence.placed(q)
+    for _ in range(MAX_SEARCHES):
+        contacts = of_present(within, presence).linearise(t, placed, reach)
+        if len(contacts.gap):
+            return float(contacts.margin.min())
+        reach *= SEARCH_FACTOR
+    return np.inf
+
+
 def anew(Q: ConstraintSet) -> ConstraintSet:
     """A copy of a set without the arrays that it keeps for its next steps, which may be those of a device."""
     other = copy(Q)
@@ -582,11 +560,11 @@ def nearest_call(Q: ConstraintSet, t: float, q: str) -> str | None:
 
     >>> import jostle as jo
     >>> nearest_call(jo.HalfSpace([1.0], offset=np.sin), 2.5, "q0"), nearest_call(jo.HalfSpace([1.0]), 2.5, "q0")
-    ('within.nearest(q0, t=2.5).point', 'within.nearest(q0).point')
+    ('jo.nearest(q0, within, t=2.5).point', 'jo.nearest(q0, within).point')
     """
     if Q.bodies.clumped is not None or getattr(Q, "presence", None) is not None:
         return None
-    return f"within.nearest({q}{'' if Q.moving is False or t == 0.0 else f', t={t!r}'}).point"
+    return f"jo.nearest({q}, within{'' if Q.moving is False or t == 0.0 else f', t={t!r}'}).point"
 
 
 def margins(Q: ConstraintSet, t: float, q: Array) -> Array:

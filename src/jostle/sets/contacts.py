@@ -492,7 +492,7 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
 
 def check_start(
     contacts: Contacts,
-    nearest: str | None = "within.nearest(q0).point",
+    nearest: str | None = "jo.nearest(q0, within).point",
     q: str = "q0",
     terms: Array | float = 0.0,
     allowed: float = 0.0,

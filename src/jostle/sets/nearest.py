@@ -22,14 +22,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Booleans, Integers, at
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, at, floats
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.convex.residuals import NO_RESIDUAL, residual
 from jostle.convex.rows import Rows
-from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
+from jostle.errors import EmptySet, InvalidValue, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.balls import MAX_ALL_PAIRS, Balls
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, parts
@@ -38,6 +39,7 @@ from jostle.sets.walls import Box
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.dual_active_set import ActiveSet
+from jostle.solvers.project import require
 
 # The nearest point of a curved set: sequential quadratic programming.
 #
@@ -302,7 +304,61 @@ class Allowance:
         return self.left <= 0
 
 
-def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
+@check_arguments
+def nearest(
+    q: ArrayLike,
+    within: ConstraintSet,
+    *,
+    mass: ArrayLike | Metric = 1.0,
+    t: float = 0.0,
+    solver: Solver | None = None,
+) -> Projection:
+    """The nearest admissible configuration P_Q(q) in the norm of a mass; a local one if Q is not convex.
+
+    Parameters
+    ----------
+    q : array_like
+        Configuration.
+    within : ConstraintSet
+        The admissible set Q.
+    mass : float, array_like or Metric, default 1.0
+        One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+    t : float, default 0.0
+        Time at which the set is taken.
+    solver : Solver, optional
+        Solves the projections. None: ``Automatic()``.
+
+    Returns
+    -------
+    Projection
+        The nearest point, with its multipliers.
+
+    Raises
+    ------
+    NotConverged
+        If the answer misses the tolerance.
+    InvalidValue
+        If the bodies are `Clumps`, whose balls move together.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> disc = jo.Outside(centre=[0.0, 0.0], radius=1.0)
+    >>> jo.nearest([0.3, 0.2], disc, mass=[1.0, 4.0]).point.round(10).tolist()
+    [0.9703379662, 0.2417524176]
+    """
+    if within.bodies.clumped is not None:
+        raise InvalidValue(
+            "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
+            "apart by q0 and turn0"
+        )
+    solver = solver or DEFAULT_SOLVER
+    return require(nearest_with_contacts(within, floats(q, name="q"), mass, t, solver)[0], solver)
+
+
+def nearest_with_contacts(
+    Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None
+) -> Nearest:
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
     solver = solver or DEFAULT_SOLVER
     M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)

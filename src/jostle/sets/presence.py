@@ -13,15 +13,10 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers, real
 from jostle.errors import InvalidValue
-from jostle.sets.base import ConstraintSet, Intersection
 
 WAITING, PRESENT, GONE = 0, 1, 2
 SPACING = 8.0
 """Bodies that are not present are kept at least this many times the largest radius apart, because they may swell."""
-MAX_SEARCHES = 20
-"""Largest number of searches for the smallest gap of the bodies that are present."""
-SEARCH_FACTOR = 4.0
-"""Each search for the smallest gap looks this many times as far as the one before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +80,6 @@ class Presence:
         both: Booleans = here[first] & ((second < 0) | here[np.maximum(second, 0)])
         return both
 
-    def within(self, Q: ConstraintSet) -> ConstraintSet:
-        """Q for those who are there: the others have no contacts."""
-        return (Q if isinstance(Q, Intersection) else Intersection((Q,))).of(self)
-
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:
     """One place for each absent body, beyond the lowest corner of those present and as far apart as they are.
@@ -101,21 +92,3 @@ def _places(q0: Array, here: Booleans, widest: float) -> Array:
     side = int(np.ceil(n ** (1.0 / d)))
     index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
     return np.asarray(low - width * (1.0 + 2.0 * index + np.random.default_rng(0).random((n, d))))
-
-
-def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
-    """The smallest gap of the bodies that are present, those whose place is not NaN; infinite if there are none."""
-    if np.isfinite(q).all():
-        return float(within.gap(t, q))
-    here = np.isfinite(q).all(axis=1)
-    presence = Presence.of(q, here, within.bodies.largest)
-    if not here.any():
-        return np.inf
-    spread = float(np.ptp(q[here], axis=0).max())
-    reach, placed = (spread or within.bodies.largest or 1.0) / here.sum(), presence.placed(q)
-    for _ in range(MAX_SEARCHES):
-        contacts = presence.within(within).linearise(t, placed, reach)
-        if len(contacts.gap):
-            return float(contacts.margin.min())
-        reach *= SEARCH_FACTOR
-    return np.inf

@@ -219,12 +219,12 @@ def constraints(
     >>> @jo.constraints
     ... def disc(t, q):
     ...     return [np.linalg.norm(q) - 1.0]
-    >>> disc.nearest([0.0, 0.5]).point.round(9).tolist()
+    >>> jo.nearest([0.0, 0.5], disc).point.round(9).tolist()
     [0.0, 1.0]
     >>> @jo.constraints(equal=True)
     ... def circle(t, q):
     ...     return [np.linalg.norm(q) - 1.0]
-    >>> circle.nearest([0.0, 3.0]).point.round(9).tolist(), circle.nearest([0.0, 0.5]).point.round(9).tolist()
+    >>> jo.nearest([0.0, 3.0], circle).point.round(9).tolist(), jo.nearest([0.0, 0.5], circle).point.round(9).tolist()
     ([0.0, 1.0], [0.0, 1.0])
     >>> circle.gap(0.0, [0.0, 3.0])                             # 2 outside, which violates it like 2 inside
     -2.0

@@ -501,9 +501,9 @@ class Inside(Outside):
 
     Examples
     --------
-    >>> Inside(centre=[0.0, 0.0], radius=1.0).nearest([3.0, 4.0]).point.round(12).tolist()
-    [0.6, 0.8]
     >>> import jostle as jo
+    >>> jo.nearest([3.0, 4.0], Inside(centre=[0.0, 0.0], radius=1.0)).point.round(12).tolist()
+    [0.6, 0.8]
     >>> ball = jo.Motion(q0=[0.6, 0.0], force=[0.0, -10.0], within=jo.Inside([0.0, 0.0], 1.0, radii=0.25))
     >>> jo.solve(ball, jo.Maury(), t=1.0, h=0.01).overlap < 1e-2
     True

@@ -31,20 +31,22 @@ def project(
     solver: Solver | None = None,
     guess: Array | None = None,
 ) -> Projection:
-    """The nearest point to w of a polyhedron, a cone, its polar, or an admissible set, in the norm of a mass.
+    """The nearest point to w of a polyhedron, a cone or its polar, in the norm of a mass.
+
+    `jostle.nearest` projects on admissible sets.
 
     Parameters
     ----------
     w : array_like
         The point to project.
-    onto : Polyhedron, Cone, Polar or ConstraintSet
-        The set to project on; an admissible set is taken at time 0, see `ConstraintSet.nearest`.
+    onto : Polyhedron, Cone or Polar
+        The set to project on.
     mass : float, array_like or Metric, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
     solver : Solver, optional
         Solves the projection. None: ``Automatic()``.
     guess : array, shape (m,), optional
-        Multipliers to start from; not used for an admissible set. None: zeros.
+        Multipliers to start from. None: zeros.
 
     Returns
     -------
@@ -71,12 +73,13 @@ def project(
         w = np.asarray(w, dtype=float)
         P = require(solver.project(w, onto.cone, mass, guess), solver)
         return replace(P, point=w - P.point)
-    if isinstance(onto, Rows):
-        check_round_off(floats(w, name="w"), onto, solver.tol)
-        return require(solver.project(w, onto, mass, guess), solver)
-    if not hasattr(onto, "nearest"):
-        raise InvalidValue(f"onto must be a polyhedron, a cone, its polar or an admissible set, not {onto!r}")
-    return onto.nearest(w, mass=mass, solver=solver)  # type: ignore[no-any-return]
+    if not isinstance(onto, Rows):
+        raise InvalidValue(
+            f"onto must be a polyhedron, a cone or its polar, not {onto!r}; jo.nearest(w, within) projects on "
+            f"admissible sets"
+        )
+    check_round_off(floats(w, name="w"), onto, solver.tol)
+    return require(solver.project(w, onto, mass, guess), solver)
 
 
 @check_arguments

@@ -20,7 +20,7 @@ from jostle.laws import Coulomb, Restitution, coefficients
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.paoli import Paoli
-from jostle.sets.base import ConstraintSet
+from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
@@ -87,7 +87,7 @@ def place(
     if not np.isfinite(q).all():
         presence = Presence.of(q, np.isfinite(q).reshape(len(q), -1).all(axis=1), within.bodies.largest)
     if presence is not None:
-        within, q = presence.within(within), presence.placed(q)
+        within, q = of_present(within, presence), presence.placed(q)
     radii = within.bodies.radii_at(t)
     lengths = np.zeros(0) if q.size == 0 else radii[radii > 0.0]
     if rho is None and lengths.size:

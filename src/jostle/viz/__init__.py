@@ -32,10 +32,11 @@ from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
-    from jostle.viz.continuum import arrows, densities, density, field, mass_inside
     from jostle.viz.crowd_report import report
     from jostle.viz.curves import balance, energies, history, impacts, paths, phase
+    from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
+    from jostle.viz.fields import arrows, field
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
     from jostle.viz.results import basins, bifurcation, evacuation, mean_curve, orders, quantile_band
@@ -80,7 +81,8 @@ __all__ = [
 
 _DRAWN = {
     "drawing": ("draw", "strip"),
-    "continuum": ("arrows", "densities", "density", "field", "mass_inside"),
+    "fields": ("arrows", "field"),
+    "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("basins", "bifurcation", "evacuation", "mean_curve", "orders", "quantile_band"),
     "movie": ("animate",),

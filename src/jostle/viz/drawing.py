@@ -8,11 +8,10 @@ six of them, so that one sees it roll. The balls of a clump are drawn as one bod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -30,13 +29,11 @@ from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.sets.shapes import CELL, SOLID, WALL, WIRE, Revolved, View, line_segments, patches, surfaces
+from jostle.viz.figures import MARGIN, frames_at, painted, side_by_side
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import LENGTH, Shown, solution, with_time, with_unit
 from jostle.viz.style import BODY_COLOURS, plain, plot
-
-if TYPE_CHECKING:
-    from jostle.viz.continuum import DensityPicture
 
 # Projection of points in space onto the plane of a picture.
 
@@ -72,10 +69,8 @@ def as_seen(points: Array, view: tuple[float, float]) -> Array:
 
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
 """Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
-MARGIN = 0.02
-"""Margin around the bodies and walls, as a fraction of the size of the picture."""
 SPACE_MARGIN = 0.004
-"""The same for bodies in space, whose axes are not drawn: half the width of an outline."""
+"""Margin for bodies in space, whose axes are not drawn: half the width of an outline."""
 BALL_LAYERS = (
     (1.0, 0.0, -0.3),
     (0.93, 0.03, -0.12),
@@ -402,6 +397,7 @@ def draw(
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
     >>> ax = draw(jo.solve(heap, jo.Maury(), t=1.0, h=0.01, every=0.1), k=3)
@@ -437,6 +433,7 @@ def strip(
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> figure = strip(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), [0.0, 0.5, 2.0])
     >>> [ax.get_title() for ax in figure.axes[:-1]]
@@ -449,39 +446,6 @@ def strip(
     return side_by_side(picture, frames, lambda ax, k: picture.onto(ax, picture.scene.frame(k), contacts))
 
 
-def painted(picture: Picture | DensityPicture, ax: Axes | None, paint: Callable[[Axes], None]) -> Axes:
-    """The given Axes after `paint`, or those of a new figure, which has a colour bar."""
-    if ax is not None:
-        paint(ax)
-        return ax
-    ax = figure_for(picture).subplots()
-    paint(ax)
-    picture.bar(ax.figure, ax)
-    return ax
-
-
-def side_by_side(
-    picture: Picture | DensityPicture, frames: Sequence[int], paint: Callable[[Axes, int], None]
-) -> Figure:
-    """A figure with several frames side by side and one colour bar."""
-    figure = figure_for(picture, len(frames))
-    axes = figure.subplots(1, len(frames), sharex=True, sharey=True, squeeze=False)[0]
-    for ax, k in zip(axes, frames, strict=True):
-        paint(ax, k)
-        if ax is not axes[0]:
-            ax.set_ylabel("")
-    picture.bar(figure, axes.tolist())
-    return figure
-
-
-def figure_size(size: tuple[float, float], number: int = 1) -> tuple[float, float]:
-    """Width and height of a figure for a number of frames of this size side by side, in inches."""
-    width, height = size
-    tall = height / width
-    each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
-    return each * number + 1.3, each * max(tall, 0.15) + 0.8
-
-
 def refuse_space(ax: Axes | None) -> None:
     """Refuse Axes with three dimensions, which draw neither discs to scale nor spheres in front of each other."""
     if ax is not None and ax.name == "3d":
@@ -489,11 +453,6 @@ def refuse_space(ax: Axes | None) -> None:
             "ax must be flat Axes, such as plt.subplots() returns, not Axes with projection='3d': bodies in space are "
             "drawn as they are seen from the direction view=(azimuth, elevation)"
         )
-
-
-def figure_for(picture: Picture | DensityPicture, number: int = 1) -> Figure:
-    """A new figure for a number of frames side by side."""
-    return plt.figure(figsize=figure_size(picture.size, number), layout="compressed")
 
 
 def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array | None = None) -> list[int]:
@@ -524,20 +483,3 @@ def telling_frames(sol: Solution, moments: int | Sequence[float], present: Array
         return [int(k) for k in (candidates[-1:] if moments == 1 else candidates)]
     nearest = [int(np.abs(way - each).argmin()) for each in np.linspace(0.0, way[-1], moments)]
     return [int(k) for k in np.unique(candidates[nearest])]
-
-
-def frames_at(t: Array, moments: int | Sequence[float]) -> list[int]:
-    """The numbers of frames: a number of them evenly spaced from start to end, or those nearest to given times.
-
-    >>> frames_at(np.array([0.0, 0.1, 0.2, 0.3]), 2), frames_at(np.array([0.0, 0.1, 0.2, 0.3]), [0.12])
-    ([0, 3], [1])
-    """
-    last = len(t) - 1
-    if isinstance(moments, int):
-        if moments < 1:
-            raise InvalidValue(f"moments must be at least 1, or a list of times, not {moments}")
-        return [int(k) for k in np.unique(np.linspace(0 if moments > 1 else last, last, moments).round())]
-    times = np.asarray(moments, dtype=float)
-    if times.size == 0 or not ((times >= t[0]) & (times <= t[-1])).all():
-        raise InvalidValue(f"moments must be times from {t[0]:g} to {t[-1]:g}, not {moments}")
-    return [int(np.abs(t - each).argmin()) for each in times.ravel()]

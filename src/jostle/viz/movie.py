@@ -27,8 +27,9 @@ from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution
-from jostle.viz.continuum import DensityPicture
-from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture, figure_size, frames_at
+from jostle.viz.density_pictures import DensityPicture
+from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture
+from jostle.viz.figures import figure_size, frames_at
 from jostle.viz.films import FPS, Drawn, Gif, Mp4, film
 from jostle.viz.scene import Frame, Scene
 from jostle.viz.sources import Shown, ShownDensity, file_of, run_of

@@ -1,7 +1,8 @@
-"""The bits of many runs, files and tables: a change that only moves code changes none of them.
+"""A tool: the bits of many runs, files and tables, which a change that only moves code does not change.
 
-Bits depend on the processor, so they are not part of the repository: ``python tests/test_golden.py`` at one commit
-keeps them, and the tests at another compare. Where a change of bits is meant, the message of its commit says why.
+``python tests/golden.py keep`` computes them at one commit, and ``python tests/golden.py compare`` at another names the
+cases whose bits differ and exits with 1. Bits depend on the processor, so they are not part of the repository. Where a
+change of bits is meant, the message of its commit says why.
 """
 
 import hashlib
@@ -232,12 +233,18 @@ def value(name):
         return CASES[name]()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_bits_are_those_of_before(name):
-    if not KEPT.exists():
-        pytest.skip("no bits are kept: run python tests/test_golden.py at the commit to compare with")
-    assert value(name) == json.loads(KEPT.read_text())[name]
+def main(task):
+    if task == "keep":
+        KEPT.write_text(json.dumps({name: value(name) for name in CASES}, indent=1) + "\n")
+        return 0
+    if task != "compare" or not KEPT.exists():
+        print(f"{__doc__}\nKept bits: {KEPT if KEPT.exists() else 'none; keep comes first'}")
+        return 2
+    kept = json.loads(KEPT.read_text())
+    other = [name for name in CASES if kept.get(name) != value(name)]
+    print("\n".join([*other, f"{len(other)} of {len(CASES)} cases have other bits"]))
+    return 1 if other else 0
 
 
 if __name__ == "__main__":
-    KEPT.write_text(json.dumps({name: value(name) for name in CASES}, indent=1) + "\n")
+    sys.exit(main(" ".join(sys.argv[1:])))
