@@ -7,19 +7,19 @@ of pixels, unless a `tolerance` allows them to be straightened.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue
+from jostle.plans.formats import Outline, PlanFormat
 from jostle.plans.limits import MAX_PICTURE_CORNERS, MAX_PIXELS, MAX_RUNS, check, regular_file
 from jostle.plans.outlines import package
-
-if TYPE_CHECKING:
-    from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan
 
 COLOUR = 64
 """Largest difference of each channel between a pixel and its nominal colour, of 255."""
@@ -30,55 +30,79 @@ FORMATS = ("PNG", "BMP", "GIF", "JPEG")
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
 
 
-def read_png(
-    path: str | PathLike[str], *, scale: float, walls: ArrayLike = BLACK, exits: ArrayLike = RED, tolerance: float = 0.0
-) -> dict[str, Any]:
-    """The arguments of `Plan`, from a picture: see `Plan.from_png`."""
-    if not scale > 0.0 or not tolerance >= 0.0:
-        raise InvalidValue(f"scale must be positive and tolerance not negative, not {scale} and {tolerance}")
-    shapely, name = package("shapely"), regular_file(path, "a picture")
-    image = _pixels_of(name)
-    wall, leaving = (_coloured(image, colour) for colour in (walls, exits))
-    if not leaving.any():
-        raise InvalidValue(f"{name} has no pixel of the colour {exits!r} of exits")
-    floor = _floor(~wall & ~leaving, leaving)
-    for pixels in (floor, leaving):
-        check(_corners(pixels), MAX_PICTURE_CORNERS, name, "corners", "MAX_PICTURE_CORNERS")
-    outline = shapely.union_all(_runs(floor, name)).boundary
-    behind = shapely.union_all(_runs(leaving, name)).boundary
-    lines = shapely.line_merge(shapely.intersection(behind, outline))
-    ways_out = [line for line in shapely.get_parts(lines) if line.geom_type == "LineString"]
-    rest = shapely.line_merge(shapely.difference(outline, shapely.union_all(ways_out)))
-    straight = [shapely.simplify(line, tolerance / scale) for line in [*ways_out, *shapely.get_parts(rest)]]
-    found = [scale * shapely.get_coordinates(line) for line in straight[: len(ways_out)]]
-    for line in found:
-        if len(line) != 2:
-            raise InvalidValue(
-                f"the exit near {line[0].round(3).tolist()} is not straight: it has {len(line) - 1} edges; paint it "
-                f"along one straight edge of the floor, or give a tolerance above {scale:g}"
-            )
-    faces = shapely.get_parts(shapely.polygonize([shapely.union_all(straight)]))
-    inside = [face for face in faces if _is_floor(face.representative_point(), floor)]
-    rooms = [shapely.transform(face, lambda x: scale * x) for face in inside]
-    found.sort(key=lambda line: tuple(line.mean(axis=0)[::-1]))
-    return {"area": rooms, "exits": {f"exit {k}": line for k, line in enumerate(found)}}
+@dataclass(frozen=True, kw_only=True)
+class Picture(PlanFormat):
+    """Pictures (PNG, BMP, GIF, JPEG): black walls, red exits, everything else is floor.
 
+    The plan is the floor that borders an exit; floor that reaches the edge of the picture is outside. The exits are
+    the straight lines between floor and exit pixels: "exit 0", "exit 1", ... from bottom to top, and from left to
+    right. The lower left corner of the plan is that of the picture.
 
-def write_png(plan: Plan, path: str | PathLike[str], *, scale: float) -> None:
-    """Write a picture of a plan: white floor, red pixels behind exits, and black elsewhere."""
-    shapely = package("shapely")
-    low, high = np.array(plan.area.bounds).reshape(2, 2)
-    columns, rows = (np.ceil(np.round((high - low) / scale, 6)).astype(int) + 2 * MARGIN).tolist()
-    x = low[0] + scale * (np.arange(columns) - MARGIN + 0.5)
-    y = low[1] + scale * (np.arange(rows) - MARGIN + 0.5)
-    inside = shapely.contains_xy(plan.area, *np.meshgrid(x, y))
-    image = np.where(inside[..., None], WHITE, BLACK).astype(np.uint8)
-    for wall in plan.inner_walls:
-        image[_pixels(wall, np.zeros(2), low, scale)] = BLACK
-    for name, ends in plan.exits.items():
-        behind = _pixels(ends, 0.5 * scale * plan.outward[name], low, scale)
-        image[behind] = np.where(inside[behind][:, None], image[behind], RED)
-    package("PIL.Image").fromarray(image[::-1]).save(fspath(path))
+    A picture is written with white floor, red pixels behind exits, and black elsewhere.
+
+    Parameters
+    ----------
+    scale : float
+        Size of a pixel (m).
+    tolerance : float, default 0.0
+        Largest distance (m) by which oblique walls are straightened.
+    wall_colour : array_like, shape (3,), default (0, 0, 0)
+        Colour of the walls: red, green and blue from 0 to 255.
+    exit_colour : array_like, shape (3,), default (255, 0, 0)
+        Colour of the exits.
+    """
+
+    suffixes = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
+    scale: float
+    tolerance: float = 0.0
+    wall_colour: ArrayLike = BLACK
+    exit_colour: ArrayLike = RED
+
+    def read(self, path: str | PathLike[str]) -> Outline:
+        scale, tolerance = self.scale, self.tolerance
+        if not scale > 0.0 or not tolerance >= 0.0:
+            raise InvalidValue(f"scale must be positive and tolerance not negative, not {scale} and {tolerance}")
+        shapely, name = package("shapely"), regular_file(path, "a picture")
+        image = _pixels_of(name)
+        wall, leaving = (_coloured(image, colour) for colour in (self.wall_colour, self.exit_colour))
+        if not leaving.any():
+            raise InvalidValue(f"{name} has no pixel of the colour {self.exit_colour!r} of exits")
+        floor = _floor(~wall & ~leaving, leaving)
+        for pixels in (floor, leaving):
+            check(_corners(pixels), MAX_PICTURE_CORNERS, name, "corners", "MAX_PICTURE_CORNERS")
+        outline = shapely.union_all(_runs(floor, name)).boundary
+        behind = shapely.union_all(_runs(leaving, name)).boundary
+        lines = shapely.line_merge(shapely.intersection(behind, outline))
+        ways_out = [line for line in shapely.get_parts(lines) if line.geom_type == "LineString"]
+        rest = shapely.line_merge(shapely.difference(outline, shapely.union_all(ways_out)))
+        straight = [shapely.simplify(line, tolerance / scale) for line in [*ways_out, *shapely.get_parts(rest)]]
+        found = [scale * shapely.get_coordinates(line) for line in straight[: len(ways_out)]]
+        for line in found:
+            if len(line) != 2:
+                raise InvalidValue(
+                    f"the exit near {line[0].round(3).tolist()} is not straight: it has {len(line) - 1} edges; paint "
+                    f"it along one straight edge of the floor, or give a tolerance above {scale:g}"
+                )
+        faces = shapely.get_parts(shapely.polygonize([shapely.union_all(straight)]))
+        inside = [face for face in faces if _is_floor(face.representative_point(), floor)]
+        rooms = [shapely.transform(face, lambda x: scale * x) for face in inside]
+        found.sort(key=lambda line: tuple(line.mean(axis=0)[::-1]))
+        return Outline(rooms, {f"exit {k}": line for k, line in enumerate(found)})
+
+    def write(self, plan: Plan, path: str | PathLike[str]) -> None:
+        shapely, scale = package("shapely"), self.scale
+        low, high = np.array(plan.area.bounds).reshape(2, 2)
+        columns, rows = (np.ceil(np.round((high - low) / scale, 6)).astype(int) + 2 * MARGIN).tolist()
+        x = low[0] + scale * (np.arange(columns) - MARGIN + 0.5)
+        y = low[1] + scale * (np.arange(rows) - MARGIN + 0.5)
+        inside = shapely.contains_xy(plan.area, *np.meshgrid(x, y))
+        image = np.where(inside[..., None], WHITE, BLACK).astype(np.uint8)
+        for wall in plan.inner_walls:
+            image[_pixels(wall, np.zeros(2), low, scale)] = BLACK
+        for name, ends in plan.exits.items():
+            behind = _pixels(ends, 0.5 * scale * plan.outward[name], low, scale)
+            image[behind] = np.where(inside[behind][:, None], image[behind], RED)
+        package("PIL.Image").fromarray(image[::-1]).save(fspath(path))
 
 
 def _pixels(ends: Array, aside: Array, low: Array, scale: float) -> tuple[Any, Any]:
