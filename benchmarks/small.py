@@ -66,6 +66,12 @@ def frames(run: Callable[[int], object]) -> float:
     return (count(many) - count(few)) / (many - few)
 
 
+def clumps(n: int) -> tuple[np.ndarray, jo.Clumps]:
+    """The centres of mass of n clumps side by side above the floor z = 0, and their set."""
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.2, 0.3, 0.8]])
+    return np.array([[2.0 * k, 0.0, 0.9] for k in range(n)]), jo.Clumps([(corners - corners.mean(axis=0), 0.4)] * n)
+
+
 def scenes() -> dict[str, tuple[jo.Motion, jo.Scheme, float]]:
     """The problem, the scheme and the time step of each run."""
     ball = jo.Motion(
@@ -75,13 +81,33 @@ def scenes() -> dict[str, tuple[jo.Motion, jo.Scheme, float]]:
     discs = jo.models.spheres(np.full(20, 0.5), box=([0, 0], [6, np.inf]))
     thrown = np.random.default_rng(0).normal(size=discs.q0.shape)
     bouncing = jo.Motion(q0=discs.q0, v0=thrown, force=[0.0, -9.81], within=discs.within, law=jo.Restitution(0.5))
+    box = jo.models.spheres(np.full(5, 0.5), box=([0, 0], [6, np.inf]))
+    floor, gravity, coulomb = jo.HalfSpace([0.0, 0.0, 1.0]), [0.0, 0.0, -9.81], jo.Coulomb(0.3)
+    areas = np.full(5, np.pi / 4.0)
+    rubbing = jo.Motion(q0=box.q0, force=[0.0, -9.81], mass=areas, within=box.within, law=coulomb)
+    apart, two = clumps(2)
+    free = jo.Motion(q0=apart, v0=[1.0, 0.0, 0.0], spin0=[[1.0, 2.0, 3.0], [3.0, 1.0, -2.0]], within=two)
+    apart, four = clumps(4)
+    smooth = jo.Motion(q0=apart, force=gravity, within=four & floor)
+    rough = jo.Motion(q0=apart, force=gravity, within=four & floor, law=coulomb)
+    disc = {"q0": [[0.0, 1.0]], "v0": [3.0, 0.0], "force": [0.0, -9.81]}
+    ground = jo.Balls([1.0]) & jo.HalfSpace([0.0, 1.0])
+    lift = jo.HalfSpace([0.0, 1.0], offset=lambda t: 0.1 * np.sin(t))
+    lifted = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=lift)
     return {
         "ball, Paoli e = 0.8": (ball, jo.Paoli(), 1e-3),
         "ball at rest, Maury": (resting, jo.Maury(), 1e-3),
         "cradle of ten, apart, Paoli": (jo.models.cradle(10, gap=0.1), jo.Paoli(), 1e-3),
         "cradle of ten, touching, Paoli": (jo.models.cradle(10), jo.Paoli(), 1e-3),
         "column of ten at rest, Maury": (jo.models.chain(10), jo.Maury(), 1e-3),
-        "five balls in a box, Maury": (jo.models.spheres(np.full(5, 0.5), box=([0, 0], [6, np.inf])), jo.Maury(), 1e-2),
+        "five balls in a box, Maury": (box, jo.Maury(), 1e-2),
+        "five balls with friction, Maury": (rubbing, jo.Maury(), 1e-2),
+        "disc on a floor, Maury": (jo.Motion(**disc, within=ground), jo.Maury(), 1e-2),
+        "disc with friction, Maury": (jo.Motion(**disc, within=ground, law=coulomb), jo.Maury(), 1e-2),
+        "floor moved by a function, Maury": (lifted, jo.Maury(), 1e-3),
+        "two free clumps, Maury": (free, jo.Maury(), 1e-2),
+        "four clumps, Maury": (smooth, jo.Maury(), 1e-2),
+        "four clumps with friction, Maury": (rough, jo.Maury(), 1e-2),
         "twenty discs, MoreauJean e = 0.5": (bouncing, jo.MoreauJean(), 1e-2),
     }
 

@@ -25,6 +25,8 @@ from jostle.errors import InvalidValue, NotFinite
 
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of a body that is not turned."""
+KEPT = 3
+"""A step knows the turns before it, in the middle of it and after it."""
 Sizes = tuple[Array | None, float]
 """The radii of n bodies, None for points; and the smallest of them, 0 for points."""
 
@@ -56,6 +58,16 @@ class Turning(NamedTuple):
     """(m, d) the impulse along the surfaces in each contact of the last step, on the second body of its pair."""
     rolling: Array
     """(m, 1) or (m, 3) the angular impulse of rolling resistance in each contact, on the second body of its pair."""
+
+
+class Oriented(NamedTuple):
+    """What follows from the turns of bodies."""
+
+    turn: Array
+    rotations: Array
+    """(n, d, d) from the axes of each body to fixed axes."""
+    levers: Any
+    """(b, d) from the centre of mass of a body to the centre of each ball, in fixed axes; 0 where bodies are balls."""
 
 
 class Clumped(NamedTuple):
@@ -120,6 +132,8 @@ class Bodies:
     clumped: Clumped | None = None
     _kept: dict[tuple[int, type], Sizes] = field(default_factory=dict, init=False, repr=False)
     """Radii that do not depend on time, as arrays of each type."""
+    _oriented: list[Oriented] = field(default_factory=list, init=False, repr=False)
+    """What is known of the last turns, as a step asks for them about twenty times."""
 
     def __post_init__(self) -> None:
         if self.radii is not None:
@@ -199,7 +213,20 @@ class Bodies:
         """(m, d) from the centre of mass of a body to the centre of each of these balls; 0 where bodies are balls."""
         if self.clumped is None:
             return 0.0
-        return np.einsum("bij,bj->bi", matrices(turn)[self.clumped.owner[balls]], self.clumped.arms[balls])
+        return self.oriented(turn).levers[balls]
+
+    def oriented(self, turn: Array) -> Oriented:
+        """What follows from the turns of the bodies, which are read-only from now on."""
+        for known in self._oriented:
+            if known.turn is turn:
+                return known
+        turn.setflags(write=False)
+        R, levers = matrices(turn), 0.0
+        if self.clumped is not None:
+            levers = np.einsum("bij,bj->bi", R[self.clumped.owner], self.clumped.arms)
+        found = Oriented(turn, R, levers)
+        self._oriented[:] = [found, *self._oriented[: KEPT - 1]]
+        return found
 
     def terms(self, places: Array, turning: Turning | None) -> Array | float:
         """The sizes of the centre of mass and of the arm that each centre of a ball in clumps is the sum of; else 0."""
@@ -228,7 +255,7 @@ class Bodies:
     def _own_spin(self, turn: Array, spin: Array) -> Array:
         """(n, s) spins, about the axes of each body if its moments differ."""
         if self.own_axes:
-            spin = np.einsum("nji,nj->ni", matrices(turn), spin)
+            spin = np.einsum("nji,nj->ni", self.oriented(turn).rotations, spin)
         return spin if spin.ndim == 2 else spin[:, None]
 
     def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -236,13 +263,13 @@ class Bodies:
         d = shape[-1]
         spin = w[:, d:]
         if self.own_axes:
-            spin = np.einsum("nij,nj->ni", matrices(turn), spin)
+            spin = np.einsum("nij,nj->ni", self.oriented(turn).rotations, spin)
         return contiguous(w[:, :d]).reshape(shape), contiguous(spin if d == 3 else spin[:, 0])
 
     def rotated(self, turn: Array, spin: Array, h: float) -> tuple[Array, Array]:
         """Turns and spins after a time h without torques."""
         assert self.inertia is not None
-        return free_rotation(turn, spin, self.inertia, h)
+        return free_rotation(turn, spin, self.inertia, h, lambda turn: self.oriented(turn).rotations)
 
     def energy_of_spins(self, turn: Array, spin: Array) -> float:
         """The kinetic energy of spins, by the turns of principal axes."""

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle import bodies
+from jostle._tools import rotations
 
+CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.2, 0.3, 0.8]])
+UNEQUAL = CORNERS - CORNERS.mean(axis=0), 0.4
+"""A clump in space whose three moments of inertia differ."""
 TRIPLE = [[-0.8, 0.0], [0.0, 0.0], [0.8, 0.0]], 0.4
 PAIR = [[-0.5, 0.0], [0.5, 0.0]], 0.5
 FLOOR = jo.HalfSpace([0.0, 1.0])
@@ -180,3 +185,48 @@ def test_a_file_and_a_resumed_run_keep_the_axes_of_the_moments(tmp_path):
     assert np.asarray(read.q[-1]).tobytes() == whole.q[-1].tobytes()
     np.testing.assert_allclose(read.energy().kinetic, whole.energy().kinetic, rtol=1e-9)
     np.testing.assert_allclose(read.places(-1), whole.places(-1), atol=1e-12)
+
+
+def test_clumps_without_friction_have_normal_rows():
+    """Cones with mu = 0 would be swept up to the tolerance; rows are projected exactly."""
+    Q = jo.Clumps([UNEQUAL] * 3) & jo.HalfSpace([0.0, 0.0, 1.0])
+    centres = [[2.0 * k, 0.0, 0.9] for k in range(3)]
+    sol = jo.solve(
+        jo.Motion(q0=centres, v0=[0.3, 0.0, 0.0], force=[0.0, 0.0, -9.81], within=Q), jo.Maury(), t=1.0, h=0.01
+    )
+    touching = sol.stats["iterations"] > 0
+    assert touching.sum() > 50
+    assert set(sol.stats["solver"][touching].tolist()) == {"ActiveSet"}
+    assert max(sol.stats[name].max() for name in ("primal", "complementarity")) < 1e-12
+
+
+def test_rotations_are_computed_once_a_step(monkeypatch):
+    asked = []
+    monkeypatch.setattr(bodies, "matrices", lambda turn: asked.append(turn) or rotations.matrices(turn))
+    problem = jo.Motion(q0=[[0.0, 0.0, 0.0]], spin0=[[1.0, 2.0, 3.0]], within=jo.Clumps([UNEQUAL]))
+    scheme = jo.Maury()
+    state = scheme.advance(problem, scheme.start(problem, 0.0), 0.01)
+    asked.clear()
+    scheme.advance(problem, state, 0.01)
+    assert len(asked) == 1
+
+
+def test_kept_rotations_are_those_of_the_turns():
+    made = jo.Motion(q0=[[0.0, 0.0, 0.0]], within=jo.Clumps([UNEQUAL])).bodies
+    turn = np.array([[1.0, 0.0, 0.0, 0.0]])
+    before = made.oriented(turn).levers
+    with pytest.raises(ValueError, match="read-only"):
+        turn[:] = [[0.0, 1.0, 0.0, 0.0]]
+    assert made.oriented(turn).levers is before
+    other = np.array([[0.0, 1.0, 0.0, 0.0]])
+    assert not np.allclose(made.oriented(other).levers, before)
+
+
+def test_nothing_is_projected_without_contacts():
+    class Refusing(jo.Automatic):
+        def project(self, *args, **named):
+            raise AssertionError("there is nothing to project")
+
+    problem = jo.Motion(q0=[[0.0, 0.0], [9.0, 0.0]], spin0=[1.0, -2.0], within=jo.Clumps([PAIR] * 2))
+    sol = jo.solve(problem, jo.Maury(solver=Refusing()), t=0.1, h=0.01)
+    assert sol.spin[-1].tolist() == [1.0, -2.0]

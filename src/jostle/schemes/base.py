@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle._tools.arguments import check_fields
-from jostle._tools.arrays import read_only
+from jostle._tools.arrays import Array, read_only
 from jostle._tools.citations import cite
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
@@ -274,6 +274,7 @@ class Scheme:
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
+        seen = after if after.turning is None else after.of_balls(problem.bodies)
         after = State(
             t=after.t if t_next is None else t_next,
             q=read_only(after.q),
@@ -282,7 +283,7 @@ class Scheme:
             contacts=after.contacts,
             multipliers=after.multipliers,
             memory=after.memory,
-            overshoot=self._overshoot(there, after, ours, t_next),
+            overshoot=self._overshoot(there, after, seen.q, ours, t_next),
             presence=state.presence,
             duration=after.duration if told else h,
             turning=after.turning,
@@ -294,7 +295,7 @@ class Scheme:
         if not ours:  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
             check_finite(after.multipliers, "multiplier")
-        within, seen = there.within, after if after.turning is None else after.of_balls(problem.bodies)
+        within, seen = there.within, after if after.turning is None else after._replace(q=seen.q, u=seen.u)
         if not self.linearises:
             check_depth(within, before, seen)
         elif within.convex_gaps is not True and after.projection is not None and after.projection.converged:
@@ -314,13 +315,12 @@ class Scheme:
             )
         return after.with_presence(presence)
 
-    def _overshoot(self, problem: Any, after: State, ours: bool, t_next: float | None) -> float:
-        """The deepest overlap of the new q that the residual of the projection does not bound.
+    def _overshoot(self, problem: Any, after: State, q: Array, ours: bool, t_next: float | None) -> float:
+        """The deepest overlap of the balls at q, after a step, that the residual of the projection does not bound.
 
         A scheme that is not one of jostle (`ours`) may move what it projected.
         """
         t, within = after.t if t_next is None else t_next, problem.within
-        q = after.q if after.turning is None else after.of_balls(problem.bodies).q
         if not (ours and self.projects_positions(problem)) or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0

@@ -8,21 +8,24 @@ resistance adds the relative spin to the block. Everything else (rods, constrain
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, contiguous, place_of
-from jostle._tools.rotations import AXES, matrices
+from jostle._tools.rotations import AXES
 from jostle.bodies import Bodies, Turning
 from jostle.convex.cones import UNIT, Cones
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
+from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
-from jostle.laws import Coulomb
-from jostle.schemes.state import State
+from jostle.laws import Coulomb, ImpactLaw
+from jostle.schemes.state import MIN_WARM_ROWS, State
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver, check_round_off
 
@@ -50,11 +53,15 @@ def push(
 
     `turning` are the turns and spins of bodies at the contacts; None if they do not turn.
     """
-    check_round_off(w if turning is None else problem.bodies.velocities(w, turning), K, solver.tol)
+    bodies, m, d = problem.bodies, len(contacts.gap), w.shape[-1]
+    if m:
+        check_round_off(w if turning is None else bodies.velocities(w, turning), K, solver.tol)
+    if turning is not None and (m == 0 or _frictionless(problem.law)):
+        return _push_along_normals(solver, bodies, state, contacts, K, w, M, turning)
     if turning is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return Pushed(P, P.point, P.multipliers, None)
-    bodies, place, d = problem.bodies, place_of(contacts.gap), w.shape[-1]
+    place = place_of(contacts.gap)
     blocks, cones, own, others = _blocks(problem, state, contacts, K, turning, d)
     normal, size = cones.axis, cones.height
     first = len(own) * size
@@ -65,17 +72,42 @@ def push(
     along = (p[:, :d] * normal).sum(axis=1)
     if not cones.coulomb:
         _warn_if_thrown(blocks, P, normal, along, size)
-    multipliers = place.zeros(len(contacts.gap))
+    multipliers = place.zeros(m)
     multipliers[own] = along
     if len(others):
         multipliers[others] = P.multipliers[first:]
-    tangential = place.zeros((len(contacts.gap), d))
+    tangential = place.zeros((m, d))
     tangential[own] = p[:, :d] - along[:, None] * normal
-    moments = place.zeros((len(contacts.gap), AXES[d]))
+    moments = place.zeros((m, AXES[d]))
     if size > d:
         moments[own] = p[:, d:]
     u, spin = bodies.split(P.point, turning.turn, w.shape)
     return Pushed(P, u, multipliers, Turning(turning.turn, spin, tangential, moments))
+
+
+def _frictionless(law: ImpactLaw) -> bool:
+    """Whether bodies that turn push along normals alone."""
+    return not isinstance(law, Coulomb) or (not isinstance(law.mu, Mapping) and law.mu == 0.0 and not law.rolls)
+
+
+def _push_along_normals(
+    solver: Solver, bodies: Bodies, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric, turning: Turning
+) -> Pushed:
+    """The projection of bodies that turn without friction: the spins of balls stay as they are."""
+    (m, d), place = (len(contacts.gap), w.shape[-1]), place_of(contacts.gap)
+    guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
+    turning = turning._replace(tangential=place.zeros((m, d)), rolling=place.zeros((m, AXES[d])))
+    if bodies.clumped is None:
+        P = solver.project(w, K, M, guess)
+        return Pushed(P, P.point, P.multipliers, turning)
+    whole = bodies.joined(w, turning.turn, turning.spin)
+    if m == 0:
+        return Pushed(Projection(whole, np.zeros(0), NO_RESIDUAL, 0, True, solver.name), w, np.zeros(0), turning)
+    P = solver.project(
+        whole, replace(K, G=on_bodies(K.G, bodies, turning.turn, d)), bodies.with_inertia(M, w.shape), guess
+    )
+    u, spin = bodies.split(P.point, turning.turn, w.shape)
+    return Pushed(P, u, P.multipliers, turning._replace(spin=spin))
 
 
 def _blocks(
@@ -101,7 +133,7 @@ def _blocks(
     if len(others):
         from scipy.sparse import csr_array, vstack
 
-        G = Sparse(csr_array(vstack([G.tocsr(), _on_bodies(K.G.rows(others), bodies, turning.turn, d)])))
+        G = Sparse(csr_array(vstack([G.tocsr(), on_bodies(K.G.rows(others), bodies, turning.turn, d).tocsr()])))
         c, length, noise = (
             np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
         )
@@ -225,7 +257,7 @@ class _Levers(NamedTuple):
         """The entries of the map: rows, columns, values, and its shape."""
         (m, d), n = normal.shape, len(turn)
         spins, size = AXES[d], d + (AXES[d] if rolls else 0)
-        R = matrices(turn) if bodies.own_axes else None
+        R = bodies.oriented(turn).rotations if bodies.own_axes else None
         rows, columns, entries = [], [], []
         for body, lever, sign in ((self.i, self.first, -1.0), (self.j, self.second, 1.0)):
             there = np.flatnonzero(body >= 0)
@@ -258,15 +290,20 @@ def _at_lever(lever: Array, R: Array | None) -> Array:
     return block
 
 
-def _on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> Any:
+def on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> LinearMap:
     """Rows on the velocities of balls as rows on those of bodies, with their spins."""
-    from scipy.sparse import csr_array
-
     balls = np.arange(G.shape[1] // d)
     owner, lever = bodies.owners(balls), np.broadcast_to(bodies.levers(turn, balls), (len(balls), d))
-    R = matrices(turn)[owner] if bodies.own_axes else None
-    block, width = _at_lever(np.asarray(lever), R), d + AXES[d]
+    R = bodies.oriented(turn).rotations[owner] if bodies.own_axes else None
+    block, width = _at_lever(lever, R), d + AXES[d]
+    if G.shape[0] * G.shape[1] <= MAX_DENSE_ENTRIES:
+        by_ball = np.einsum("mbi,bij->mbj", G.toarray().reshape(G.shape[0], len(balls), d), block)
+        return Dense(
+            np.add.reduceat(by_ball, np.searchsorted(owner, np.arange(len(turn))), axis=1).reshape(G.shape[0], -1)
+        )
+    from scipy.sparse import csr_array
+
     rows = np.broadcast_to((d * balls)[:, None, None] + np.arange(d)[:, None], block.shape)
     columns = np.broadcast_to((width * owner)[:, None, None] + np.arange(width), block.shape)
     shape = (d * len(balls), width * len(turn))
-    return G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+    return Sparse(csr_array(G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)))

@@ -181,7 +181,7 @@ class Solver:
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
         _check_finite(flat, guess)
-        if dense:
+        if dense and (K.G.grips is None or K.G.grips.fused(K.cones, K.equal, M) is None):
             K = K.dense()
         if K.cones is not None and self.tol >= LOOSE:
             K = K.with_noise(STUCK * self.tol)
