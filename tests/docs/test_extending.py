@@ -219,7 +219,7 @@ def test_the_plan_is_read_by_its_suffix_in_python_and_in_scenarios(extension, tm
     (tmp_path / "floor.geojson").write_text(GEOJSON)
     plan = jo.crowds.read_plan(tmp_path / "floor.geojson", module.GeoJSON(scale=0.01))
     assert (plan.size, list(plan.exits), len(plan.walls)) == (pytest.approx(32.0), ["east"], 7)
-    problem = 'problem = { kind = "crowd", n = 3, plan = { file = "floor.geojson", scale = 0.01 } }'
+    problem = 'problem = { kind = "crowd", groups = [{ n = 3 }], plan = { file = "floor.geojson", scale = 0.01 } }'
     (tmp_path / "floor.toml").write_text(f"{problem}\nrun = {{ t = 1.0, h = 0.1 }}")
     found = jo.scenarios.load(tmp_path / "floor.toml").build().problem.plan
     np.testing.assert_array_equal(found.walls, plan.walls)
