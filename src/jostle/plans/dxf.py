@@ -76,6 +76,15 @@ class DXF(PlanFormat):
     scale : float, optional
         Size of a unit of the drawing (m), such as 0.001 for millimetres. None means the unit in its header
         ($INSUNITS); a drawing without a unit, or one that would be smaller than 1 m or larger than 2 km, needs it.
+
+    Examples
+    --------
+    >>> import jostle as jo, tempfile
+    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     jo.crowds.write_plan(room, f"{folder}/room.dxf")
+    ...     jo.crowds.read_plan(f"{folder}/room.dxf", jo.crowds.DXF(scale=0.5))
+    Plan(3 m², exits 'door 0', 5 walls)
     """
 
     suffixes = (".dxf",)

@@ -19,21 +19,41 @@ from jostle.plans.plan import Plan
 
 
 class Outline(NamedTuple):
-    """What a file says of a floor, in metres: arguments of `Plan`."""
+    """What a file says of a floor, in metres: arguments of `Plan`.
+
+    Parameters
+    ----------
+    area : polygon, array_like or sequence
+        The rooms, as `Plan` takes them.
+    exits : dict of str to array_like, shape (2, 2), or line
+        Exits by name.
+    walls : array_like, shape (k, 2, 2), default ()
+        Thin walls inside the area.
+    columns : array_like, shape (k, 3), default ()
+        Round columns, (x, y, radius) each.
+    labels : dict of str to array, shape (2,), default None
+        Names of rooms, and the points where pictures show them.
+
+    Examples
+    --------
+    >>> Outline([(0, 0), (4, 0), (4, 3), (0, 3)], {"east": ((4, 1), (4, 2))}).plan()
+    Plan(12 m², exits 'east', 5 walls)
+    """
 
     area: Any
-    """The rooms, as `Plan` takes them."""
     exits: Mapping[str, Any]
-    """Exits by name, each by its two ends."""
     walls: Array | Sequence[Array] = ()
-    """(k, 2, 2) thin walls inside the area."""
     columns: Array | Sequence[Array] = ()
-    """(k, 3) round columns, (x, y, radius) each."""
     labels: Mapping[str, Array] | None = None
-    """Names of rooms, and the points where pictures show them."""
 
     def plan(self) -> Plan:
-        """The floor plan."""
+        """Make the floor plan.
+
+        Returns
+        -------
+        Plan
+            The floor plan.
+        """
         return Plan(self.area, exits=self.exits, walls=self.walls, columns=self.columns, labels=self.labels)
 
 
@@ -48,6 +68,21 @@ class PlanFormat:
     ----------
     suffixes : tuple of str
         Suffixes of the names of files, in small letters with their dots.
+
+    Examples
+    --------
+    >>> class Corners(PlanFormat):
+    ...     suffixes = (".corners",)
+    ...
+    ...     def read(self, path):
+    ...         corners = [tuple(map(float, line.split())) for line in Path(path).read_text().splitlines()]
+    ...         return Outline(corners, {"exit": corners[:2]})
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "room.corners"
+    ...     _ = path.write_text("4 1\\n4 2\\n4 3\\n0 3\\n0 0\\n4 0\\n")
+    ...     read_plan(path, Corners())
+    Plan(12 m², exits 'exit', 5 walls)
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ()

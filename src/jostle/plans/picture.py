@@ -50,6 +50,15 @@ class Picture(PlanFormat):
         Colour of the walls: red, green and blue from 0 to 255.
     exit_colour : array_like, shape (3,), default (255, 0, 0)
         Colour of the exits.
+
+    Examples
+    --------
+    >>> import jostle as jo, tempfile
+    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     jo.crowds.write_plan(room, f"{folder}/room.png", jo.crowds.Picture(scale=0.1))
+    ...     jo.crowds.read_plan(f"{folder}/room.png", jo.crowds.Picture(scale=0.1))
+    Plan(12 m², exits 'exit 0', 5 walls)
     """
 
     suffixes = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
