@@ -166,7 +166,10 @@ class Bodies:
             return True
         return not (self.swell or other.swell) and np.array_equal(self.radii_at(0.0), other.radii_at(0.0))
 
-PLURALS.get(self.called, f"{self.called}s")
+    @property
+    def several(self) -> str:
+        """What several bodies are called."""
+        return PLURALS.get(self.called, f"{self.called}s")
 
     def name(self, part: int) -> str:
         """What a part is called in an error, a table, a picture and a file: by its body, and by its number in it.
