@@ -42,7 +42,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, Integers, squares
+from jostle._tools.arrays import Array, Booleans, Integers, lowest, squares
 from jostle.bodies import Turning
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
@@ -62,12 +62,13 @@ from jostle.schemes.abilities import (
     VARIED_RESTITUTION,
 )
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import Pushed, push, turned_on
-from jostle.schemes.reach import first_reach
+from jostle.schemes.grip import Pushed, push, rubs, turned_on
+from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
+from jostle.solvers.base import STUCK
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
@@ -138,7 +139,10 @@ class MoreauJean(Scheme):
             way = problem.bodies.places(q + way, turning) - here
         before, free = problem.bodies.velocities(u, state.turning), problem.bodies.velocities(predicted, turning)
         contacts = _at_midpoint(problem.within, t + h / 2.0, here, way, first_reach(h, free, before))
-        closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), self.solver.tol)
+        kept = self.solver.tol * contacts.length
+        if rubs(problem):
+            kept = np.maximum(kept, h * contacts.G.magnitude(np.abs(free - before).ravel()))
+        closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), kept)
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
@@ -182,10 +186,15 @@ class MoreauJean(Scheme):
             return Pushed(P, reflected(P.point, u, e), (1.0 + e) * P.multipliers, None)
         before = touching.G @ problem.bodies.velocities(u, turning).ravel() + drift[0]
         bounce = coefficients(law, touching, before) * before
+        held = np.zeros(len(bounce), dtype=bool)
         if isinstance(law, Coulomb) and state.contacts is not None:
             held = by_pair(state.contacts.pairs, state.multipliers, touching.pairs) > 0.0
             bounce = np.where(held, 0.0, bounce)
         K = _rows_of_law(touching, depth, drift[1], bounce, h)
+        if held.any():  # what earlier steps left of gaps closes at a velocity that counts as rest
+            free = problem.bodies.velocities(predicted, turning)
+            slow = RETURN * STUCK * self.solver.tol * CLOSING_FACTOR * -lowest(K.slack(free), 0.0)
+            K = replace(K, c=K.c + np.where(held, np.clip(touching.gap / h, 0.0, slow), 0.0))
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
         few = max(BOUNCING_ITERATIONS, PER_COORDINATE * predicted.size)
         if bouncing.any() and solver.promises and solver.max_iterations > few:
@@ -311,14 +320,14 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
     )
 
 
-def _closed(contacts: Contacts, state: State, way: Array, tol: float) -> Integers:
+def _closed(contacts: Contacts, state: State, way: Array, kept: Array) -> Integers:
     """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities.
 
-    A contact that carried an impulse in the last step stays closed up to tol times its length: what a projection leaves
-    of its velocity would open it otherwise, and bodies that rest would fall for a step.
+    A contact that carried an impulse in the last step stays closed up to the gap `kept`: what a projection leaves of
+    its velocity would open it otherwise, and bodies that rest would fall for a step, or through each other.
     """
     near = ~(contacts.gap > contacts.tolerance(way))  # NaN is closed, and then an error of the projection
     if state.contacts is not None:
         held = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0
-        near |= held & (contacts.gap <= tol * contacts.length)
+        near |= held & (contacts.gap <= kept)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
