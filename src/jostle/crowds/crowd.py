@@ -28,7 +28,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
 from jostle.plans.ways import FIT
-from jostle.problems import Change, Sweeping
+from jostle.problems import Change, Remembers, Sweeping
 from jostle.result.status import BLOCKED
 from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
@@ -53,7 +53,7 @@ class Standing(NamedTuple):
     here: Booleans
 
 
-class EmptyOrBlocked:
+class EmptyOrBlocked(Remembers):
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
     The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
@@ -65,15 +65,11 @@ class EmptyOrBlocked:
         self, empty: Callable[[State], bool], radii: Array | float, waits: Callable[[State], bool] | None = None
     ):
         self.empty, self.radii, self.waits = empty, radii, waits
-        self.memory: Standing | None = None
-
-    def remind(self, memory: Standing | None) -> None:
-        self.memory = memory
 
     def __call__(self, state: State) -> bool | str:
         if self.empty(state):
             return True
-        known = self.memory
+        known: Standing | None = self.memory
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
@@ -146,6 +142,7 @@ class Crowd(Sweeping):
     entries: tuple[Entry, ...]
     gates: Gates | None
     exits: Booleans
+    _changes: tuple[Change, ...]
 
     def __init__(
         self,
