@@ -77,13 +77,15 @@ class EmptyOrBlocked(Remembers):
         known: Standing | None = self.memory
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
-        if known is None or self._moved(known, state, here) or (self.waits and self.waits(state)):
+        outside = self.outside(state)
+        on_purpose = not outside and self.waits is not None and self.waits(state)
+        if known is None or on_purpose or self._moved(known, state, here):
             self.memory = Standing(state.t, state.t, state.q, here)
             return False
         self.memory = known._replace(looked=state.t)
         if state.t < known.since + STANDSTILL:
             return False
-        return True if self.outside(state) else BLOCKED
+        return True if outside else BLOCKED
 
     def _moved(self, known: Standing, state: State, here: Booleans) -> bool:
         """Tell whether anyone has come, gone or moved since the positions were stored."""
@@ -225,7 +227,9 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def _anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose, for a lift or for a gate to open, or will enter later."""
+        """Tell whether somebody waits on purpose, for a lift or a gate, or enters later, or nobody wants to walk."""
+        if not self._anyone_walks(state):
+            return True
         waits = self.wish.waits(state.t, len(state.q))
         if self.gates is not None and self.gates.opens_later(state.t):
             return True
@@ -236,6 +240,14 @@ class Crowd(Sweeping):
             return bool(waits.any())
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
         return bool((waits & state.presence.here).any() or any(coming))
+
+    def _anyone_walks(self, state: State) -> bool:
+        """Tell whether the desired speed of somebody is not zero."""
+        try:
+            speeds = self.wish.speeds(len(state.q))
+        except InvalidValue:  # a plain function has no known speeds
+            speeds = np.linalg.norm(self.wish.towards(state.t, state.q, self.wish.chosen(state.q)), axis=1)
+        return bool((speeds if state.presence is None else speeds[state.presence.here]).any())
 
     def ending(self) -> EmptyOrBlocked:
         """The ending of a run of these people; `solve` uses it.
