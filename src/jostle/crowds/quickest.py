@@ -43,7 +43,7 @@ from jostle.kernels.parallel import cut, threads, together
 from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
-from jostle.plans.ways import LAYERS, Grid, Ways, layers_around, people_chunks, squares_around
+from jostle.plans.ways import LAYERS, Grid, Ways, layers_around, people_chunks, shortest_paths, squares_around
 
 LARGEST_PART = 0.2
 """Largest fraction of a difference that two neighbouring nodes exchange in one pass. Close to 1/4, odd and even nodes
@@ -456,7 +456,9 @@ class Quickest(Behaviour):
 
     def _ways(self, size: int, closed: Array) -> Ways:
         """The shortest paths of people of one size, on the grid of the floor."""
-        return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
+        return shortest_paths(
+            self.plan, self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops
+        )
 
     @property
     def _options(self) -> dict[str, float]:
