@@ -8,21 +8,22 @@ Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 20
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, accepts, check_arguments, described, required_arguments
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
+from jostle._tools.of_run import OfRun
 from jostle._tools.pickling import check_parts
 from jostle._tools.rotations import AXES, product
 from jostle.bodies import Bodies, Turning, solid
 from jostle.convex.metric import Metric, of_masses
-from jostle.errors import InvalidValue, NotFinite
+from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
 from jostle.sets.base import ConstraintSet, Free, anew, of_present, parts
 from jostle.sets.clumps import CENTRED, Clumps
@@ -220,14 +221,21 @@ def checked_potential(potential: Callable[[Array], float]) -> Callable[[Array], 
 
 # What a run remembers beyond its state, so that a resumed run is bit-identical to an uninterrupted one.
 #
-# Most conditions, changes and velocities depend on the state alone. One that depends on what happened before implements
-# `Remembers`. Then `solve` clears its memory when a run starts, writes it into the checkpoints, and gives it back when
-# the run is resumed.
+# Most conditions, changes and velocities depend on the state alone. One that depends on what happened before inherits
+# from `Remembers`. Its memory belongs to the run: it is empty when the run starts, written into the checkpoints, and
+# given back when the run is resumed.
 
 
-@runtime_checkable
-class Remembers(Protocol):
-    """A condition `until`, a change, a force or a velocity that depends on the past of the run.
+class Remembers:
+    """Base class of conditions, changes, forces and velocities that depend on the past of the run.
+
+    Attributes
+    ----------
+    remembers : type or None
+        The NamedTuple class of `memory`, of numbers and arrays; None if there is nothing to remember.
+    memory : NamedTuple or None
+        What is remembered now. Each run has a memory of its own, which starts as None and is copied into checkpoints;
+        after a run, it is that of its last step.
 
     Examples
     --------
@@ -235,58 +243,103 @@ class Remembers(Protocol):
     >>> import jostle as jo
     >>> class Lowest(NamedTuple):
     ...     height: float
-    >>> class Rebounds:
+    >>> class Rebounds(Remembers):
     ...     '''True as soon as the ball is higher than it has been.'''
     ...     remembers = Lowest
-    ...     memory = None
-    ...     def remind(self, memory):
-    ...         self.memory = memory
     ...     def __call__(self, state):
     ...         height, before = float(state.q[0]), self.memory
     ...         self.memory = Lowest(height)
     ...         return before is not None and height > before.height
-    >>> isinstance(Rebounds(), Remembers)
-    True
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> round(float(jo.solve(ball, jo.Paoli(), t=2.0, h=0.01, until=Rebounds()).t[-1]), 2)
     0.47
     """
 
-    @property
-    def remembers(self) -> type[Any] | None:
-        """The NamedTuple class of `memory`, of numbers and arrays; None if there is nothing to remember."""
+    remembers: Any = None
+    memory: Any = OfRun()
 
-    @property
-    def memory(self) -> Any:
-        """What is remembered now, and copied into checkpoints; None stands for nothing."""
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name, value in vars(cls).items():  # a property composes the memories of what the object is made of
+            if isinstance(getattr(super(cls, cls), name, None), OfRun) and not isinstance(value, OfRun | property):
+                raise InvalidValue(
+                    f"{cls.__name__}.{name} would belong to all runs at once: leave it out of the class and set "
+                    f"self.{name}, which each run has for itself"
+                )
 
     def remind(self, memory: Any) -> None:
-        """Continue with a memory.
+        """Continue with a memory; a class that starts with another memory than None, or checks it, redefines this.
 
         Parameters
         ----------
         memory : NamedTuple or None
             The memory of a checkpoint; None at the start of a run.
         """
+        object.__setattr__(self, "memory", memory)  # also in frozen dataclasses
 
 
 def remembering(thing: Any) -> Remembers | None:
     """The object itself, if it has something to remember; otherwise None."""
-    return thing if isinstance(thing, Remembers) and thing.remembers is not None else None
+    if isinstance(thing, Remembers):
+        return None if thing.remembers is None else thing
+    if not isinstance(thing, type) and getattr(thing, "remembers", None) is not None:
+        raise InvalidValue(
+            f"{described(thing)} remembers something, which would belong to all runs at once: its class must inherit "
+            f"from jostle.problems.Remembers"
+        )
+    return None
 
 
 Admissible = ConstraintSet
 """Type of `within`, which `_within` checks with a better message."""
 
 
+Change = Callable[[Any], Any]
+"""A function of the state after a step that returns the state to continue from, for `Problem.changes`."""
+
+
 class Problem:
-    """What both problems have: a start, an admissible set, and bodies, all of which may be present or not."""
+    """What both problems have: a start, an admissible set, bodies that may be present or not, and what a run needs.
+
+    A class of your own that inherits from `Motion` or `Sweeping` defines `changes` and `longest_step` where its runs
+    need them.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> class Drain(jo.Motion):
+    ...     def changes(self):
+    ...         return [jo.Outlet(lambda q: q[:, 1] < 0.0)]
+    >>> rain = Drain(q0=[[0.0, 1.0], [3.0, 2.0]], force=[0.0, -1.0], within=jo.Balls([0.5, 0.5]))
+    >>> np.isfinite(jo.solve(rain, jo.Maury(), t=1.7, h=0.1).q[-1]).all(axis=1).tolist()
+    [False, True]
+    """
 
     q0: Array
     within: ConstraintSet
     bodies: Bodies
     presence: Presence | None
     past: Remembers | None
+
+    def changes(self) -> Sequence[Change]:
+        """What acts on the state after each step of a run, such as sources and outlets, gates and stairs.
+
+        Returns
+        -------
+        sequence of callable (state) -> State
+            The functions, in the order in which they act; none by default.
+        """
+        return ()
+
+    def longest_step(self) -> float | None:
+        """The longest time step with which results are known to be reliable; `solve` warns of longer ones.
+
+        Returns
+        -------
+        float or None
+            The time step; None, the default: there is no limit.
+        """
+        return None
 
     def metric(self, q: Array) -> Metric:
         """The metric M(q) of the projections; a function `mass` is evaluated at q."""
@@ -326,6 +379,58 @@ class Problem:
         twin = object.__new__(type(self))
         _set(twin, **vars(self))
         return twin
+
+
+def carried(problem: Problem, name: str) -> Any:
+    """What a method of a problem says about its runs; an attribute of its name that is no method is refused.
+
+    >>> import jostle as jo
+    >>> class Sale(jo.Sweeping):
+    ...     changes = 3
+    >>> carried(Sale(q0=[0.0]), "changes")
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: Sale.changes is 3, and solve needs the method changes() of a problem there: rename it
+    """
+    method = getattr(problem, name)
+    if not callable(method) or not accepts(method, 0):
+        raise InvalidValue(
+            f"{type(problem).__name__}.{name} is {described(method)}, and solve needs the method {name}() of a problem "
+            f"there: rename it"
+        )
+    return method()
+
+
+def changes_of(problem: Problem) -> tuple[Change, ...]:
+    """The changes of a problem."""
+    made = carried(problem, "changes")
+    if not isinstance(made, list | tuple):
+        raise InvalidValue(
+            f"{type(problem).__name__}.changes() must return a list of functions of the state, not {described(made)}"
+        )
+    return tuple(made)
+
+
+def refuse_changes(problem: Problem, where: str) -> None:
+    """Refuse a problem whose runs have changes where they are not computed.
+
+    >>> import jostle as jo
+    >>> class Drain(jo.Motion):
+    ...     def changes(self):
+    ...         return [jo.Outlet(lambda q: q[:, 1] < 0.0)]
+    >>> jo.solve_by_events(Drain(q0=[[0.0, 1.0]]), t=1.0)
+    Traceback (most recent call last):
+    ...
+    jostle.errors.SchemeRefuses: solve_by_events does not compute the changes of Drain during a run (Outlet): use \
+jo.solve, or a problem without changes, jo.Motion(q0=..., within=..., ...)
+    """
+    names = dict.fromkeys(getattr(change, "__name__", type(change).__name__) for change in changes_of(problem))
+    if names:
+        kind = "Motion" if isinstance(problem, Motion) else "Sweeping"
+        raise SchemeRefuses(
+            f"{where} does not compute the changes of {type(problem).__name__} during a run ({', '.join(names)}): use "
+            f"jo.solve, or a problem without changes, jo.{kind}(q0=..., within=..., ...)"
+        )
 
 
 @check_arguments

@@ -66,7 +66,7 @@ def test_those_who_stand_stay_and_nobody_is_faster_than_they_wish():
 def test_the_density_is_a_gaussian_that_walls_reflect():
     """The walls are in the middle between nodes, so they are where the links are cut."""
     plan = Plan([(0, 0), (8, 0), (8, 3.001), (0, 3.001)], exits={"east": ((8, 1), (8, 2))})
-    floor = Floor.on(plan, plan.ways(R, spacing=0.1).grid)
+    floor = Floor.on(plan, jo.crowds.shortest_paths(plan, R, spacing=0.1).grid)
     q, width = np.array([[5.03, 1.52], [2.0, 0.3]]), 0.35
     found, x = Density.of(floor, q, np.zeros(2, dtype=int), width).total, floor.grid.nodes()
     images = [*q, *(q * [1.0, -1.0]), *([0.0, 6.002] + q * [1.0, -1.0])]
@@ -79,7 +79,7 @@ def test_nobody_is_felt_through_a_thin_wall():
     walls = [((5.0, 0.0), (5.0, 3.0))]
     exits = {"west": ((0, 1), (0, 2)), "east": ((10, 1), (10, 2))}
     plan = Plan([(0, 0), (10, 0), (10, 3), (0, 3)], exits=exits, walls=walls)
-    floor = Floor.on(plan, plan.ways(R, spacing=0.1).grid)
+    floor = Floor.on(plan, jo.crowds.shortest_paths(plan, R, spacing=0.1).grid)
     found = Density.of(floor, np.array([[4.7, 1.5]]), np.zeros(1, dtype=int), 0.35).total.ravel()
     x = floor.grid.nodes()
     assert found[x[:, 0] > 5.0].max() == 0.0
@@ -137,7 +137,7 @@ def counterflow(n=6, behaviour=None):
 
 def test_people_who_meet_in_a_corridor_pass_each_other():
     people = counterflow()
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty)
     assert sol.status == "stopped"
     assert sol.t[-1] < 14.0
 
@@ -147,7 +147,7 @@ def test_somebody_who_stands_in_a_corridor_holds_nobody():
         groups = [Group("standing", places=[[6.0, 1.5]], radius=R, speed=0.0)]
     groups += [Group("walking", 12, radius=R, speed=V, goal="east", start=[(0, 0), (4, 0), (4, 3), (0, 3)])]
     people = crowd(groups, room=CORRIDOR, behaviour=Pedestrians())
-    sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20)
     left = ~np.isfinite(sol.q[-1]).all(axis=1)
     assert left.tolist() == [False] + 12 * [True]
     np.testing.assert_allclose(sol.q[-1][0], [6.0, 1.5], atol=0.15)
@@ -183,7 +183,7 @@ def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
 
 def test_steps_that_are_too_long_are_warned_of():
     people = counterflow()
-    assert people.longest_step == pytest.approx(0.1 * Pedestrians().T)
+    assert people.longest_step() == pytest.approx(0.1 * Pedestrians().T)
     assert TimeGap(TimeGap(EAST, R, T=0.5), R, T=0.9).longest_step == pytest.approx(0.05)
     with pytest.warns(jo.errors.LongStep, match=r"h = 0\.2 is longer than .*; take h = "):
         jo.solve(people, jo.Venel(), t=0.2, h=0.2)

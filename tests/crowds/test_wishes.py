@@ -168,7 +168,7 @@ def test_ways_are_as_symmetric_as_the_plan():
     exits |= {"north": ((2.5, 6), (3.5, 6)), "south": ((2.5, 0), (3.5, 0))}
     plan = Plan(shapely.Polygon([(0, 0), (6, 0), (6, 6), (0, 6)], [p + square for p in places]), exits=exits)
     for spacing in (0.0625, 0.07):
-        ways = plan.ways(R, spacing=spacing)
+        ways = jo.crowds.shortest_paths(plan, R, spacing=spacing)
         east, west, north, south = ways.distance.reshape(4, *ways.grid.shape)
         known = np.isfinite(east)
         to_east, to_west = (np.asarray(one, dtype=float) @ [1.0, 1.0j] for one in ways.direction[:2])
@@ -316,7 +316,7 @@ def test_people_leave_a_jam_for_another_exit_and_are_out_sooner():
     last = []
     for given in ({"speed": 1.4}, {"wish": wish}):
         people = jo.crowds.crowd(50, **common, **given)
-        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.1, until=plan.empty, change=people.changes())
+        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.1, until=plan.empty)
         assert sol.status == "stopped"
         last.append(sol.t[-1])
     assert wish.chosen(people.q0).max() == 1

@@ -120,7 +120,7 @@ def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
     text = hall().text
     assert "h = 0.05\n" in text
     run = parse(text.replace("h = 0.05\n", "")).build()
-    assert run.h == 0.05 < run.problem.longest_step
+    assert run.h == 0.05 < run.problem.longest_step()
     jo.solve(**run._replace(t=0.1)._asdict())
     assert not recwarn.list
     with pytest.raises(ScenarioError, match=r"missing key 'h' in \[run\]"):
@@ -185,8 +185,8 @@ def test_spectators_of_the_stand_take_both_stairs():
         ("[[problem.groups]]\n", "", "problem.groups.0", "either n = ... or places = ..."),
         ("[[problem.groups]]\nn = 3\nplaces = [[1, 1]]\n", "", "problem.groups.0", "either n = ... or places"),
         ("[[problem.groups]]\nplaces = [[9, 1]]\n", "", "problem.groups.0", "person 0 at [9.0, 1.0] is outside"),
-        ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups.0", "balls 0 and 1"),
-        (TWO.replace("[0.5, 2.0]", "[0.6, 0.6]"), "", "problem.groups.1", "balls 5 and 6"),
+        ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups.0", "people 0 and 1"),
+        (TWO.replace("[0.5, 2.0]", "[0.6, 0.6]"), "", "problem.groups.1", "people 5 and 6"),
         ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer people or a larger room"),
         ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem.groups.0", "cannot reach their exit"),
         (TWO.replace("0.9", '"weidman"'), "", 'problem.groups.1.speed = "weidman"', 'did you mean "weidmann"?'),

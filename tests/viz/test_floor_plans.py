@@ -8,6 +8,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 
 import jostle as jo
 from jostle._tools.colours import GROUPS, LIGHT
+from jostle.crowds import DXF, read_plan, write_plan
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
 from rows import few
 
@@ -25,7 +26,7 @@ def run():
         jo.crowds.Group("children", 8, radius=0.15, speed=1.0, goal="west"),
     ]
     people = jo.crowds.crowd(groups, room=plan)
-    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5, change=people.changes())
+    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +51,7 @@ def test_people_who_have_not_come_in_yet_are_not_counted_inside():
     floor = [(0, 0), (6, 0), (6, 4), (0, 4)]
     plan = jo.crowds.Plan(floor, exits={"east": ((6, 1), (6, 2))})
     people = jo.crowds.crowd(jo.crowds.Group("late", 3, radius=0.2, enters=[0.0, 0.0, 2.0], start=floor), room=plan)
-    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.1, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.1)
     assert "inside 2    out 0" in jo.viz.plan(sol, 1).get_title(loc="left")
 
 
@@ -212,8 +213,8 @@ def test_names_of_rooms_are_texts_of_a_drawing(tmp_path):
     pytest.importorskip("ezdxf")
     exits = {"east": ((9, 1), (9, 2))}
     plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits, labels={"Hall 1": (4.5, 1.5)})
-    plan.to_dxf(tmp_path / "plan.dxf")
-    assert {name: at.tolist() for name, at in jo.crowds.Plan.from_dxf(tmp_path / "plan.dxf").labels.items()} == {
+    write_plan(plan, tmp_path / "plan.dxf")
+    assert {name: at.tolist() for name, at in read_plan(tmp_path / "plan.dxf", DXF()).labels.items()} == {
         "Hall 1": [4.5, 1.5]
     }
     text = """
@@ -236,7 +237,7 @@ def test_names_with_dollar_signs_are_drawn_as_they_are(tmp_path):
     room = jo.crowds.Plan(box, exits=exits, labels={odd: (3, 3)})
     groups = [jo.crowds.Group(name, 2, radius=0.2) for name in (odd, "others")]
     people = jo.crowds.crowd(groups, room=room)
-    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5)
     drawn = [jo.viz.plan(room), jo.viz.plan(people), jo.viz.plan(sol), jo.viz.draw(sol, colour="group")]
     for number, one in enumerate(drawn):
         figure = one if hasattr(one, "savefig") else one.figure

@@ -7,6 +7,7 @@ walls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +29,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
 from jostle.plans.ways import FIT
-from jostle.problems import Sweeping
+from jostle.problems import Change, Remembers, Sweeping
 from jostle.result.status import BLOCKED
 from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
@@ -53,7 +54,7 @@ class Standing(NamedTuple):
     here: Booleans
 
 
-class EmptyOrBlocked:
+class EmptyOrBlocked(Remembers):
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
     The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
@@ -65,15 +66,11 @@ class EmptyOrBlocked:
         self, empty: Callable[[State], bool], radii: Array | float, waits: Callable[[State], bool] | None = None
     ):
         self.empty, self.radii, self.waits = empty, radii, waits
-        self.memory: Standing | None = None
-
-    def remind(self, memory: Standing | None) -> None:
-        self.memory = memory
 
     def __call__(self, state: State) -> bool | str:
         if self.empty(state):
             return True
-        known = self.memory
+        known: Standing | None = self.memory
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
@@ -119,6 +116,8 @@ class Crowd(Sweeping):
         Doors and exits that open and close. None means that all stay open.
     exits : array_like of bool, shape (n, exits), optional
         Whether each person may leave by each exit of the plan. None means that everyone may leave by every exit.
+    outlet : float, optional
+        Distance (m) from the plan at which people are removed. None means four times the largest radius.
 
     Attributes
     ----------
@@ -144,6 +143,7 @@ class Crowd(Sweeping):
     entries: tuple[Entry, ...]
     gates: Gates | None
     exits: Booleans
+    _changes: tuple[Change, ...]
 
     def __init__(
         self,
@@ -159,6 +159,7 @@ class Crowd(Sweeping):
         entries: Sequence[Entry] = (),
         gates: Gates | None = None,
         exits: Booleans | None = None,
+        outlet: float | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
         check_reaction(late)
@@ -176,10 +177,16 @@ class Crowd(Sweeping):
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "_changes", self._acting(outlet))
 
-    @property
     def longest_step(self) -> float:
-        """Longest time step (s) of which `solve` does not warn."""
+        """The longest time step of which `solve` does not warn: that of the behaviour.
+
+        Returns
+        -------
+        float
+            The time step (s); infinite for a behaviour without a limit.
+        """
         return self.wish.longest_step
 
     @property
@@ -245,42 +252,37 @@ class Crowd(Sweeping):
         """
         return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self._anyone_waits)
 
-    def changes(self, *, beyond: float | None = None) -> list[Callable[[State], State]]:
-        """The functions that a run of these people needs, for ``solve(..., change=people.changes())``.
-
-        They remove people who have left, move people over stairs, let people enter, and open and close doors.
-
-        Parameters
-        ----------
-        beyond : float, optional
-            Distance (m) from the plan at which people are removed. None means four times the largest radius.
+    def changes(self) -> tuple[Change, ...]:
+        """What acts during a run of these people; `solve` uses it.
 
         Returns
         -------
-        list of callable (state) -> State
-            The functions.
+        tuple of callable (state) -> State
+            The stairs, the outlet behind the exits, the entries, and the gates and doors that open and close.
 
         Examples
         --------
         >>> import jostle as jo
         >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
         >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
-        >>> sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, change=people.changes())
-        >>> bool(np.isfinite(sol.q[-1]).any())
+        >>> bool(np.isfinite(jo.solve(people, jo.Venel(), t=9.0, h=0.05).q[-1]).any())
         False
         """
-        limit = OUTLET_RADII * self.within.bodies.largest if beyond is None else beyond
+        return self._changes
+
+    def _acting(self, outlet: float | None) -> tuple[Change, ...]:
+        limit = OUTLET_RADII * self.within.bodies.largest if outlet is None else outlet
         if not limit > 0.0:
-            raise InvalidValue(f"beyond must be positive, not {beyond}")
+            raise InvalidValue(f"outlet must be positive, not {outlet}")
         check_space_behind(self.plan, limit)
         radii = np.broadcast_to(self.within.bodies.radii_at(0.0), len(self.q0))
         stairs = [
             Stairs(one, radii, self.within, self.wish if one.link.both else None, k)
             for k, one in enumerate(self.plan.passages, len(self.plan.exits))
         ]
-        gates = [] if self.gates is None else [self.gates]
+        gates = () if self.gates is None else (self.gates,)
         leaving = Outlet(partial(far_from, self.plan, limit))
-        return [*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan)]
+        return (*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan))
 
 
 @check_arguments
@@ -299,6 +301,7 @@ def crowd(
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
     stops: Mapping[str, AnyStop] | None = None,
     gates: Sequence[Gate] = (),
+    outlet: float | None = None,
 ) -> Crowd:
     """People on a floor plan, as discs, who want to leave it by the nearest exit.
 
@@ -336,11 +339,13 @@ def crowd(
         Places that the routes of groups pass, by name.
     gates : sequence of Gate, default ()
         Doors and exits that open and close.
+    outlet : float, optional
+        Distance (m) from the plan at which people are removed. None means four times the largest radius.
 
     Returns
     -------
     Crowd
-        The first-order problem, for `Venel`. ``solve(..., change=people.changes())`` removes people who have left.
+        The first-order problem, for `Venel`.
 
     Examples
     --------
@@ -362,7 +367,9 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
-    within = with_lift_doors(Balls(radii) & Segments(room.walls, radii=radii), room, radii)
+    people = Balls(radii)
+    people.bodies = replace(people.bodies, called="person")
+    within = with_lift_doors(people & Segments(room.walls, radii=radii), room, radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     places = places_of(groups, room, random)
@@ -409,7 +416,7 @@ def crowd(
             entries.append(Entry(region, who, enters[who], within, int(random.integers(2**32))))
     return Crowd(
         q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late, entries=entries,
-        gates=shutting, exits=itinerary.exits, present=None if here.all() else here,
+        gates=shutting, exits=itinerary.exits, present=None if here.all() else here, outlet=outlet,
     )  # fmt: skip
 
 

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
+from jostle._tools.of_run import new_run
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Motion, Sweeping, carried, refuse_changes
 from jostle.result.recording import MemorySaver, Saver, constant_acceleration
 from jostle.result.solution import Solution
 from jostle.result.status import BUDGET, NOT_CONVERGED
@@ -77,7 +78,7 @@ def solve(
     is also stored every minute and at its end. The same call with ``resume=True`` in the `Output` continues from there:
     the result is bit-identical to an uninterrupted run. Only `t`, `every`, `until` and `strict` may change; with a
     later `t` the run continues from the last step that the longer run has too. Objects that depend on the past of the
-    run implement `jostle.problems.Remembers`.
+    run inherit from `jostle.problems.Remembers`.
 
     Parameters
     ----------
@@ -97,8 +98,8 @@ def solve(
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
         class, also stops the run before a step that raises this error.
     change : callable (state) -> State, or a sequence of them, optional
-        Called after each step; the run continues from the state that it returns. `Source` and `Outlet` let bodies come
-        and go.
+        Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
+        from the state that it returns. `Source` and `Outlet` let bodies come and go.
     device : str, default "cpu"
         Where the run is computed: "cpu", or "cuda" for a GPU; see the page "On a GPU" of the documentation.
     strict : bool, default True
@@ -161,6 +162,7 @@ def solve(
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
         _check_alone(change=change, output=output)
+        refuse_changes(problem, "solve with accuracy=")
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(
@@ -170,13 +172,12 @@ def solve(
         return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
     where = Device(device, problem, scheme)
-    grid, made = Grid.of(t, h), changes(change)
+    grid, made = Grid.of(t, h), changes(problem, change)
     _warn_of_long_steps(problem, grid)
     _check_first_step(problem, grid)
     due = Saving(every, grid.start)
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
-    keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -185,11 +186,13 @@ def solve(
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
-    steps = BodySteps(keeping, saver, made, strict)
-    if files is None or files.random is None:  # the watch would draw from the generator of the run
-        steps.watch = ForceWatch.of(where.problem, scheme)
-    steps.flies = not (made or until or progress or files or device != "cpu")
-    solution: Solution = follow(steps, due, until, progress)
+    with new_run():
+        keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
+        steps = BodySteps(keeping, saver, made, strict)
+        if files is None or files.random is None:  # the watch would draw from the generator of the run
+            steps.watch = ForceWatch.of(where.problem, scheme)
+        steps.flies = not (made or until or progress or files or device != "cpu")
+        solution: Solution = follow(steps, due, until, progress)
     return solution
 
 
@@ -259,8 +262,8 @@ class BodySteps(Steps):
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
     """Warn of steps longer than the longest one with which the problem is known to give reliable results."""
-    longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
-    if step > longest * (1.0 + STEP_TOLERANCE):
+    longest, step = carried(problem, "longest_step"), float(grid.sizes.max())
+    if longest is not None and step > longest * (1.0 + STEP_TOLERANCE):
         warn(
             f"h = {step:g} is longer than {longest:g}, the longest step for which the results of this behaviour are "
             f"close to those of short steps; take h = {longest / 2.0:.2g}",
