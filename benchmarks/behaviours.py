@@ -102,7 +102,7 @@ def walked(scene: Scene, model: Model, h: float = H) -> Paths:
     def over(state: jo.schemes.base.State) -> bool:
         return state.presence is not None and not (state.presence.here & ~waiting).any()
 
-    sol = jo.solve(people, jo.Venel(), t=scene.longest, h=h, every=0.2, until=over, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=scene.longest, h=h, every=0.2, until=over)
     return Paths(sol.t, sol.q)
 
 

@@ -97,7 +97,7 @@ def main() -> None:
             n, radius=(1.0 - TOL) * radii, room=plan, q0=sol.q[-1], speed=1.34, behaviour=jo.crowds.Pedestrians()
         )
         cpu = time.process_time()
-        out = jo.solve(leaving, scheme, t=900.0, h=H, every=1.0, until=plan.empty, change=leaving.changes())
+        out = jo.solve(leaving, scheme, t=900.0, h=H, every=1.0, until=plan.empty)
         last = float(jo.crowds.evacuation_time(out))
         found |= {
             "empty_after_s": round(last, 1), "status": out.status, "cpu_leaving_s": round(time.process_time() - cpu, 1),

@@ -96,7 +96,7 @@ def gathered(n: int, plan: jo.crowds.Plan) -> np.ndarray:
     """(n', 2) where people are after they have gathered before the door."""
     people = jo.crowds.crowd(n, radius=RADIUS + APART, room=plan, speed=SPEED, seed=n)
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
-    q = jo.solve(people, scheme, t=GATHER, h=H, every=GATHER, change=people.changes()).q[-1]
+    q = jo.solve(people, scheme, t=GATHER, h=H, every=GATHER).q[-1]
     q = q[np.isfinite(q).all(axis=1)]
     return q[q[:, 0] < plan.area.bounds[2] - RADIUS]
 
@@ -105,9 +105,9 @@ def ours(q0: np.ndarray, plan: jo.crowds.Plan, steps: int) -> Run:
     people = jo.crowds.crowd(len(q0), radius=RADIUS, room=plan, speed=SPEED, q0=q0)
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     cpu, wall = time.process_time(), time.perf_counter()
-    jo.solve(people, scheme, t=steps * H, h=H, every=steps, change=people.changes())
+    jo.solve(people, scheme, t=steps * H, h=H, every=steps)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    sol = jo.solve(people, scheme, t=steps * H, h=H, every=1, change=people.changes())  # again, to the same bits
+    sol = jo.solve(people, scheme, t=steps * H, h=H, every=1)  # again, to the same bits
     frames = [q[np.isfinite(q).all(axis=1)] for q in sol.q]
     there = sum(len(q) for q in frames[:-1])
     return Run("jostle", len(q0), cpu, wall, steps * H, there, *worst(frames, plan.walls), len(q0) - len(frames[-1]))
@@ -190,7 +190,7 @@ def hall(n: int) -> dict[str, float]:
     people = jo.crowds.crowd(n, radius=RADIUS, room=plan, speed=SPEED, seed=n)
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     wall = time.perf_counter()
-    sol = jo.solve(people, scheme, t=600.0, h=H, every=1.0, until=plan.empty, change=people.changes())
+    sol = jo.solve(people, scheme, t=600.0, h=H, every=1.0, until=plan.empty)
     wall = time.perf_counter() - wall
     frames = [q[np.isfinite(q).all(axis=1)] for q in sol.q]
     people_gap, walls_gap = worst([q for q in frames if len(q) > 1], plan.walls)

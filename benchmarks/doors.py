@@ -48,7 +48,7 @@ def leave(width: float, T: float | None, seed: int) -> dict[str, float]:
         still = np.abs(np.nan_to_num(state.u)).max() < STOPPED * SPEED
         return room.empty(state) or (state.t > 0.0 and still)
 
-    sol = jo.solve(people, jo.Venel(), t=LONGEST, h=H, every=2, until=over, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=LONGEST, h=H, every=2, until=over)
     t = jo.crowds.crossings(sol, room.exits["door"]).t
     return {"flow": float((len(t) - 1) / (t[-1] - t[0])) if len(t) > 1 else 0.0, "left": len(t)}
 

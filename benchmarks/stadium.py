@@ -96,7 +96,6 @@ def leave(n: int, within: float, minutes: float, folder: Path | None = None) -> 
         h=H,
         every=LONGEST,
         until=counting,
-        change=people.changes(),
         output=None if kept is None else jo.io.Output(checkpoint=kept, resume=resume),
     )
     took = watch("run")

@@ -110,7 +110,7 @@ def stairs(model: Model, pace: str, seed: int = 0) -> float:
     plan = Plan(floors, exits={"out": ((34, 0), (34, 8))}, links=[link])
     group = Group("people", n, radius=RADIUS, speed=SPEED, start=box(0, 0, 6, 8))
     people = jo.crowds.crowd(group, room=plan, seed=seed, behaviour=Pedestrians() if model == PEDESTRIANS else model)
-    sol = jo.solve(people, jo.Venel(), t=240.0, h=0.05, every=0.2, until=plan.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=240.0, h=0.05, every=0.2, until=plan.empty)
     t = np.sort(jo.crowds.crossings(sol, link.start).t)
     return float((0.8 * n - 0.2 * n) / (t[int(0.8 * n)] - t[int(0.2 * n)]) / width)
 

@@ -160,7 +160,7 @@ def densities(make, scheme):
 
 
 def sticky():
-    made = jo.macro.StickyBlocks([1, 3, 5, 7], 1, [4, 3, 0, -2], restitution=0.2, walls=(0, 9))
+    made = jo.macro.StickyBlocks([1, 3, 5, 7], 1, [4, 3, 0, -2], acceleration=[1, -1, 0, 1], walls=(0, 9))
     return digest(made.at([1.0, 3.0, 8.0]))
 
 

@@ -18,7 +18,6 @@ __all__ = [
     "BrokenPlugin",
     "CannotCompile",
     "CloseImpacts",
-    "DependsOnRoundOff",
     "DeviceUnavailable",
     "EmptySet",
     "EnergyDrift",
@@ -158,7 +157,7 @@ class NotFinite(JostleError, FloatingPointError):
 class UnresolvedEvent(JostleError, RuntimeError):
     """`solve_by_events` cannot compute an event safely; ``error.solution`` holds the motion until then.
 
-    `macro.StickyBlocks` raises it for more impacts than can be followed; ``error.time`` is the time of the last one.
+    `macro.StickyBlocks` raises it for more impacts than it can follow; ``error.time`` is the time of the last one.
     """
 
 
@@ -282,12 +281,12 @@ class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
+class GivenTwice(JostleWarning):
+    """A change that a problem has itself was given again, by ``solve(..., change=...)``; it acts once."""
+
+
 class UnstableStep(JostleWarning):
     """An explicit force is too stiff for the time step; the message says by how much, and what to do."""
-
-
-class DependsOnRoundOff(JostleWarning):
-    """The order of impacts that follow each other within round-off decides about a motion; the message says where."""
 
 
 class WeakContacts(JostleWarning):

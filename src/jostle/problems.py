@@ -8,7 +8,7 @@ Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 20
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -22,7 +22,7 @@ from jostle._tools.pickling import check_parts
 from jostle._tools.rotations import AXES, product
 from jostle.bodies import Bodies, Turning, solid
 from jostle.convex.metric import Metric, of_masses
-from jostle.errors import InvalidValue, NotFinite
+from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
 from jostle.sets.base import ConstraintSet, Free, anew, of_present, parts
 from jostle.sets.clumps import CENTRED, Clumps
@@ -279,14 +279,52 @@ Admissible = ConstraintSet
 """Type of `within`, which `_within` checks with a better message."""
 
 
+Change = Callable[[Any], Any]
+"""A function of the state after a step that returns the state to continue from, for `Problem.changes`."""
+
+
 class Problem:
-    """What both problems have: a start, an admissible set, and bodies, all of which may be present or not."""
+    """What both problems have: a start, an admissible set, bodies that may be present or not, and what a run needs.
+
+    A class of your own that inherits from `Motion` or `Sweeping` defines `changes` and `longest_step` where its runs
+    need them.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> class Drain(jo.Motion):
+    ...     def changes(self):
+    ...         return [jo.Outlet(lambda q: q[:, 1] < 0.0)]
+    >>> rain = Drain(q0=[[0.0, 1.0], [3.0, 2.0]], force=[0.0, -1.0], within=jo.Balls([0.5, 0.5]))
+    >>> np.isfinite(jo.solve(rain, jo.Maury(), t=1.7, h=0.1).q[-1]).all(axis=1).tolist()
+    [False, True]
+    """
 
     q0: Array
     within: ConstraintSet
     bodies: Bodies
     presence: Presence | None
     past: Remembers | None
+
+    def changes(self) -> Sequence[Change]:
+        """What acts on the state after each step of a run, such as sources and outlets, gates and stairs.
+
+        Returns
+        -------
+        sequence of callable (state) -> State
+            The functions, in the order in which they act; none by default.
+        """
+        return ()
+
+    def longest_step(self) -> float | None:
+        """The longest time step with which results are known to be reliable; `solve` warns of longer ones.
+
+        Returns
+        -------
+        float or None
+            The time step; None, the default: there is no limit.
+        """
+        return None
 
     def metric(self, q: Array) -> Metric:
         """The metric M(q) of the projections; a function `mass` is evaluated at q."""
@@ -326,6 +364,58 @@ class Problem:
         twin = object.__new__(type(self))
         _set(twin, **vars(self))
         return twin
+
+
+def carried(problem: Problem, name: str) -> Any:
+    """What a method of a problem says about its runs; an attribute of its name that is no method is refused.
+
+    >>> import jostle as jo
+    >>> class Sale(jo.Sweeping):
+    ...     changes = 3
+    >>> carried(Sale(q0=[0.0]), "changes")
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: Sale.changes is 3, and solve needs the method changes() of a problem there: rename it
+    """
+    method = getattr(problem, name)
+    if not callable(method) or not accepts(method, 0):
+        raise InvalidValue(
+            f"{type(problem).__name__}.{name} is {described(method)}, and solve needs the method {name}() of a problem "
+            f"there: rename it"
+        )
+    return method()
+
+
+def changes_of(problem: Problem) -> tuple[Change, ...]:
+    """The changes of a problem."""
+    made = carried(problem, "changes")
+    if not isinstance(made, list | tuple):
+        raise InvalidValue(
+            f"{type(problem).__name__}.changes() must return a list of functions of the state, not {described(made)}"
+        )
+    return tuple(made)
+
+
+def refuse_changes(problem: Problem, where: str) -> None:
+    """Refuse a problem whose runs have changes where they are not computed.
+
+    >>> import jostle as jo
+    >>> class Drain(jo.Motion):
+    ...     def changes(self):
+    ...         return [jo.Outlet(lambda q: q[:, 1] < 0.0)]
+    >>> jo.solve_by_events(Drain(q0=[[0.0, 1.0]]), t=1.0)
+    Traceback (most recent call last):
+    ...
+    jostle.errors.SchemeRefuses: solve_by_events does not compute the changes of Drain during a run (Outlet): use \
+jo.solve, or a problem without changes, jo.Motion(q0=..., within=..., ...)
+    """
+    names = dict.fromkeys(getattr(change, "__name__", type(change).__name__) for change in changes_of(problem))
+    if names:
+        kind = "Motion" if isinstance(problem, Motion) else "Sweeping"
+        raise SchemeRefuses(
+            f"{where} does not compute the changes of {type(problem).__name__} during a run ({', '.join(names)}): use "
+            f"jo.solve, or a problem without changes, jo.{kind}(q0=..., within=..., ...)"
+        )
 
 
 @check_arguments

@@ -22,7 +22,7 @@ def solved(q0, *, exits=EXITS, area=CORRIDOR, t=20.0, h=0.05, until=True, **more
     plan = jo.crowds.Plan(area, exits=exits)
     people = jo.crowds.crowd(len(q0), radius=0.2, room=plan, q0=q0, **more)
     ending = {"until": plan.empty} if until else {}
-    return jo.solve(people, jo.Venel(), t=t, h=h, change=people.changes(), **ending)
+    return jo.solve(people, jo.Venel(), t=t, h=h, **ending)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def arch():
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
     start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
     people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
-    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, change=people.changes())
+    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_who_goes_round_the_post_of_a_door_between_two_frames_is_counted_there()
         [(0, 0), (4, 0), (4, 4), (0, 4)], exits={"east": ((4, 1.7), (4, 2.3)), "west": ((0, 1), (0, 2))}
     )
     people = jo.crowds.crowd(1, radius=0.1, room=plan, q0=[[3.8, 0.6]], speed=1.0)
-    sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05, every=2.0, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05, every=2.0)
     uses = jo.crowds.exit_use(sol)
     assert {name: use.person.tolist() for name, use in uses.items()} == {"east": [0], "west": []}
     assert jo.crowds.crowd_summary(sol).left_elsewhere == 0
@@ -246,7 +246,7 @@ def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_p
     plan = jo.crowds.Plan([(0, 0), (20, 0), (20, 0.6), (0, 0.6)], exits={"east": ((20, 0), (20, 0.6))})
     places, times = [[2.0, 0.3], [1.5, 0.3]], [4.0, 0.0]
     people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=places, speed=1.0, reaction=times)
-    sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.5, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.5)
     assert sol.q[4, 0, 0] > 2.1  # pushed
     jo.io.write(sol, tmp_path / "run.vtkhdf")
     for run in (sol, jo.io.read(tmp_path / "run.vtkhdf")):
@@ -261,7 +261,7 @@ def test_people_who_never_come_in_have_not_left():
     plan = jo.crowds.Plan(CORRIDOR, exits=EXITS)
     groups = [jo.crowds.Group("now", 3, radius=0.2), jo.crowds.Group("later", 7, radius=0.2, enters=99.0)]
     people = jo.crowds.crowd(groups, room=plan)
-    found = jo.crowds.crowd_summary(jo.solve(people, jo.Venel(), t=12.0, h=0.1, change=people.changes()))
+    found = jo.crowds.crowd_summary(jo.solve(people, jo.Venel(), t=12.0, h=0.1))
     assert (found.people, found.inside, found.never_inside, found.left_elsewhere) == (3, 0, 7, 0)
     assert np.isnan([found.evacuation_time, found.evacuation_time_95]).all()
     rows = found.rows()
@@ -281,7 +281,7 @@ def test_summaries_and_reports_warn_of_what_people_do_not_do():
     """In the plain model, people push through a door at twice the flow of experiments."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"door": ((6, 1.9), (6, 3.1))})
     people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, every=0.2, until=plan.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, every=0.2, until=plan.empty)
     found = jo.crowds.crowd_summary(sol)
     assert found.exits["door"].specific > 2.5
     (flow,) = found.warnings

@@ -29,7 +29,7 @@ SHORT = 0.07
 
 def solved(people, t=40.0, h=H, **more):
     plan = people.plan
-    return jo.solve(people, jo.Venel(), t=t, h=h, change=people.changes(), until=plan.empty, **more)
+    return jo.solve(people, jo.Venel(), t=t, h=h, until=plan.empty, **more)
 
 
 def test_a_gate_is_open_from_the_start_of_an_interval_and_closed_from_its_end_on():
@@ -136,8 +136,7 @@ def test_people_who_miss_their_train_wait_and_the_run_goes_on(tmp_path):
     both = Group("knows both", places=[[2.0, 2.0]], radius=0.2, speed=1.2, knows=["east", "west"])
     groups, gates = [train, late, both], [Gate("east", open=[(0.0, 0.8)])]
     people = crowd(groups, room=PLAN, gates=gates, behaviour=jo.crowds.Pedestrians())
-    more = {"change": people.changes(), "until": people.empty_or_blocked(), "every": 3}
-    sol = jo.solve(people, jo.Venel(), t=15.0, h=0.07, **more)
+    sol = jo.solve(people, jo.Venel(), t=15.0, h=0.07, until=people.empty_or_blocked(), every=3)
     assert sol.status == "finished"  # the run goes on while people wait
     assert left_by(sol, "east") == [0]
     assert left_by(sol, "west") == [3]
@@ -189,7 +188,7 @@ def test_a_gate_does_not_close_on_people():
         Group("all", places=[[9.9, 2.0]], radius=0.2, speed=0.1, goal="east"),
         room=PLAN, gates=[Gate("east", open=[(0.0, 1.0)])],
     )  # fmt: skip
-    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=8.0, h=H)
     assert sol.overlap < 1e-9
     assert left_by(sol, "east") == [0]
     assert people.gates.shut.tolist() == [True]
@@ -201,7 +200,7 @@ def test_a_gate_closes_although_people_push_through_it_without_a_break(closing):
     places = [[9.5 - 0.41 * k, 1.75 + 0.5 * j] for k in range(8) for j in range(2)]
     group = Group("all", places=places, radius=0.2, speed=1.0, goal="east")
     people = crowd(group, room=PLAN, gates=[Gate("east", **closing)])
-    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=8.0, h=H)
     passed = jo.crowds.crossings(sol, EXITS["east"])
     in_time = 4 if "most" in closing else int((passed.t <= 1.5).sum())
     assert 4 <= in_time <= len(passed) <= in_time + 2
@@ -218,7 +217,7 @@ def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
         ]
         gates = [Gate("east", open=[(5.0, 99.0)], most=4), Gate("door 0", open=[(2.0, 6.0)])]
         people = crowd(groups, room=PLAN, seed=4, gates=gates)
-        return jo.solve(people, jo.Venel(), t=end, h=H, change=people.changes(), **more)
+        return jo.solve(people, jo.Venel(), t=end, h=H, **more)
 
     go(t, output=jo.io.Output(checkpoint=tmp_path / "c"))
     np.testing.assert_array_equal(
@@ -229,10 +228,9 @@ def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
 def test_the_same_people_may_be_resumed_and_run_again(tmp_path):
     """What gates and walks have found during a run is no part of what identifies it."""
     people = gated(Gate("east", open=[(3.0, 99.0)]))
-    said = {"h": H, "change": people.changes()}
-    jo.solve(people, jo.Venel(), t=4.0, output=jo.io.Output(checkpoint=tmp_path / "c"), **said)
-    resumed = jo.solve(people, jo.Venel(), t=6.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True), **said)
-    np.testing.assert_array_equal(jo.solve(people, jo.Venel(), t=6.0, **said).q[-1], resumed.q[-1])
+    jo.solve(people, jo.Venel(), t=4.0, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    resumed = jo.solve(people, jo.Venel(), t=6.0, h=H, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
+    np.testing.assert_array_equal(jo.solve(people, jo.Venel(), t=6.0, h=H).q[-1], resumed.q[-1])
 
 
 def test_people_with_gates_entries_and_routes_can_be_pickled():
@@ -243,7 +241,7 @@ def test_people_with_gates_entries_and_routes_can_be_pickled():
     stops = {"desk": jo.crowds.Stop((8.0, 2.0), dwell=1.0)}
     people = crowd(group, room=PLAN, gates=[Gate("east", open=[(4.0, 99.0)])], stops=stops, seed=1)
     again = pickle.loads(pickle.dumps(people))
-    found = [jo.solve(one, jo.Venel(), t=7.0, h=H, change=one.changes()).q[-1] for one in (people, again)]
+    found = [jo.solve(one, jo.Venel(), t=7.0, h=H).q[-1] for one in (people, again)]
     np.testing.assert_array_equal(*found)
 
 

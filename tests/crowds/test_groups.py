@@ -52,7 +52,7 @@ def test_a_crowd_without_groups_is_one_group():
 def test_the_result_tells_groups_apart():
     """Everyone leaves; each group by its own exit, and the slow ones last."""
     people = crowd(groups(), room=PLAN, seed=3)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=PLAN.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=PLAN.empty)
     times = jo.crowds.leaving_times(sol)
     last = {name: times[sol.problem.members(name)].max() for name in sol.problem.groups}
     assert np.isfinite(times).all()
@@ -73,7 +73,7 @@ def test_a_behaviour_around_the_wish_of_groups_keeps_the_groups():
 def test_groups_can_be_inhibited_and_resumed(tmp_path):
     def go(t, **more):
         people = crowd(groups(), room=PLAN, seed=3, behaviour=Inhibition)
-        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
+        return jo.solve(people, jo.Venel(), t=t, h=0.1, **more)
 
     whole = go(4.0)
     go(2.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
@@ -88,7 +88,6 @@ def test_groups_can_be_inhibited_and_resumed(tmp_path):
             jo.Venel(),
             t=4.0,
             h=0.1,
-            change=people.changes(),
             output=jo.io.Output(checkpoint=tmp_path / "c", resume=True),
         )
 

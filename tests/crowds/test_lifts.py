@@ -28,7 +28,7 @@ def gone(n=14, t=90.0, plan=None, **said):
     plan = plan or building()
     people = crowd(Group("all", n, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
     said = {"until": plan.empty, **said}
-    return jo.solve(people, jo.Venel(), t=t, h=H, every=H, change=people.changes(), **said)
+    return jo.solve(people, jo.Venel(), t=t, h=H, every=H, **said)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_a_person_in_the_doorway_is_not_pushed_when_the_door_closes():
         q0 = np.array([(x, 1.5), (19.5, 1.5)])
         with pytest.warns(jo.errors.Implausible, match="hardly moves"):
             people = crowd(2, radius=R, q0=q0, speed=1e-3, room=plan)
-        sol = jo.solve(people, jo.Venel(), t=EVERY + RIDE, h=H, every=H, change=people.changes())
+        sol = jo.solve(people, jo.Venel(), t=EVERY + RIDE, h=H, every=H)
         assert sol.overlap < 1e-6
         assert np.abs(np.diff(sol.q[:-1], axis=0)).max() < 1e-3
         at[x] = sol.q[-1, 0, 0] < 10.0
@@ -97,7 +97,7 @@ def test_the_rows_of_closed_doors_do_not_depend_on_the_places_of_people():
 def test_catching_up_does_not_lose_count_of_the_rows_of_a_lift():
     plan = building()
     people = crowd(Group("all", 10, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
-    sol = jo.solve(people, jo.CatchingUp(), t=EVERY + 1.0, h=H, every=0.25, change=people.changes())
+    sol = jo.solve(people, jo.CatchingUp(), t=EVERY + 1.0, h=H, every=0.25)
     inside = (sol.q[..., 0] > 10.0) & (sol.q[..., 0] < 20.0 - 1e-6)
     closed = sol.t > EVERY + 1e-6
     assert closed.sum() >= 3
@@ -122,7 +122,7 @@ def test_a_person_who_passes_a_closed_door_is_an_error():
 def test_a_lift_without_travel_time_moves_people_at_once():
     plan = building(travel=0.0, doors=0.0)
     people = crowd(1, radius=R, q0=[(19.0, 1.5)], room=plan)
-    sol = jo.solve(people, jo.Venel(), t=EVERY, h=H, every=H, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=EVERY, h=H, every=H)
     assert (sol.q[:, 0, 0] < 10.0).tolist() == [False] * 150 + [True]
 
 
@@ -159,9 +159,8 @@ def test_impossible_lifts_are_refused(said, message):
 
 def test_doors_that_the_admissible_set_does_not_have_are_an_error():
     west = jo.crowds.FreeWish(lambda t, q: [-1.0, 0.0], nearer=None)
-    people = jo.crowds.Crowd(q0=[[22.0, 1.5]], wish=west, within=jo.Balls([R]), plan=building())
     with pytest.raises(jo.InvalidValue, match=r"make the people with jo\.crowds\.crowd"):
-        people.changes()
+        jo.crowds.Crowd(q0=[[22.0, 1.5]], wish=west, within=jo.Balls([R]), plan=building())
 
 
 FILE = """

@@ -88,7 +88,7 @@ def test_wishes_do_not_depend_on_the_number_of_threads(monkeypatch):
             use_threads(min(count, before))
             plan = hall()
             people = jo.crowds.crowd(60, radius=R, speed=V, room=plan, seed=0, behaviour=Pedestrians())
-            found.append(jo.solve(people, jo.Venel(), t=1.0, h=0.05, change=people.changes()).q[-1])
+            found.append(jo.solve(people, jo.Venel(), t=1.0, h=0.05).q[-1])
     finally:
         use_threads(before)
     np.testing.assert_array_equal(*found)

@@ -22,7 +22,7 @@ def building(exits=None, **said):
 def alone(plan, q0=(22.0, 1.5), t=40.0, speed=1.0, **said):
     stops = said.pop("stops", None)
     people = crowd(Group("one", places=[q0], radius=R, speed=speed, **said), room=plan, stops=stops)
-    return jo.solve(people, jo.Venel(), t=t, h=H, change=people.changes(), until=plan.empty)
+    return jo.solve(people, jo.Venel(), t=t, h=H, until=plan.empty)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_lift_leaves_at_the_step_whose_end_is_its_time():
     """18 steps of 0.15 s end at 2.7 s up to round-off: a little before it."""
     plan = building(every=2.7)
     people = crowd(1, radius=R, q0=[(18.0, 1.5)], room=plan)
-    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.15, every=0.15, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.15, every=0.15)
     assert 18 * 0.15 < 2.7
     assert (sol.q[:, 0, 0] < 10.0).tolist() == [False] * 18 + [True] * 3
 
@@ -98,7 +98,7 @@ def test_stairs_with_both_directions_let_people_pass_up_and_down():
         Group("up", places=[(2.0, 1.3)], radius=R, route=["stairs (back)"], goal="roof"),
     ]
     people = crowd(groups, room=plan)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=people.changes(), until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, until=plan.empty)
     assert sol.status == "stopped"
     assert jo.crowds.crossings(sol, plan.exits["street"]).person.tolist() == [0]
     assert jo.crowds.crossings(sol, plan.exits["roof"]).person.tolist() == [1]
@@ -113,7 +113,7 @@ def test_two_people_who_want_each_others_place_at_the_end_of_stairs_step_aside()
     top, bottom = (20.0 - LENGTH + 2 * R, 1.3), (4.0 - 2 * R, 1.3)
     groups = [Group(to, places=[q], radius=R, goal=to) for to, q in (("street", top), ("roof", bottom))]
     people = crowd(groups, room=plan)
-    sol = jo.solve(people, jo.Venel(), t=15.0, h=H, change=people.changes(), until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=15.0, h=H, until=plan.empty)
     assert sol.status == "stopped"
 
 
@@ -128,7 +128,7 @@ def test_the_nearest_exit_may_be_over_stairs_that_are_walked_back():
 def test_a_lift_takes_all_who_are_in_it_at_its_times():
     plan = building(every=15.0)
     people = crowd(Group("all", 4, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=people.changes(), until=plan.empty)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, until=plan.empty)
     on_ground = np.nanmin(np.where(sol.q[:, :, 0] < 10.0, sol.t[:, None], np.nan), axis=0)
     np.testing.assert_allclose(on_ground, 15.0, atol=H)
     assert sol.status == "stopped"
@@ -158,7 +158,7 @@ def test_stairs_are_resumed_to_the_bit(tmp_path, said):
     def go(t, **more):
         plan = building(**said)
         people = crowd(Group("all", 5, radius=R, speed=1.3, start=UPPER), room=plan, seed=3)
-        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
+        return jo.solve(people, jo.Venel(), t=t, h=0.1, **more)
 
     go(5.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
     np.testing.assert_array_equal(

@@ -129,7 +129,7 @@ def test_a_journey_with_stops_is_resumed_to_the_bit(tmp_path, kind):
     def go(t, **more):
         group = Group("all", 4, radius=0.2, speed=1.5, route=["a"], start=[(2, 1), (4, 1), (4, 4), (2, 4)], goal="east")
         people = crowd(group, room=PLAN, stops={"a": stop}, seed=3, behaviour=Inhibition)
-        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), **more)
+        return jo.solve(people, jo.Venel(), t=t, h=0.1, **more)
 
     expected = go(7.0).q[-1]
     go(3.5, output=jo.io.Output(checkpoint=tmp_path / "c"))
@@ -181,7 +181,8 @@ def test_a_known_exit_has_its_length_and_an_unknown_one_none():
 def test_a_family_stays_together_and_others_do_not():
     q = [[2.0, 2.0], [2.0, 3.0], [3.0, 2.5]]
     together, alone = (
-        crowd(Group("f", places=q, radius=0.2, speed=[1.5, 0.6, 1.5], goal="east", family=n), room=PLAN) for n in (3, 1)
+        crowd(Group("f", places=q, radius=0.2, speed=[1.5, 0.6, 1.5], goal="east", family=n), room=PLAN, outlet=9.0)
+        for n in (3, 1)
     )
     assert isinstance(together.wish, Together)
     spread = [np.ptp(jo.solve(p, jo.Venel(), t=8.0, h=H).q[-1][:, 0]) for p in (together, alone)]

@@ -99,7 +99,7 @@ def test_a_convex_room_needs_no_shapely(monkeypatch):
     monkeypatch.setitem(sys.modules, "shapely", None)
     room = Room(BOX, doors=[((9, 1.2), (9, 2.8))])
     people = crowd(8, radius=R, room=room, speed=1.4, behaviour=jo.crowds.Inhibition)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, until=room.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, until=room.empty)
     assert sol.status == "stopped"
     with pytest.raises(jo.errors.MissingPackage, match=r"jostle\[crowd\]"):
         Room([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], doors=[((0.4, 5), (1.6, 5))])

@@ -137,7 +137,7 @@ def counterflow(n=6, behaviour=None):
 
 def test_people_who_meet_in_a_corridor_pass_each_other():
     people = counterflow()
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty)
     assert sol.status == "stopped"
     assert sol.t[-1] < 14.0
 
@@ -147,7 +147,7 @@ def test_somebody_who_stands_in_a_corridor_holds_nobody():
         groups = [Group("standing", places=[[6.0, 1.5]], radius=R, speed=0.0)]
     groups += [Group("walking", 12, radius=R, speed=V, goal="east", start=[(0, 0), (4, 0), (4, 3), (0, 3)])]
     people = crowd(groups, room=CORRIDOR, behaviour=Pedestrians())
-    sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=16.0, h=0.05, every=20)
     left = ~np.isfinite(sol.q[-1]).all(axis=1)
     assert left.tolist() == [False] + 12 * [True]
     np.testing.assert_allclose(sol.q[-1][0], [6.0, 1.5], atol=0.15)
@@ -183,7 +183,7 @@ def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
 
 def test_steps_that_are_too_long_are_warned_of():
     people = counterflow()
-    assert people.longest_step == pytest.approx(0.1 * Pedestrians().T)
+    assert people.longest_step() == pytest.approx(0.1 * Pedestrians().T)
     assert TimeGap(TimeGap(EAST, R, T=0.5), R, T=0.9).longest_step == pytest.approx(0.05)
     with pytest.warns(jo.errors.LongStep, match=r"h = 0\.2 is longer than .*; take h = "):
         jo.solve(people, jo.Venel(), t=0.2, h=0.2)

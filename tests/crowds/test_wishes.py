@@ -316,7 +316,7 @@ def test_people_leave_a_jam_for_another_exit_and_are_out_sooner():
     last = []
     for given in ({"speed": 1.4}, {"wish": wish}):
         people = jo.crowds.crowd(50, **common, **given)
-        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.1, until=plan.empty, change=people.changes())
+        sol = jo.solve(people, jo.Venel(), t=120.0, h=0.1, until=plan.empty)
         assert sol.status == "stopped"
         last.append(sol.t[-1])
     assert wish.chosen(people.q0).max() == 1

@@ -38,12 +38,23 @@ def extension(monkeypatch):
 def test_every_extension_is_one_short_file_that_the_documentation_shows():
     page = (ROOT / "docs" / "about" / "extending.md").read_text()
     names = sorted(path.name for path in FOLDER.glob("*.py"))
-    assert len(names) == 8
+    assert len(names) == 9
     for name in names:
         lines = (FOLDER / name).read_text().splitlines()
         assert len(lines) <= MOST_LINES, name
         assert max(map(len, lines)) <= 90, name  # so that the page shows whole lines
         assert f"../examples/extensions/{name}" in page
+
+
+def test_the_problem_has_its_source_and_its_outlet_in_every_run(extension):
+    mixer = extension("mixer").Mixer(30, radius=0.3)
+    sol = jo.solve(mixer, jo.Maury(), t=2.0, h=0.02)
+    there = np.isfinite(sol.q).all(axis=2)
+    assert there.any(axis=0).all()  # all have come
+    assert (sol.q[there][:, 1] > -0.3).all()
+    assert not there[-1].all()  # and some have left
+    with pytest.warns(jo.errors.LongStep):
+        jo.solve(mixer, jo.Maury(), t=0.2, h=0.1)
 
 
 def test_the_scheme_is_of_second_order_in_free_flight(extension):

@@ -108,6 +108,8 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
         count = len(sol.t)
         assert count >= acknowledged
         assert len(sol.stats) >= acknowledged
+        assert len(sol.impacts()) >= acknowledged
+        assert sol.impacts().before.tolist() == [-1.0 - k for k in range(len(sol.impacts()))]
         assert sol.status == "running"
         some = None if n == 10 else {0, count - 1, max(acknowledged - 1, 0), chance.randrange(count)}
         assert_right(sol, n, some)

@@ -262,7 +262,7 @@ def evacuation(tmp_path_factory):
     people = jo.crowds.crowd(
         45, radius=0.2, room=ROOM, speed=1.3, behaviour=jo.crowds.Pedestrians(), seed=4,
     )  # fmt: skip
-    sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.2, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.2)
     run = jo.io.write(sol, folder / "run.vtkhdf", dtype=np.float64)
     return read(run), [jo.io.export(run, folder / f"run.{kind}") for kind in ("sqlite", "txt")]
 

@@ -20,7 +20,7 @@ def walkers(shift):
 @pytest.mark.parametrize(("shift", "dtype"), [(0.0, np.float32), (MAP, np.float64), whole((-MAP, np.float64))])
 def test_a_plan_in_map_coordinates_is_stored_as_exactly_as_one_at_the_origin(tmp_path, shift, dtype):
     _, people = walkers(shift)
-    run = {"t": 4.0, "h": 0.1, "change": people.changes()}
+    run = {"t": 4.0, "h": 0.1}
     sol = jo.solve(people, jo.Venel(), **run)
     for stored in (
         jo.solve(people, jo.Venel(), output=tmp_path / "run.vtkhdf", **run),
@@ -44,7 +44,7 @@ def test_a_run_in_map_coordinates_is_resumed_in_its_own_precision(tmp_path):
     _, people = walkers(MAP)
     for t, resume in ((1.0, False), (2.0, True)):
         output = jo.io.Output(tmp_path / "run.vtkhdf", checkpoint=tmp_path / "c", resume=resume)
-        sol = jo.solve(people, jo.Venel(), t=t, h=0.1, change=people.changes(), output=output)
+        sol = jo.solve(people, jo.Venel(), t=t, h=0.1, output=output)
     assert sol.q.source.dtype == np.float64
 
 

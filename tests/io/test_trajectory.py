@@ -113,7 +113,7 @@ def test_a_continued_file_drops_what_came_later_at_once(tmp_path):
         file.frame(7.0, [7, 7], [0, 0])
     assert read(path).t.tolist() == [0, 1, 2, 7]
     assert read(path).q[:, 1].tolist() == [0, 1, 2, 7]
-    with pytest.raises(InvalidValue, match="has 4 frames and 0 step records"):
+    with pytest.raises(InvalidValue, match="has 4 frames, 0 step records and 0 impacts"):
         Writer.reopen(path, 5, 0)
     assert read(path).t.tolist() == [0, 1, 2, 7]
     Writer.reopen(path, 4, 0).close("finished")

@@ -256,7 +256,7 @@ def test_a_file_knows_the_stairs_of_its_building(tmp_path):
     people = jo.crowds.crowd(3, radius=0.2, room=plan, start=floors[0])
     path = tmp_path / "run.vtkhdf"
     sol = jo.solve(
-        people, jo.Venel(), t=30.0, h=0.05, every=0.25, until=plan.empty, change=people.changes(),
+        people, jo.Venel(), t=30.0, h=0.05, every=0.25, until=plan.empty,
         output=jo.io.Output(path, dtype=float),
     )  # fmt: skip
     line = ((13, 0), (13, 3))

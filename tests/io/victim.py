@@ -38,9 +38,10 @@ def assert_right(sol, n: int, frames=None) -> None:
 
 
 def write(path: str, n: int) -> None:
-    writer = Writer(path, shape=(n, 3), contacts=True, about={"n": str(n)})
+    writer = Writer(path, shape=(n, 3), contacts=True, impacts=True, about={"n": str(n)})
     for frame in range(10**9):
         writer.steps([(0.25 * frame, 0.25, n, n, 1, 0.0, 0.0, 0.0, 0.0, True, "ActiveSet", 0.0, 0.0)])
+        writer.impacts([(0.25 * frame, (0, -1), -1.0 - frame, 1.0, 2.0, 0.25 * frame)])
         writer.frame(0.25 * frame, *state(n, frame))
         if frame % 3 == 2:
             writer.commit()

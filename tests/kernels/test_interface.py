@@ -257,13 +257,6 @@ def floor(random):
     return free, start, 0.1
 
 
-def blocks(random):
-    """Points on a line that collide with each other and with a wall, some of which stick, and what they may do."""
-    y, v, a = np.sort(random.uniform(0.0, 5.0, 9)), random.normal(size=9), random.normal(size=9)
-    e = random.choice([0.0, 0.3, 1.0])
-    return y, v, a, random.uniform(0.5, 2.0, 9), np.array([-0.5, np.inf]), e, 2.0, 5.0, 60
-
-
 def walkers(random, n=40):
     """Where people are, two of them at the same place, their radii, and where they want to go; the last one stands."""
     q, radii = random.uniform(0.0, 4.0, (n, 2)), random.uniform(0.1, 0.2, n)
@@ -311,7 +304,6 @@ ARGUMENTS = {
     "by_pair": lambda random: (
         np.array([[0, 1], [3, -2], [2, 5]]), np.array([1.0, 2.0, 3.0]), np.array([[2, 5], [1, 0], [3, -2]]), -1.0, 2
     ),
-    "collisions": blocks,
     "exact": exact,
     "project_dense": project_dense,
     "project_few": project_few,

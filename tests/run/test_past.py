@@ -34,7 +34,7 @@ def people():
 
 def go(t, **more):
     crowd = people()
-    return jo.solve(crowd, jo.Venel(), t=t, h=0.1, change=crowd.changes(), **more)
+    return jo.solve(crowd, jo.Venel(), t=t, h=0.1, **more)
 
 if __name__ == "__main__":
     def kill(progress):

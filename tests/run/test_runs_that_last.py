@@ -358,7 +358,7 @@ def test_impacts_of_a_resumed_run_are_those_that_come_after():
     state = jo.Maury().step(problem, jo.Maury().start(problem, 0.0), H)
     from jostle.result.recording import ImpactLog
 
-    assert ImpactLog(problem.within, state).touching.tolist() == [[0, -1]]
+    assert ImpactLog(problem, jo.Maury(), state).memory.touching.tolist() == [[0, -1]]
     assert len(whole.impacts()) == 0
 
 

@@ -120,7 +120,7 @@ def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
     text = hall().text
     assert "h = 0.05\n" in text
     run = parse(text.replace("h = 0.05\n", "")).build()
-    assert run.h == 0.05 < run.problem.longest_step
+    assert run.h == 0.05 < run.problem.longest_step()
     jo.solve(**run._replace(t=0.1)._asdict())
     assert not recwarn.list
     with pytest.raises(ScenarioError, match=r"missing key 'h' in \[run\]"):

@@ -1,7 +1,5 @@
 """Curves show what the solution holds, and nothing in between."""
 
-from dataclasses import replace
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -161,22 +159,19 @@ def read_ball(ball, tmp_path_factory):
     return jo.io.read(jo.io.write(ball, tmp_path_factory.mktemp("files") / "ball.vtkhdf", dtype=float), ball.problem)
 
 
-@pytest.mark.parametrize("draw", [viz.history, viz.paths, viz.phase, viz.energies])
+@pytest.mark.parametrize("draw", [viz.history, viz.paths, viz.phase, viz.energies, viz.impacts])
 def test_a_solution_that_was_read_has_the_same_curves(ball, read_ball, draw):
-    """But for the impacts, which files do not hold."""
-    here, there = draw(replace(ball, recorded=None)).lines, draw(read_ball).lines
+    here, there = draw(ball).lines, draw(read_ball).lines
     for ours, theirs in zip(here, there, strict=True):
         np.testing.assert_allclose(theirs.get_xydata(), ours.get_xydata(), atol=1e-12)
 
 
 def test_without_the_problem_curves_of_places_are_drawn_and_others_say_what_is_missing(read_ball):
     path = read_ball.q.source.path
-    for draw in (viz.history, viz.paths, viz.phase, viz.energies):
+    for draw in (viz.history, viz.paths, viz.phase, viz.energies, viz.impacts):
         for shown in (path, jo.io.read(path)):
             assert draw(shown).lines
     open_figures = plt.get_fignums()
-    with pytest.raises(jo.InvalidValue, match="impacts are not stored in trajectory files"):
-        viz.impacts(path)
     with pytest.raises(jo.InvalidValue, match=r"give the problem, jo\.io\.read\(path, problem\)"):
         jo.io.read(path).gaps()
     assert plt.get_fignums() == open_figures

@@ -46,7 +46,7 @@ def test_the_curve_counts_the_people_inside(opened):
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits=EXITS, columns=[(1.0, 3.0, 0.2)])
     group = jo.crowds.Group("all", places=[[5.5, 1.5], [4.0, 1.5], [1.0, 1.5]], radius=0.2, speed=1.0)
     people = jo.crowds.crowd([group], room=plan)
-    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.05, every=0.5, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.05, every=0.5)
     assert np.isfinite(sol.q[-1]).all()
     assert plan.inside(sol.q[-1]).sum() == 2
     tab = opened(sol, size=(900, 820))

@@ -25,7 +25,7 @@ def run():
         jo.crowds.Group("children", 8, radius=0.15, speed=1.0, goal="west"),
     ]
     people = jo.crowds.crowd(groups, room=plan)
-    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5, change=people.changes())
+    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_people_who_have_not_come_in_yet_are_not_counted_inside():
     floor = [(0, 0), (6, 0), (6, 4), (0, 4)]
     plan = jo.crowds.Plan(floor, exits={"east": ((6, 1), (6, 2))})
     people = jo.crowds.crowd(jo.crowds.Group("late", 3, radius=0.2, enters=[0.0, 0.0, 2.0], start=floor), room=plan)
-    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.1, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.1)
     assert "inside 2    out 0" in jo.viz.plan(sol, 1).get_title(loc="left")
 
 
@@ -236,7 +236,7 @@ def test_names_with_dollar_signs_are_drawn_as_they_are(tmp_path):
     room = jo.crowds.Plan(box, exits=exits, labels={odd: (3, 3)})
     groups = [jo.crowds.Group(name, 2, radius=0.2) for name in (odd, "others")]
     people = jo.crowds.crowd(groups, room=room)
-    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5, change=people.changes())
+    sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5)
     drawn = [jo.viz.plan(room), jo.viz.plan(people), jo.viz.plan(sol), jo.viz.draw(sol, colour="group")]
     for number, one in enumerate(drawn):
         figure = one if hasattr(one, "savefig") else one.figure

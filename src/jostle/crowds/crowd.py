@@ -28,7 +28,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
 from jostle.plans.ways import FIT
-from jostle.problems import Sweeping
+from jostle.problems import Change, Sweeping
 from jostle.result.status import BLOCKED
 from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
@@ -119,6 +119,8 @@ class Crowd(Sweeping):
         Doors and exits that open and close. None means that all stay open.
     exits : array_like of bool, shape (n, exits), optional
         Whether each person may leave by each exit of the plan. None means that everyone may leave by every exit.
+    outlet : float, optional
+        Distance (m) from the plan at which people are removed. None means four times the largest radius.
 
     Attributes
     ----------
@@ -159,6 +161,7 @@ class Crowd(Sweeping):
         entries: Sequence[Entry] = (),
         gates: Gates | None = None,
         exits: Booleans | None = None,
+        outlet: float | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
         check_reaction(late)
@@ -176,10 +179,16 @@ class Crowd(Sweeping):
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "_changes", self._acting(outlet))
 
-    @property
     def longest_step(self) -> float:
-        """Longest time step (s) of which `solve` does not warn."""
+        """The longest time step of which `solve` does not warn: that of the behaviour.
+
+        Returns
+        -------
+        float
+            The time step (s); infinite for a behaviour without a limit.
+        """
         return self.wish.longest_step
 
     @property
@@ -245,42 +254,37 @@ class Crowd(Sweeping):
         """
         return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self._anyone_waits)
 
-    def changes(self, *, beyond: float | None = None) -> list[Callable[[State], State]]:
-        """The functions that a run of these people needs, for ``solve(..., change=people.changes())``.
-
-        They remove people who have left, move people over stairs, let people enter, and open and close doors.
-
-        Parameters
-        ----------
-        beyond : float, optional
-            Distance (m) from the plan at which people are removed. None means four times the largest radius.
+    def changes(self) -> tuple[Change, ...]:
+        """What acts during a run of these people; `solve` uses it.
 
         Returns
         -------
-        list of callable (state) -> State
-            The functions.
+        tuple of callable (state) -> State
+            The stairs, the outlet behind the exits, the entries, and the gates and doors that open and close.
 
         Examples
         --------
         >>> import jostle as jo
         >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
         >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
-        >>> sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, change=people.changes())
-        >>> bool(np.isfinite(sol.q[-1]).any())
+        >>> bool(np.isfinite(jo.solve(people, jo.Venel(), t=9.0, h=0.05).q[-1]).any())
         False
         """
-        limit = OUTLET_RADII * self.within.bodies.largest if beyond is None else beyond
+        return self._changes
+
+    def _acting(self, outlet: float | None) -> tuple[Change, ...]:
+        limit = OUTLET_RADII * self.within.bodies.largest if outlet is None else outlet
         if not limit > 0.0:
-            raise InvalidValue(f"beyond must be positive, not {beyond}")
+            raise InvalidValue(f"outlet must be positive, not {outlet}")
         check_space_behind(self.plan, limit)
         radii = np.broadcast_to(self.within.bodies.radii_at(0.0), len(self.q0))
         stairs = [
             Stairs(one, radii, self.within, self.wish if one.link.both else None, k)
             for k, one in enumerate(self.plan.passages, len(self.plan.exits))
         ]
-        gates = [] if self.gates is None else [self.gates]
+        gates = () if self.gates is None else (self.gates,)
         leaving = Outlet(partial(far_from, self.plan, limit))
-        return [*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan)]
+        return (*stairs, leaving, *self.entries, *gates, *doors_of(self.within, self.plan))
 
 
 @check_arguments
@@ -299,6 +303,7 @@ def crowd(
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
     stops: Mapping[str, AnyStop] | None = None,
     gates: Sequence[Gate] = (),
+    outlet: float | None = None,
 ) -> Crowd:
     """People on a floor plan, as discs, who want to leave it by the nearest exit.
 
@@ -336,11 +341,13 @@ def crowd(
         Places that the routes of groups pass, by name.
     gates : sequence of Gate, default ()
         Doors and exits that open and close.
+    outlet : float, optional
+        Distance (m) from the plan at which people are removed. None means four times the largest radius.
 
     Returns
     -------
     Crowd
-        The first-order problem, for `Venel`. ``solve(..., change=people.changes())`` removes people who have left.
+        The first-order problem, for `Venel`.
 
     Examples
     --------
@@ -409,7 +416,7 @@ def crowd(
             entries.append(Entry(region, who, enters[who], within, int(random.integers(2**32))))
     return Crowd(
         q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late, entries=entries,
-        gates=shutting, exits=itinerary.exits, present=None if here.all() else here,
+        gates=shutting, exits=itinerary.exits, present=None if here.all() else here, outlet=outlet,
     )  # fmt: skip
 
 

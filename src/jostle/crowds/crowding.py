@@ -431,7 +431,7 @@ def fundamental_diagram(
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 0.5], [2, 0.5], [3, 0.5]], speed=1.2)
-    >>> sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1, change=people.changes())
+    >>> sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1)
     >>> found = fundamental_diagram(sol, [(2, 0), (4, 0), (4, 1), (2, 1)])
     >>> float(found.speed.min().round(6)), bool((found.density > 0.0).all())
     (1.2, True)

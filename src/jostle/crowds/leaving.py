@@ -352,7 +352,7 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
     >>> exits = {"west": ((0, 1), (0, 2)), "east": ((9, 1), (9, 2.2))}
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits)
     >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 1], [2, 1], [8, 1]])
-    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, change=people.changes())
+    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty)
     >>> [(one.name, one.count, round(one.width, 9)) for one in exit_use(sol).values()]
     [('west', 2, 1.0), ('east', 1, 1.2)]
     """
@@ -500,7 +500,7 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[1.0, 0.5], [7.0, 0.5]], speed=[2.0, 1.0])
-    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.1, change=people.changes()))
+    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.1))
     >>> found.time.round(6).tolist(), found.way.round(6).tolist(), found.loss.round(6).tolist()
     ([4.0, 2.0], [8.0, 2.0], [0.0, 0.0])
     """
@@ -567,7 +567,7 @@ def jams(sol: Solution, plan: Any = None) -> list[Jam]:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.5), (5, 2.0))})
     >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
-    >>> sol = jo.solve(people, jo.Venel(), t=8.0, h=0.1, change=people.changes())
+    >>> sol = jo.solve(people, jo.Venel(), t=8.0, h=0.1)
     >>> [(jam.opening, jam.people >= 10) for jam in jams(sol)]
     [("exit 'gate'", True)]
     """

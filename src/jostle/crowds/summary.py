@@ -151,7 +151,7 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"east": ((6, 2), (6, 3.2))})
     >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
-    >>> sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=plan.empty, change=people.changes())
+    >>> sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=plan.empty)
     >>> found = crowd_summary(sol)
     >>> found.people, found.inside, found.exits["east"].count, found.blocked
     (20, 0, 20, False)

@@ -11,7 +11,7 @@ from jostle.errors import InfeasibleStart, SchemeRefuses, UnresolvedEvent
 from jostle.events.accumulations import Limit, RecentImpact
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
 from jostle.laws import Restitution
-from jostle.problems import Motion
+from jostle.problems import Motion, refuse_changes
 from jostle.schemes.abilities import remedy
 from jostle.sets.balls import Balls
 from jostle.sets.base import nearest_call, parts
@@ -42,6 +42,7 @@ def check_supported(problem: Motion) -> None:
         refuse("bodies that come and go (present=)")
     if problem.past is not None:
         refuse("forces that depend on the past of the run")
+    refuse_changes(problem, "solve_by_events")
 
 
 def number_of_bodies(problem: Motion, contacts: Contacts) -> int:

@@ -30,7 +30,7 @@ from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.gradients.functions import RELATIVE_STEP, Slopes
 from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Motion, Sweeping, refuse_changes
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.maury import Maury, gauss
@@ -637,3 +637,4 @@ def _check(problem: Any, scheme: Scheme) -> None:
     for words, there in reasons.items():
         if there:
             raise SchemeRefuses(f"derivatives of runs are not available for {words}: leave it out")
+    refuse_changes(problem, "sensitivity")

@@ -30,8 +30,8 @@ from jostle.bodies import Turning
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io.identity import Run
 from jostle.io.new_files import reason, whole
-from jostle.problems import Remembers
-from jostle.result.recording import smallest_gap
+from jostle.problems import Motion, Remembers
+from jostle.result.recording import Closing, impact_type_of, smallest_gap
 from jostle.schemes.base import Scheme
 from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth
@@ -214,6 +214,28 @@ class Contents:
             )
         return memory
 
+    def closing(self, problem: Any, state: State) -> Closing | None:
+        """What the log of impacts remembers; None for a first-order problem."""
+        if not isinstance(problem, Motion):
+            return None
+        kind, places, balls = impact_type_of(state), _seen_by_sets(problem), _balls(problem)
+        rows = self.array("closing.open", (None, kind.itemsize // 8), kind="i").copy()
+        opened, value = rows.view(kind).reshape(len(rows)), self.array("closing.value", (None,))
+        touching, drift = (
+            self.array("closing.touching", (None, 2), kind="i"),
+            self.array("closing.drift", rows.shape[:1]),
+        )
+        row, column = (self.array(f"closing.{name}", value.shape, kind="i") for name in ("row", "column"))
+        h = self.number("closing.h")
+        q = self.array("closing.q", places.shape if h else (0,))
+        fits = h >= 0.0 and _between_balls(touching, balls) and _between_balls(opened["pair"], balls)
+        fits = fits and all(np.isfinite(opened[name]).all() for name in kind.names or ())
+        for numbers, most in ((row, len(rows)), (column, places.size)):
+            fits = fits and 0 <= numbers.min(initial=0) <= numbers.max(initial=0) < max(most, 1)
+        if not fits:
+            raise BrokenFile(f"{self.path} is damaged: what it remembers of impacts does not fit the problem")
+        return Closing(touching, q, h, opened, drift, row, column, value)
+
     def remembered(self, where: str, kind: Any, title: str) -> Any:
         """The memory of a scheme, a condition or a set, as a NamedTuple of this kind; None if there is none.
 
@@ -364,6 +386,10 @@ class Position(NamedTuple):
     """Smallest gap of the state; infinite where no contact is near."""
     within: Any = None
     """What the admissible set remembers, a NamedTuple; None if there is nothing."""
+    impacts: int = 0
+    """Number of impacts in the output."""
+    closing: Closing | None = None
+    """What the log of impacts remembers; None in a run without impacts."""
     seal: int = 0
     """Checksum of the last frame in the output, by which its file is recognised; 0 without a file."""
 
@@ -420,7 +446,7 @@ class Checkpoint:
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
             "format": FORMAT, "run": told, "step": position.step, "status": position.status,
-            "frames": position.frames, "records": position.records, "seal": position.seal,
+            "frames": position.frames, "records": position.records, "impacts": position.impacts, "seal": position.seal,
             **values,
         }  # fmt: skip
         for name, memory in position.noted.items():
@@ -443,7 +469,8 @@ class Checkpoint:
         """Read the checkpoint of a run, and restore the random generator and the objects that remember."""
         path = self.path
         kept = Contents(path, read_whole(path))
-        step, frames, records, seal = (kept.count(name) for name in ("step", "frames", "records", "seal"))
+        step, seal = kept.count("step"), kept.count("seal")
+        written = {name: kept.count(name) for name in ("frames", "records", "impacts")}
         different, state, noted = self._compared(run, kept, past, state_in)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
@@ -453,7 +480,7 @@ class Checkpoint:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
         self.written = True
-        return Position(state, step, kept.text("status"), frames, records, random, noted, seal=seal), kept
+        return Position(state, step, kept.text("status"), **written, random=random, noted=noted, seal=seal), kept
 
     def _compared(
         self, run: Run, kept: Contents, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]
@@ -492,6 +519,9 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
         values |= saved_memory(state.turning, "turning")
     if position.within is not None:
         values |= saved_memory(position.within, "within")
+    if (closing := position.closing) is not None:
+        rows = closing.open.view(np.int64).reshape(len(closing.open), closing.open.dtype.itemsize // 8)
+        values |= saved_memory(closing._replace(open=rows), "closing")
     return values
 
 

@@ -208,13 +208,16 @@ def write(
     contacts = source is None or source.header.contacts
     new = beside(path)
     try:
-        with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, facts=sol.facts, about=noted) as file:
+        form: dict[str, Any] = {"contacts": contacts, "dtype": dtype, "facts": sol.facts, "about": noted}
+        with Writer(new, shape=sol.q.shape[1:], impacts=sol.recorded is not None, **form) as file:
             durations = np.full(len(sol.t), np.nan) if sol.durations is None else sol.durations
             contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations)
             states = zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True)
             for state, turned in zip(states, turns(sol), strict=True):
                 file.frame(*state, *(turned or ()))
             file.steps(sol.stats)
+            for impacts in () if sol.recorded is None else sol.recorded.blocks():
+                file.impacts(impacts.records)
             file.close(sol.status)
         publish(new, path)
     finally:

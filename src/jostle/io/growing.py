@@ -12,7 +12,8 @@ only jostle reads:
     about      the notes of the writer about the run, as JSON
     steps      one record per step of the run, each with a checksum
     changes    lines of JSON, one for each time the run was resumed with changed settings
-    run        attributes: the status of the run, the numbers of valid step records and of valid bytes of changes
+    run        attributes: the status of the run, the numbers of valid step records, of valid impacts and of valid bytes
+               of changes
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import h5py
 import numpy as np
@@ -71,6 +72,8 @@ STATUS = np.dtype("S64")
 """Type of the saved status of a run."""
 STEPS = "jostle/steps"
 """Data set of the step records."""
+IMPACTS = "jostle/impacts"
+"""Data set of the impacts, which only trajectories of second-order problems have."""
 RECORD_CHECK = "checksum"
 """Field of the checksum of a record."""
 ABOUT = "jostle/about"
@@ -82,6 +85,14 @@ CHANGES = "jostle/changes"
 """Data set of UTF-8 bytes: one line of JSON per resume with changed settings."""
 CHANGES_CHUNK = 1024
 """Number of bytes per chunk of the changes."""
+
+
+class Counts(NamedTuple):
+    """The numbers of first frames, step records and impacts of a file."""
+
+    frames: int = 0
+    steps: int = 0
+    impacts: int = 0
 
 
 def create_file(path: Path, fill: Callable[[Any], None]) -> None:
@@ -116,7 +127,8 @@ def create_run(file: Any, statistics: np.dtype[Any], about: Mapping[str, str]) -
     create_data(file, STEPS, record_type(statistics), (), FRAME_CHUNK)
     create_data(file, CHANGES, np.uint8, (), CHANGES_CHUNK)
     run = file.create_group("jostle/run").attrs
-    run["status"], run["steps"], run["changes"] = np.array(b"running", dtype=STATUS), np.int64(0), np.int64(0)
+    run["status"] = np.array(b"running", dtype=STATUS)
+    run["steps"], run["impacts"], run["changes"] = np.int64(0), np.int64(0), np.int64(0)
     texts = {str(name): str(text) for name, text in about.items()}
     for name, text in texts.items():
         try:
@@ -129,15 +141,15 @@ def create_run(file: Any, statistics: np.dtype[Any], about: Mapping[str, str]) -
     return run
 
 
-def record_type(statistics: np.dtype[Any]) -> np.dtype[Any]:
-    """The type of a step record in a file: strings in ASCII, and a checksum."""
-    fields = [(name, statistics[name]) for name in statistics.names or ()]
+def record_type(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of a record in a file: strings in ASCII, and a checksum."""
+    fields = [(name, kind[name]) for name in kind.names or ()]
     text = [(name, f"S{kind.itemsize // 4}" if kind.kind == "U" else kind) for name, kind in fields]
     return np.dtype([*text, (RECORD_CHECK, "u4")])
 
 
 def as_saved(given: NDArray[Any]) -> NDArray[Any]:
-    """Step records as they are saved."""
+    """Records as they are saved."""
     saved = np.zeros(len(given), dtype=record_type(given.dtype))
     for name in given.dtype.names or ():
         text = given.dtype[name].kind == "U"
@@ -157,26 +169,34 @@ def steps_in(file: Any, statistics: np.dtype[Any] | None = None) -> Any:
 
 def read_steps(file: Any, count: int, statistics: np.dtype[Any] | None = None) -> NDArray[Any]:
     """The records of the first steps, after comparison with their checksums."""
-    saved = rows(file, steps_in(file, statistics), 0, count)
+    return read_records(file, steps_in(file, statistics), 0, count, statistics, "step")
+
+
+def read_records(
+    file: Any, data: Any, start: int, count: int, kind: np.dtype[Any] | None, title: str
+) -> NDArray[Any]:  # fmt: skip
+    """Some records of a data set, after comparison with their checksums; `kind` is their type in memory, if known."""
+    saved = rows(file, data, start, count)
     checks = saved[RECORD_CHECK].copy()
     saved[RECORD_CHECK] = 0
     wrong = of_records(saved) != checks
     if wrong.any():
-        step = int(np.argmax(wrong)) + 1
-        raise BrokenFile(f"{file.filename} is damaged: the record of step {step} does not match its checksum")
-    known = statistics or np.dtype([(name, saved.dtype[name]) for name in saved.dtype.names if name != RECORD_CHECK])
-    stats = np.empty(len(saved), dtype=known)
+        number = start + int(np.argmax(wrong)) + 1
+        raise BrokenFile(f"{file.filename} is damaged: the record of {title} {number} does not match its checksum")
+    known = kind or np.dtype([(name, saved.dtype[name]) for name in saved.dtype.names if name != RECORD_CHECK])
+    found = np.empty(len(saved), dtype=known)
     for name in known.names or ():
-        stats[name] = saved[name]
-    return stats
+        found[name] = saved[name]
+    return found
 
 
-def counts(file: Any) -> tuple[int, int]:
-    """The numbers of valid frames and step records."""
-    frames, steps = int(inside(file, "VTKHDF/Steps").attrs["NSteps"]), int(inside(file, "jostle/run").attrs["steps"])
-    if min(frames, steps) < 0:
-        raise BrokenFile(f"{file.filename} is damaged: it declares {frames} frames and {steps} steps")
-    return frames, steps
+def counts(file: Any) -> Counts:
+    """The numbers of valid frames, step records and impacts."""
+    run = inside(file, "jostle/run").attrs
+    found = Counts(int(inside(file, "VTKHDF/Steps").attrs["NSteps"]), int(run["steps"]), int(run["impacts"]))
+    if min(found) < 0:
+        raise BrokenFile(f"{file.filename} is damaged: it declares {found}")
+    return found
 
 
 def status_of(file: Any) -> str:
@@ -184,11 +204,13 @@ def status_of(file: Any) -> str:
     return str(inside(file, "jostle/run").attrs["status"].decode(errors="replace"))
 
 
-def say(file: Any, frames: int, steps: int) -> None:
-    """Write the numbers of valid frames and step records, after all data."""
+def say(file: Any, valid: Counts) -> None:
+    """Write the numbers of valid frames, step records and impacts, after all data."""
     file.flush()
-    h5py.h5a.open(file["VTKHDF/Steps"].id, b"NSteps").write(np.array([frames]))
-    h5py.h5a.open(file["jostle/run"].id, b"steps").write(np.array([steps]))
+    run = file["jostle/run"].id
+    h5py.h5a.open(file["VTKHDF/Steps"].id, b"NSteps").write(np.array([valid.frames]))
+    h5py.h5a.open(run, b"steps").write(np.array([valid.steps]))
+    h5py.h5a.open(run, b"impacts").write(np.array([valid.impacts]))
     file.flush()
 
 
@@ -293,7 +315,7 @@ class GrowingFile:
     """Whether the disk has no space for all frames of the next commit, so that each is written at once."""
 
     @classmethod
-    def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
+    def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int, impacts: int = 0) -> Self:
         """Continue a file after some of its frames; the rest is removed.
 
         Parameters
@@ -304,6 +326,8 @@ class GrowingFile:
             Number of first frames to keep.
         steps : int
             Number of first step records to keep.
+        impacts : int, default 0
+            Number of first impacts to keep.
 
         Returns
         -------
@@ -319,7 +343,7 @@ class GrowingFile:
         """
         writer = cls.__new__(cls)
         writer.path = Path(path)
-        writer._start(frames, steps)
+        writer._start(Counts(frames, steps, impacts))
         return writer
 
     @classmethod
@@ -328,8 +352,8 @@ class GrowingFile:
         raise NotImplementedError
 
     @classmethod
-    def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:
-        """Lengths of the data sets for given numbers of frames and step records."""
+    def lengths(cls, file: Any, kept: Counts) -> dict[str, int]:
+        """Lengths of the data sets for given numbers of frames, step records and impacts."""
         raise NotImplementedError
 
     def _rows(self, data: Mapping[str, Any], frames: int) -> Pending:
@@ -341,8 +365,8 @@ class GrowingFile:
         return seal(self._file, frames)
 
     @classmethod
-    def look_over(cls, file: Any) -> tuple[int, int]:
-        """The numbers of frames and step records, after reading all tables of HDF5 once.
+    def look_over(cls, file: Any) -> Counts:
+        """The numbers of frames, step records and impacts, after reading all tables of HDF5 once.
 
         With damaged tables, HDF5 would block a writer for ever.
         """
@@ -352,24 +376,25 @@ class GrowingFile:
         return counts(file)
 
     @classmethod
-    def whole(cls, file: Any, length: int) -> tuple[int, int]:
-        """The numbers of first frames and step records all of which are within the first bytes of a file."""
-        frames, steps = counts(file)
+    def whole(cls, file: Any, length: int) -> Counts:
+        """The numbers of first frames, step records and impacts all of which are within the first bytes of a file."""
+        frames, steps, impacts = counts(file)
         there = {name: rows_within(data, length) for name, data in cls.data_sets(file).items()}
 
         def lost(count: int) -> bool:
             try:
-                return any(there[name] < wanted for name, wanted in cls.lengths(file, count, 0).items())
+                return any(there[name] < wanted for name, wanted in cls.lengths(file, Counts(count)).items())
             except BrokenFile:  # the tables of these frames are missing
                 return True
 
-        return bisect_left(range(1, frames + 1), True, key=lost), min(steps, there[STEPS])
+        first = bisect_left(range(1, frames + 1), True, key=lost)
+        return Counts(first, min(steps, there[STEPS]), min(impacts, there.get(IMPACTS, 0)))
 
     @classmethod
-    def trim(cls, file: Any, frames: int, steps: int) -> None:
-        """Keep only the first frames and step records; the counts are changed before the data."""
-        wanted, data = cls.lengths(file, frames, steps), cls.data_sets(file)
-        say(file, frames, steps)
+    def trim(cls, file: Any, kept: Counts) -> None:
+        """Keep only the first frames, step records and impacts; the counts are changed before the data."""
+        wanted, data = cls.lengths(file, kept), cls.data_sets(file)
+        say(file, kept)
         for name, length in wanted.items():
             found = data[name]
             if len(found) < length:
@@ -378,36 +403,36 @@ class GrowingFile:
                 found.resize(length, axis=0)
         file.flush()
 
-    def _start(self, frames: int, steps: int, *, new: bool = False) -> None:
+    def _start(self, kept: Counts, *, new: bool = False) -> None:
         superblock(self.path)
         self._lock = Lock(self.path)
         self._file: Any = None
         self._failure: JostleError | None = None
         try:
             if not new:
-                self._check(frames, steps)
+                self._check(kept)
                 clear_flags(self.path)
             self._file = writing(self.path)
             if not new:
-                self.trim(self._file, frames, steps)
-            self._prepare(frames, steps)
+                self.trim(self._file, kept)
+            self._prepare(kept)
         except BaseException as error:
             self._let_go()
             if isinstance(error, HDF5_ERRORS) and not isinstance(error, JostleError):
                 raise BrokenFile(f"{self.path} cannot be continued: {reason(error)}") from None
             raise
 
-    def _check(self, frames: int, steps: int) -> None:
-        """Refuse a file that has fewer frames or step records."""
+    def _check(self, kept: Counts) -> None:
+        """Refuse a file that has fewer frames, step records or impacts."""
         with reading(self.path, alone=True) as file:
             found = self.look_over(file)
-        if not (0 <= frames <= found[0] and 0 <= steps <= found[1]):
+        if not all(0 <= wanted <= there for wanted, there in zip(kept, found, strict=True)):
             raise InvalidValue(
-                f"{self.path} has {found[0]} frames and {found[1]} step records: it cannot be continued after "
-                f"{frames} and {steps}"
+                f"{self.path} has {found.frames} frames, {found.steps} step records and {found.impacts} impacts: it "
+                f"cannot be continued after {kept.frames}, {kept.steps} and {kept.impacts}"
             )
 
-    def _prepare(self, frames: int, steps: int) -> None:
+    def _prepare(self, kept: Counts) -> None:
         """Find the position of the next frame."""
         file = self._file
         say_status(file, "running")
@@ -415,8 +440,8 @@ class GrowingFile:
         self._data, self._safe = {k: v.id for k, v in data.items()}, {k: int(v.shape[0]) for k, v in data.items()}
         """Lengths of the data sets with all acknowledged rows."""
         self._room = COMMIT_OVERHEAD + sum(math.prod(one.chunks) * one.dtype.itemsize for one in data.values())
-        self._pending, self._last = self._rows(data, frames), time.monotonic()
-        self.acknowledged, self.acknowledged_steps = frames, steps
+        self._pending, self._last = self._rows(data, kept.frames), time.monotonic()
+        self.acknowledged, self.acknowledged_steps = kept.frames, kept.steps
         self._reserve_next()
 
     def _reserve_next(self) -> None:
@@ -435,13 +460,16 @@ class GrowingFile:
         records : array_like of `STATISTICS` records
             One record, or several.
         """
+        self._add_records(STEPS, self.statistics, records)
+
+    def _add_records(self, name: str, kind: np.dtype[Any], records: ArrayLike) -> None:
+        """Add one or several records of a type to a data set."""
         self._check_open()
         try:
-            given = np.atleast_1d(np.asarray(records, dtype=self.statistics))
+            given = np.atleast_1d(np.asarray(records, dtype=kind))
         except (TypeError, ValueError) as error:
-            fields = ", ".join(self.statistics.names or ())
-            raise InvalidValue(f"records must have the fields {fields}: {error}") from None
-        self._pending.add(STEPS, as_saved(given))
+            raise InvalidValue(f"records must have the fields {', '.join(kind.names or ())}: {error}") from None
+        self._pending.add(name, as_saved(given))
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:
@@ -494,7 +522,7 @@ class GrowingFile:
             raise self._failed(error, untouched=True) from None
         try:
             safe = {name: self._append(name, blocks) for name, blocks in pending.blocks.items()}
-            say(self._file, pending.frames + pending.added, safe[STEPS])
+            say(self._file, Counts(pending.frames + pending.added, safe[STEPS], safe.get(IMPACTS, 0)))
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
         pending.written()

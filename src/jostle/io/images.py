@@ -36,6 +36,7 @@ from jostle.io.growing import (
     CHECKS,
     FRAME_CHUNK,
     STEPS,
+    Counts,
     GrowingFile,
     LazyArray,
     about_run,
@@ -221,7 +222,7 @@ def header(file: Any) -> Header:
     if not fields or min(nx, ny) < 1:
         raise BrokenFile(f"{name} is damaged: it contains no field, or fields of {nx} x {ny} cells")
     faces = "faces" in inside(file, "jostle/images")
-    return Header((nx, ny), *counts(file), tuple(fields), tuple(totals), faces)
+    return Header((nx, ny), *counts(file)[:2], tuple(fields), tuple(totals), faces)
 
 
 def _data(file: Any, name: str, said: Header) -> Any:
@@ -254,7 +255,7 @@ class ImageWriter(GrowingFile):
         """Create a file without frames, with the grid, the names of the fields and totals, and the facts of images."""
         self.path = Path(path)
         create_file(self.path, lambda file: _fill(file, images))
-        self._start(0, 0, new=True)
+        self._start(Counts(), new=True)
 
     @classmethod
     def data_sets(cls, file: Any) -> dict[str, Any]:
@@ -262,11 +263,11 @@ class ImageWriter(GrowingFile):
         return {name: _data(file, name, said) for name in (*said.columns(), STEPS)}
 
     @classmethod
-    def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:
-        return dict.fromkeys(header(file).columns(), frames) | {STEPS: steps}
+    def lengths(cls, file: Any, kept: Counts) -> dict[str, int]:
+        return dict.fromkeys(header(file).columns(), kept.frames) | {STEPS: kept.steps}
 
-    def _prepare(self, frames: int, steps: int) -> None:
-        super()._prepare(frames, steps)
+    def _prepare(self, kept: Counts) -> None:
+        super()._prepare(kept)
         self._header = header(self._file)
         self.statistics = read_steps(self._file, 0).dtype
 

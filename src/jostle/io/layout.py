@@ -28,6 +28,7 @@ Only jostle reads the group /jostle.
 
     about           the notes of the writer about the run, as JSON
     steps           the statistics of the steps
+    impacts         the impacts of a second-order problem, in order of time, as `result.impacts.impact_type` has them
     normals         the number of components of the normals of each frame
     durations       the time over which the multipliers of each frame acted: a force is p / duration
     checksums       checksums of the data of each frame
@@ -42,7 +43,8 @@ Only jostle reads the group /jostle.
 The attributes of /jostle/run are the number of axes about which bodies turn (only if they do), the number of balls
 (only of clumps), the shape of q, the dimension of the space of one body (0 if unknown), the order of
 the problem (2 for `Motion`, 1 for `Sweeping`, 0 if unknown), the number of walls (-1 if unknown), the status, and the
-numbers of valid step records and of valid bytes of changes. Steps/NSteps is the number of valid frames.
+numbers of valid step records, of valid impacts and of valid bytes of changes. Steps/NSteps is the number of valid
+frames.
 """
 
 from __future__ import annotations
@@ -60,12 +62,13 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import AXES
 from jostle.bodies import Clumped
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io.growing import CHECKS, STEPS, counts, status_of, steps_in
+from jostle.io.growing import CHECKS, IMPACTS, STEPS, Counts, counts, record_type, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
 from jostle.io.polydata import points_of
 from jostle.plans.openings import Gate
 from jostle.plans.plan import Plan, stored
 from jostle.result.facts import Facts, Groups, SavedRods, Units
+from jostle.result.impacts import impact_type
 from jostle.result.recording import STATISTICS
 from jostle.sets.shapes import KINDS, Shape, checked
 
@@ -133,12 +136,18 @@ class Form(NamedTuple):
     """Number of axes about which bodies turn: 1 in the plane, 3 in space, 0 if they do not turn."""
     balls: int = 0
     """Number of balls of clumps; 0 if each body is one ball."""
+    impacts: bool = False
 
     @classmethod
-    def of(cls, facts: Facts, contacts: bool) -> Form:
+    def of(cls, facts: Facts, contacts: bool, impacts: bool) -> Form:
         """The form of the file of a problem."""
         axes = 0 if facts.inertia is None else facts.inertia.shape[1]
-        return cls(contacts, axes, 0 if facts.clumped is None else len(facts.clumped.owner))
+        return cls(contacts, axes, 0 if facts.clumped is None else len(facts.clumped.owner), impacts)
+
+    @property
+    def of_impacts(self) -> np.dtype[Any]:
+        """The type of an impact: with the impulse of friction if bodies turn."""
+        return impact_type(next((d for d, axes in AXES.items() if axes == self.axes), 0))
 
     @property
     def of_points(self) -> dict[str, tuple[int, ...]]:
@@ -192,8 +201,13 @@ class Form(NamedTuple):
 
     @property
     def columns(self) -> dict[str, Column]:
-        """All data sets that grow with the frames, but the step records."""
+        """All data sets that grow, but the step records and the impacts."""
         return {**self.of_frames, **self.of_bodies, **WALL_COLUMNS}
+
+    @property
+    def growing(self) -> tuple[str, ...]:
+        """The names of all data sets that grow."""
+        return (*self.columns, STEPS, *((IMPACTS,) if self.impacts else ()))
 
 
 WALL_CORNERS, WALL_SHAPES, WALL_STATES = "jostle/walls/points", "jostle/walls/shapes", "jostle/walls/states"
@@ -271,6 +285,7 @@ class Header(NamedTuple):
     status: str
     frames: int
     steps: int
+    impacts: int
     order: int
     """2 for `Motion`, 1 for `Sweeping`, 0 if unknown."""
     walls: int
@@ -298,7 +313,7 @@ def header(file: Any) -> Header:
     if int(run["format"]) != FORMAT:
         raise BrokenFile(f"{file.filename} is not of format {FORMAT}, which this version of jostle reads")
     shape = tuple(int(k) for k in run["shape"])
-    form = Form(bool(run["contacts"]), int(run.get("axes", 0)), int(run.get("balls", 0)))
+    form = Form(bool(run["contacts"]), int(run.get("axes", 0)), int(run.get("balls", 0)), IMPACTS in file)
     if len(shape) > MAX_AXES or min(shape, default=0) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it declares a q of shape {shape[:MAX_AXES]}")
     dimension = int(run["dimension"])
@@ -321,6 +336,8 @@ def data(file: Any, name: str, said: Header) -> Any:
     """One of the data sets that grow, after checks of its type and storage."""
     if name == STEPS:
         return steps_in(file, STATISTICS)
+    if name == IMPACTS:
+        return data_set(file, name, record_type(said.form.of_impacts))
     dtype, row = said.form.columns[name]
     found = data_set(file, name, dtype, row)
     return found if dtype is not None or found.dtype == np.float32 else data_set(file, name, np.float64, row)
@@ -397,14 +414,16 @@ def index(file: Any, said: Header) -> Index:
     return found
 
 
-def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
-    """Lengths of the data sets for given numbers of frames and step records."""
+def lengths(file: Any, kept: Counts) -> dict[str, int]:
+    """Lengths of the data sets for given numbers of frames, step records and impacts."""
+    frames = kept.frames
     said = header(file)._replace(frames=frames)
     found = index(file, said)
     grown = found.lengths() | dict.fromkeys(said.form.of_frames, frames)
     if frames:
         grown |= wall_lengths(wall_table(file, int(found.state[-1]) + 1))
-    return {name: grown.get(name, 0) for name in said.form.columns} | {STEPS: steps}
+    grown |= {STEPS: kept.steps, IMPACTS: kept.impacts}
+    return {name: grown.get(name, 0) for name in said.form.growing}
 
 
 # Facts about the problem in a trajectory: numbers per body as data sets, everything else as JSON.

@@ -20,12 +20,13 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
-from jostle.io.growing import CHECKS, LazyArray, about_run, no_frame, notes, read_steps
+from jostle.io.growing import CHECKS, IMPACTS, LazyArray, about_run, no_frame, notes, read_records, read_steps
 from jostle.io.hdf5 import holds_images, of_rows, reading, rows
 from jostle.io.layout import facts_in
 from jostle.io.polydata import balls_of
 from jostle.problems import Motion, Sweeping
 from jostle.result.facts import masses_of
+from jostle.result.impacts import Impacts
 from jostle.result.recording import STATISTICS
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
@@ -51,7 +52,7 @@ class Source:
         clumped = self.facts.clumped
         self.everybody = np.arange(self.count) if clumped is None else clumped.owner
         """(count,) the number of the body of each point."""
-        if said.form != layout.Form.of(self.facts, said.contacts):
+        if said.form != layout.Form.of(self.facts, said.contacts, said.form.impacts):
             raise BrokenFile(f"{path} is damaged: it does not have the inertia or the clumps of bodies that turn")
         self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
         """The last state of the walls that was read, and its shapes."""
@@ -185,6 +186,31 @@ def source_of(sol: Solution) -> Source | None:
     return q.source if isinstance(q, States) else None
 
 
+class SavedImpacts:
+    """The impacts in a file, which stay there until they are asked for."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __repr__(self) -> str:
+        return f"{self.source.header.impacts} impacts in {self.source.path.name}"
+
+    def blocks(self) -> Iterator[Impacts]:
+        """The impacts, some at a time."""
+        said = self.source.header
+        kind, clumped = said.form.of_impacts, self.source.facts.clumped
+        size = max(BLOCK_SIZE // kind.itemsize, 1)
+        for start in range(0, max(said.impacts, 1), size):
+            with reading(self.source.path) as file:
+                data, count = layout.data(file, IMPACTS, said), min(size, said.impacts - start)
+                yield Impacts.of(read_records(file, data, start, count, kind, "impact"), clumped)
+
+    def faster_than(self, speed: float) -> Impacts:
+        """The impacts whose gaps closed faster than this speed."""
+        found = [block.faster_than(speed).records for block in self.blocks()]
+        return Impacts.of(np.concatenate(found), self.source.facts.clumped)
+
+
 class Ragged(Sequence[Any]):
     """A sequence of arrays, one per frame with its own length, that stays in the file."""
 
@@ -220,7 +246,7 @@ def read(
     """Read a trajectory file of a run that has ended, is running or was killed.
 
     `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). The file also
-    contains the facts needed to draw and measure the run, ``sol.facts`` and ``sol.shapes(k)``. Impacts are not stored.
+    contains the facts needed to draw and measure the run, ``sol.facts`` and ``sol.shapes(k)``, and its impacts.
 
     Parameters
     ----------
@@ -276,7 +302,8 @@ def read(
     return replace(
         Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
         order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
-        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes), **_turned(source),
+        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
+        recorded=SavedImpacts(source) if said.form.impacts else None, **_turned(source),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jostle._tools.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, JostleError
-from jostle.io.growing import GrowingFile, say_status
+from jostle.io.growing import Counts, GrowingFile, say_status
 from jostle.io.hdf5 import FLAGS, HDF5_ERRORS, abandon, clear_flags, holds_images, missing, reading, superblock, writing
 from jostle.io.images import ImageWriter
 from jostle.io.new_files import Lock, check_trajectory_name, reason, whole
@@ -62,32 +62,32 @@ def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None =
     try:
         with reading(path, alone=True) as file:
             kind = ImageWriter if holds_images(file) else Writer
-            said = counts = kind.look_over(file)
+            said = kept = kind.look_over(file)
             if lost:
-                counts = kind.whole(file, os.path.getsize(path))
-            wanted, data = kind.lengths(file, *counts), kind.data_sets(file)
+                kept = kind.whole(file, os.path.getsize(path))
+            wanted, data = kind.lengths(file, kept), kind.data_sets(file)
             if not left_open and not lost and all(len(data[name]) == length for name, length in wanted.items()):
                 return False
         if output is None:
-            _mend(path, kind, *counts, counts == said)
+            _mend(path, kind, kept, kept == said)
             return True
         if os.path.lexists(output):
             raise FileIsThere(f"{os.fspath(output)} exists already: choose another name or remove it")
         with whole(Path(output)) as new:
             shutil.copyfile(path, new)
-            _mend(new, kind, *counts, counts == said)
+            _mend(new, kind, kept, kept == said)
     finally:
         if lock is not None:
             lock.release()
     return True
 
 
-def _mend(path: Path, kind: type[GrowingFile], frames: int, steps: int, whole: bool) -> None:
-    """Mark a file as closed and cut off the rows behind these frames and steps; `whole` says whether these are all."""
+def _mend(path: Path, kind: type[GrowingFile], kept: Counts, whole: bool) -> None:
+    """Mark a file as closed and cut off the rows behind those to keep; `whole` says whether these are all."""
     clear_flags(path)
     file = writing(path)
     try:
-        kind.trim(file, frames, steps)
+        kind.trim(file, kept)
         if not whole:
             say_status(file, RUNNING)  # as if its writer had been killed then
         file.close()

@@ -21,15 +21,16 @@ from jostle._tools.arrays import Array, to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.io import layout
 from jostle.io.checkpoint import Position
-from jostle.io.growing import GrowingFile, seal
+from jostle.io.growing import Counts, GrowingFile, seal
 from jostle.io.hdf5 import reading
 from jostle.io.new_files import Lock, beside, check_trajectory_name, discard, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
 from jostle.kernels.parallel import threads
+from jostle.problems import Motion
 from jostle.result.facts import Facts, Groups, Units, drawable
-from jostle.result.recording import Saver, contacts_of, record_of, shown
+from jostle.result.recording import ImpactLog, Saver, contacts_of, record_of, shown
 from jostle.result.solution import Solution
 from jostle.schemes.state import State
 
@@ -164,8 +165,8 @@ def check_precision(q: ArrayLike, radii: ArrayLike, dtype: DTypeLike) -> None:
         )
 
 
-MAX_RECORDS, MAX_SECONDS = 256, 0.2
-"""Largest number of step records, and largest time in seconds, before they are passed to the writer."""
+MAX_RECORDS, MAX_IMPACTS, MAX_SECONDS = 256, 4096, 0.2
+"""Largest number of step records and of impacts, and largest time in seconds, before they are passed to the writer."""
 
 
 @cache
@@ -183,7 +184,7 @@ class FileSaver(Saver):
     """What the file is called in errors."""
     writer: Any
     saved_at: float = -np.inf
-    counted: tuple[int, int] = (0, 0)
+    counted: Counts = Counts()
 
     def __init__(
         self,
@@ -200,6 +201,8 @@ class FileSaver(Saver):
         assert output.path is not None
         self.path, self.saved_at = Path(output.path), start.t
         self.records: list[tuple[Any, ...]] = []
+        self.impacts = 0
+        """Number of impacts that were not passed to the writer yet."""
         self.handed_on = time.monotonic()
         noted = {f"version of {name}": version for name, version in versions().items()}
         noted |= {"machine": platform.platform(), "threads": str(threads()), **output.about}
@@ -271,7 +274,7 @@ class FileSaver(Saver):
         self, output: Output, resumed: Position, about: dict[str, str], changed: Mapping[str, Sequence[str]]
     ) -> None:
         """Cut the file to the frames and records of the position, and note what changed."""
-        self.counted = resumed.frames, resumed.records
+        self.counted = Counts(resumed.frames, resumed.records, resumed.impacts)
         self.saved_at = self._check_found(resumed)
         self.check_options(output)
         before = noted(self.path)
@@ -284,7 +287,7 @@ class FileSaver(Saver):
 
     def _check_found(self, resumed: Position) -> float:
         """The time of the last frame of a file to be cut and continued; the file must belong to the run."""
-        path, (frames, records), t = self.path, self.counted, resumed.state.t
+        path, (frames, records, _), t = self.path, self.counted, resumed.state.t
         if frames == 0:
             raise InvalidValue(
                 f"the checkpoint belongs to a run without a trajectory: it cannot be continued with {path}"
@@ -320,18 +323,23 @@ class FileSaver(Saver):
             self._hand_on()
         self.add_frame(state)
         self.saved_at = state.t
-        self.counted = self.counted[0] + 1, self.counted[1]
+        self.counted = self.counted._replace(frames=self.counted.frames + 1)
 
     def add(self, before: Any, after: Any, h: float) -> None:
         self.records.append(self.record(before, after, h))
-        self.counted = self.counted[0], self.counted[1] + 1
-        if len(self.records) >= MAX_RECORDS or time.monotonic() - self.handed_on > MAX_SECONDS:
+        over = 0 if self.log is None else self.log.add(before, after, h)
+        self.counted = Counts(self.counted.frames, self.counted.steps + 1, self.counted.impacts + over)
+        self.impacts += over
+        many = len(self.records) >= MAX_RECORDS or self.impacts >= MAX_IMPACTS
+        if many or time.monotonic() - self.handed_on > MAX_SECONDS:
             self._hand_on()
 
     def _hand_on(self) -> None:
         if self.records:
             self.writer.steps(np.array(self.records, dtype=self.writer.statistics))
-        self.records, self.handed_on = [], time.monotonic()
+        if self.impacts and self.log is not None:
+            self.writer.impacts(self.log.take())
+        self.records, self.impacts, self.handed_on = [], 0, time.monotonic()
 
     def commit(self) -> None:
         self._hand_on()
@@ -339,6 +347,8 @@ class FileSaver(Saver):
 
     def solution(self, status: str) -> Any:
         self._hand_on()
+        if self.log is not None and len(self.log.memory.open):  # the run ends before the second step of these impacts
+            self.writer.impacts(self.log.memory.open)
         self.writer.close(status)
         return self.read()
 
@@ -367,6 +377,8 @@ class TrajectorySaver(FileSaver):
             about["law"] = repr(problem.law)
         if self.facts.plan is not None:
             about["behaviour"] = problem.behaviour
+        if isinstance(problem, Motion):
+            self.log = ImpactLog(problem, scheme, start, None if resumed is None else resumed.closing)
         super().__init__(output, start, resumed, changed or {}, about)
 
     def create(self, path: Path, output: Output, start: State, about: Mapping[str, str]) -> Writer:
@@ -375,7 +387,7 @@ class TrajectorySaver(FileSaver):
         dtype = sufficient(places, radii) if output.dtype is None else output.dtype
         check_precision(places, radii, dtype)
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": dtype, "about": about, "facts": self.facts}
-        return Writer(path, shape=start.q.shape, **form)
+        return Writer(path, shape=start.q.shape, impacts=self.log is not None, **form)
 
     def add_frame(self, state: State) -> None:
         radii = self.problem.bodies.radii_at(state.t)

@@ -20,7 +20,18 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from jostle._tools.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io import layout
-from jostle.io.growing import CHECKS, FRAME_CHUNK, STEPS, GrowingFile, Pending, create_data, create_file, create_run
+from jostle.io.growing import (
+    CHECKS,
+    FRAME_CHUNK,
+    IMPACTS,
+    Counts,
+    GrowingFile,
+    Pending,
+    create_data,
+    create_file,
+    create_run,
+    record_type,
+)
 from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
 from jostle.io.polydata import Converter, Touching, Turned, points_of
@@ -35,16 +46,17 @@ STATE_CHUNK = 64
 
 
 def _fill(
-    file: Any, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, facts: Facts, about: Mapping[str, str]
+    file: Any, shape: tuple[int, ...], form: layout.Form, dtype: DTypeLike, facts: Facts, about: Mapping[str, str]
 ) -> None:
     """Create the groups and data sets of a trajectory without frames."""
-    form = layout.Form.of(facts, contacts)
     count = form.balls or points_of(shape, facts.dimension)[0]
     chunk = min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK)
     for columns, rows in ((form.of_frames, FRAME_CHUNK), (form.of_bodies, chunk), (layout.WALL_COLUMNS, STATE_CHUNK)):
         for name, (kind, row) in columns.items():
             fill = 1 if name == layout.PARTS else None
             create_data(file, name, dtype if kind is None else kind, row, rows, fillvalue=fill)
+    if form.impacts:
+        create_data(file, IMPACTS, record_type(form.of_impacts), (), FRAME_CHUNK)
     write_facts(file, facts)
     create_data(file, "VTKHDF/Polygons/Connectivity", np.int64, (), FRAME_CHUNK)
     file.create_dataset(layout.EVERYBODY, data=np.arange(max(count, 1), dtype=np.int32))
@@ -52,7 +64,7 @@ def _fill(
         file[name] = file[other]
     vtk, run = file["VTKHDF"].attrs, create_run(file, STATISTICS, about)
     vtk["Version"], vtk["Type"] = np.array([2, 2]), np.bytes_("PolyData")
-    run["format"], run["shape"], run["contacts"] = layout.FORMAT, np.array(shape, dtype=np.int64), contacts
+    run["format"], run["shape"], run["contacts"] = layout.FORMAT, np.array(shape, dtype=np.int64), form.contacts
     run["dimension"] = facts.dimension
     run.update({name: value for name, value in (("axes", form.axes), ("balls", form.balls)) if value})
     run["order"], run["walls"] = facts.order, -1 if facts.walls is None else facts.walls
@@ -213,6 +225,8 @@ class Writer(GrowingFile):
         Shape of q.
     contacts : bool, default False
         Whether contacts are stored.
+    impacts : bool, default False
+        Whether impacts are stored.
     dtype : float32 or float64, default float32
         Precision of positions and velocities.
     facts : Facts, optional
@@ -256,6 +270,7 @@ class Writer(GrowingFile):
         *,
         shape: tuple[int, ...],
         contacts: bool = False,
+        impacts: bool = False,
         dtype: DTypeLike = np.float32,
         facts: Facts | None = None,
         about: Mapping[str, str],
@@ -266,18 +281,30 @@ class Writer(GrowingFile):
         known = Facts() if facts is None else facts
         if known.order not in (0, 1, 2):
             raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {known.order!r}")
-        self.path = Path(path)
-        create_file(self.path, lambda file: _fill(file, tuple(int(k) for k in shape), contacts, dtype, known, about))
-        self._start(0, 0, new=True)
+        self.path, form = Path(path), layout.Form.of(known, contacts, impacts)
+        create_file(self.path, lambda file: _fill(file, tuple(int(k) for k in shape), form, dtype, known, about))
+        self._start(Counts(), new=True)
 
     @classmethod
     def data_sets(cls, file: Any) -> dict[str, Any]:
         said = layout.header(file)
-        return {name: layout.data(file, name, said) for name in (*said.form.columns, STEPS)}
+        return {name: layout.data(file, name, said) for name in said.form.growing}
 
     @classmethod
-    def lengths(cls, file: Any, frames: int, steps: int) -> dict[str, int]:
-        return layout.lengths(file, frames, steps)
+    def lengths(cls, file: Any, kept: Counts) -> dict[str, int]:
+        return layout.lengths(file, kept)
+
+    def impacts(self, records: ArrayLike) -> None:
+        """Add impacts, in order of time, to a file with ``impacts=True``.
+
+        Parameters
+        ----------
+        records : array_like of `result.impacts.impact_type` records
+            One impact, or several.
+        """
+        if not self._pending.form.impacts:
+            raise InvalidValue(f"{self.path} was created without impacts: give Writer(..., impacts=True)")
+        self._add_records(IMPACTS, self._pending.form.of_impacts, records)
 
     def _rows(self, data: Mapping[str, Any], frames: int) -> PendingFrames:
         return PendingFrames(self._file, data, frames)

@@ -14,7 +14,7 @@ from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import Evolution
 from jostle.macro.motion.solve import solve
 from jostle.macro.motion.splitting import Splitting
-from jostle.macro.motion.sticky import Merger, MergeTree, StickyBlocks
+from jostle.macro.motion.sticky import Merger, StickyBlocks
 from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
 from jostle.macro.square import Square
 from jostle.macro.structure import Structure, structure
@@ -36,7 +36,6 @@ __all__ = [
     "Lattice",
     "LineCollision",
     "Mask",
-    "MergeTree",
     "Merger",
     "ObstacleStep",
     "Packing",

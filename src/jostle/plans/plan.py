@@ -633,7 +633,7 @@ def check_space_behind(plan: Plan, beyond: float) -> None:
             raise InvalidValue(
                 f"{gap:.3g} m behind exit {name!r} is another part of the plan, which would hold up people who leave: "
                 f"they are removed {beyond:.3g} m from the plan, and need {2.0 * beyond:.3g} m of free space. Move the "
-                f"floors and stairs apart, or remove people earlier: people.changes(beyond=...), or outlet = ... in a "
+                f"floors and stairs apart, or remove people earlier: crowd(..., outlet=...), or outlet = ... in a "
                 f"scenario file"
             )
 

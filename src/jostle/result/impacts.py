@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Integers
 from jostle.bodies import Clumped
+
+
+def impact_type(d: int = 0) -> np.dtype[Any]:
+    """The type of a record of one impact; d is the dimension of its impulse of friction, 0 without friction.
+
+    >>> impact_type().names
+    ('t', 'pair', 'before', 'after', 'impulse', 'moment')
+    """
+    fields: list[Any] = [("t", float), ("pair", np.int64, (2,))]
+    fields += [(name, float) for name in ("before", "after", "impulse", "moment")]
+    return np.dtype(fields + ([("tangential", float, (d,))] if d else []))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +78,27 @@ class Impacts:
     tangential: Array | None = None
     clumped: Clumped | None = None
 
+    @classmethod
+    def of(cls, records: NDArray[Any], clumped: Clumped | None = None) -> Impacts:
+        """The impacts of records, see `impact_type`."""
+        columns = [np.ascontiguousarray(records[name]) for name in records.dtype.names or ()]
+        return replace(cls(*columns), clumped=clumped)
+
+    @property
+    def records(self) -> NDArray[Any]:
+        """The impacts as records, see `impact_type`."""
+        found = np.zeros(len(self.t), dtype=impact_type(0 if self.tangential is None else self.tangential.shape[1]))
+        for name in found.dtype.names or ():
+            found[name] = getattr(self, {"pair": "pairs"}.get(name, name))
+        return found
+
+    def blocks(self) -> Iterator[Impacts]:
+        """The impacts block by block: all at once in memory, some at a time from a file."""
+        yield self
+
     def faster_than(self, speed: float) -> Impacts:
         """The impacts whose gaps closed faster than this speed."""
-        hard = -self.before > speed
-        rates = self.before[hard], self.after[hard]
-        grip = None if self.tangential is None else self.tangential[hard]
-        columns = self.pairs[hard], *rates, self.impulse[hard], self.moment[hard], grip
-        return Impacts(self.t[hard], *columns, self.clumped)
+        return Impacts.of(self.records[-self.before > speed], self.clumped)
 
     def __len__(self) -> int:
         return len(self.t)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle.bodies import Bodies, Turning
+from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
-from jostle.result.impacts import Impacts
+from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
 from jostle.schemes.grip import dragged
 from jostle.schemes.state import POSITION_ROUND_OFF, State
-from jostle.sets.base import ConstraintSet, in_motion
+from jostle.sets.base import in_motion
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_NAME_LENGTH
 
@@ -60,110 +61,171 @@ def _first_root(c: Array, b: Array, a: Array) -> Array:
 
 MIN_APPROACH = 1e-9
 """A gap that closes at less than this fraction of the velocities is not an approach."""
-NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+NO_PAIRS, NO_ROWS = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+
+class Closing(NamedTuple):
+    """What an `ImpactLog` remembers from one step to the next, as numbers and arrays, which a checkpoint can store."""
+
+    touching: Integers
+    """(k, 2) the pairs with p != 0 in the last step."""
+    q: Array = np.zeros(0)
+    h: float = 0.0
+    """Start q and length h of the last step; h = 0 before the first one."""
+    open: NDArray[Any] = np.zeros(0, dtype=impact_type())
+    """(m,) the impacts that began in the last step, whose rates and impulses change in the next one."""
+    drift: Array = np.zeros(0)
+    """(m,) dg/dt of their gaps after the step."""
+    row: Integers = NO_ROWS
+    column: Integers = NO_ROWS
+    value: Array = np.zeros(0)
+    """The gradients of their gaps, entry by entry."""
+
+    def rates(self, u: Array) -> Array:
+        """(m,) G u of the impacts that began in the last step."""
+        moved = to_host(u.ravel()[moved_to(self.column, u)])
+        return np.bincount(self.row, weights=self.value * moved, minlength=len(self.open))
+
+
+def _entries(G: LinearMap) -> tuple[Integers, Integers, Array]:
+    """The rows, columns and values of the entries of a map."""
+    contacts = G.contacts
+    if contacts is not G:
+        found = G.tocsr().tocoo()
+        return found.row, found.col, found.data
+    i, j, normal = (to_host(each) for each in (contacts.i, contacts.j, contacts.normal))
+    (m, d), two = normal.shape, j >= 0
+    row, axis = np.repeat(np.arange(m), d).reshape(m, d), np.arange(d)
+    of_first = row, i[:, None] * d + axis, -normal
+    of_second = row[two], j[two, None] * d + axis, normal[two]
+    rows, columns, values = (np.append(one, other) for one, other in zip(of_first, of_second, strict=True))
+    return rows, columns, values
+
+
+def impact_type_of(state: State) -> np.dtype[Any]:
+    """The type of the records of impacts of a run: with friction if bodies turn."""
+    return impact_type(0 if state.turning is None else state.turning.tangential.shape[1])
 
 
 class ImpactLog:
-    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities."""
+    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities.
 
-    def __init__(
-        self, within: ConstraintSet, start: State, linearised: bool = True, acceleration: Array | None = None
-    ) -> None:
-        self.within, self.linearised, self.acceleration = within, linearised, acceleration
-        self.events: list[tuple[Any, ...]] = []
-        self.steps: list[tuple[Any, float]] = []
-        """Start q and length h of the last two steps."""
+    `closed` are the records of impacts whose two steps are over, which a saver may take away.
+    """
+
+    def __init__(self, problem: Motion, scheme: Scheme, start: State, memory: Closing | None = None) -> None:
+        """`memory` is that of the log of a run that is resumed from `start`."""
+        self.within, self.bodies, self.linearised = problem.within, problem.bodies, scheme.linearises
+        self.acceleration = constant_acceleration(problem)
         pairs, p, _ = contacts_of(start)
-        self.touching = pairs[p != 0.0]
-        self.fresh: Contacts | None = None
+        self.kind = impact_type_of(start)
+        self.memory = Closing(pairs[p != 0.0], open=np.zeros(0, dtype=self.kind)) if memory is None else memory
+        self.closed: list[NDArray[Any]] = []
 
-    def add(self, before: State, after: State, h: float) -> None:
-        contacts, p = after.contacts, after.multipliers
+    def add(self, before: State, after: State, h: float) -> int:
+        """Note a step of length h; the number of impacts that are over with it."""
+        if after.turning is not None:
+            before, after = before.of_balls(self.bodies), after.of_balls(self.bodies)
+        contacts, p, last = after.contacts, after.multipliers, self.memory
         assert contacts is not None
-        self.steps = [*self.steps[-1:], (before.q, h)]
         pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
         rows = pushed.nonzero()[0]
-        pairs, touching = contacts.pairs[rows], moved_to(self.touching, p)
-        if self.fresh is None and len(pairs) == len(touching) and (pairs == touching).all():
-            return
+        pairs, touching = contacts.pairs[rows], moved_to(last.touching, p)
+        self.memory = Closing(pairs, before.q, h, last.open[:0])
+        if len(last.open) == 0 and len(pairs) == len(touching) and (pairs == touching).all():
+            return 0
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
-        if self.fresh is not None:
-            self._second_step(before, after, h, pairs, p[rows], contacts.pairs[new])
-        if len(new):
-            chosen = in_motion(self.within, contacts, before.q).only(new)
-            drift = drifts(chosen, before.t, h, self.linearised)
-            rate = chosen.G @ before.u.ravel() + drift[0]
-            speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
-            rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
-            rate_after = chosen.G @ after.u.ravel() + drift[1]
-            moments = self._moments(before, chosen, rate)
-            grip = () if after.turning is None else (after.turning.tangential[new],)
-            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))))
-            self.fresh = chosen
-        self.touching = pairs
+        if len(last.open):
+            self.closed.append(self._second_step(last, before, after, h, contacts.pairs[new]))
+        if len(new) == 0:
+            return len(last.open)
+        chosen = in_motion(self.within, contacts, before.q).only(new)
+        drift = drifts(chosen, before.t, h, self.linearised)
+        rate = chosen.G @ before.u.ravel() + drift[0]
+        speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
+        rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
+        rate_after = chosen.G @ after.u.ravel() + drift[1]
+        moments = self._moments(last, before, chosen, rate, h)
+        grip = () if after.turning is None else (after.turning.tangential[new],)
+        columns = map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))
+        open_ones = np.zeros(len(new), dtype=self.kind)
+        for name, values in zip(self.kind.names or (), (after.t, *columns), strict=True):
+            open_ones[name] = values
+        self.memory = Closing(pairs, before.q, h, open_ones, to_host(drift[1]), *_entries(chosen.G))
+        return len(last.open)
 
-    def _moments(self, before: State, contacts: Contacts, rate: Array) -> Array:
+    def _moments(self, last: Closing, before: State, contacts: Contacts, rate: Array, h: float) -> Array:
         """The times at which contacts closed in the step from `before`, which approached at these rates."""
-        h = self.steps[-1][1]
         if contacts.at is None:
             return np.full(len(rate), before.t + h)
         gap = contacts.gap
         if contacts.gap_at is not None:
             gap = contacts.gap_at(before.t, place_of(gap).arange(len(gap)))
         gap = gap + contacts.G @ (before.q - contacts.at).ravel()
-        earliest, bend = 0.0, 0.0 * rate
+        earliest, bend = last.h, 0.0 * rate
         if self.acceleration is not None:
             bend = contacts.G @ moved_to(self.acceleration, rate)
-        if len(self.steps) == 2:
-            (q, earliest), u = self.steps[0], before.u
-            off = np.abs(before.q - q - earliest * u).max()
+        if earliest:
+            u = before.u
+            off = np.abs(before.q - moved_to(last.q, u) - earliest * u).max()
             if off <= SAME_STEP * earliest * np.abs(u).max():
                 rate = rate + earliest / 2.0 * bend
         s = _first_root(gap, rate, bend / 2.0)
         inside = np.isfinite(s) & (s <= h) & (s >= -earliest)
         return before.t + np.where(inside, s, h)
 
-    def _second_step(
-        self, before: State, after: State, h: float, pairs: Integers, p: Array, new: Integers
-    ) -> None:  # fmt: skip
-        """Continue the impact of the step before in this step, in which the pairs `new` close.
+    def _second_step(self, last: Closing, before: State, after: State, h: float, new: Integers) -> NDArray[Any]:
+        """The impacts that began in the step before, with what this step does to them, in which the pairs `new` close.
 
         An impact that was over after its first step keeps its rate if its contact, or one of its bodies with another
         one, closes again.
         """
-        chosen = self.fresh
-        assert chosen is not None
-        rate_before, rate_after, impulse = self.events[-1][2:5]
-        more = to_host(by_pair(pairs, p, chosen.pairs))
-        impulse += more
-        if after.turning is not None and after.contacts is not None:
-            for grip, now in zip(self.events[-1][6].T, after.turning.tangential.T, strict=True):
-                grip += to_host(by_pair(after.contacts.pairs, now.copy(), chosen.pairs))
-        rate = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
-        over, again = rate_after >= MIN_APPROACH * rate_before, (more != 0.0) & (rate < rate_after)
-        met = (more == 0.0) & self._met(to_host(chosen.pairs), to_host(new))
-        free = 0.0 if self.acceleration is None else h * to_host(chosen.G @ moved_to(self.acceleration, p))
-        rate_after[:] = np.where(over & (met | again), rate_after + np.where(met, free, 0.0), rate)
-        self.fresh = None
+        contacts, found = after.contacts, last.open.copy()
+        assert contacts is not None
+        pairs, impulse = moved_to(np.ascontiguousarray(found["pair"]), contacts.pairs), after.multipliers
+        if contacts.equal is not None:
+            impulse = np.where(contacts.equal, 0.0, impulse)
+        more = to_host(by_pair(contacts.pairs, impulse, pairs))
+        found["impulse"] += more
+        if after.turning is not None:
+            for grip, now in zip(found["tangential"].T, after.turning.tangential.T, strict=True):
+                grip += to_host(by_pair(contacts.pairs, now.copy(), pairs))
+        rate_after = found["after"]
+        rate = last.rates(after.u) + self._drift(last, pairs, before, contacts, h)
+        over, again = rate_after >= MIN_APPROACH * found["before"], (more != 0.0) & (rate < rate_after)
+        met = (more == 0.0) & self._met(found["pair"], to_host(new))
+        free = 0.0 if self.acceleration is None else h * last.rates(self.acceleration)
+        kept = rate_after + np.where(met, free, 0.0)
+        found["after"] = np.where(over & (met | again), kept, rate)
+        return found
+
+    def _drift(self, last: Closing, pairs: Integers, before: State, contacts: Contacts, h: float) -> Array:
+        """dg/dt of the impacts of the step before after this one; those that are out of reach now keep theirs."""
+        if self.within.moving is False:
+            return last.drift
+        numbers = place_of(pairs).arange(len(contacts.pairs), dtype=float)
+        row = to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)).astype(np.int64)
+        drift, near = last.drift.copy(), np.flatnonzero(row >= 0)
+        there = in_motion(self.within, contacts.only(moved_to(row[near], pairs)), before.q)
+        drift[near] = to_host(drifts(there, before.t, h, self.linearised)[1])
+        return drift
 
     def _met(self, pairs: Integers, others: Integers) -> Booleans:
         """Which pairs have a body that is in one of the other pairs; constraints on the configuration have all."""
         if len(others) == 0 or (others[:, 0] < 0).any():
             return np.full(len(pairs), len(others) > 0)
         balls = others[others >= 0]
-        there = np.isin(self.within.bodies.owners(np.maximum(pairs, 0)), self.within.bodies.owners(balls))
+        there = np.isin(self.bodies.owners(np.maximum(pairs, 0)), self.bodies.owners(balls))
         return np.asarray((there & (pairs >= 0)).any(axis=1) | (pairs[:, 0] < 0))
 
+    def take(self) -> NDArray[Any]:
+        """The impacts whose two steps are over, which the log then forgets."""
+        taken, self.closed = np.concatenate([*self.closed, self.memory.open[:0]]), []
+        return taken
+
     def result(self) -> Impacts:
-        clumped = self.within.bodies.clumped
-        if not self.events:
-            nothing = np.zeros(0)
-            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing, clumped=clumped)
-        t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns: list[Any] = [
-            np.concatenate([event[k] for event in self.events]) for k in range(1, len(self.events[0]))
-        ]
-        return replace(Impacts(t, *columns), clumped=clumped)
+        """All impacts that were not taken away."""
+        return Impacts.of(np.concatenate([*self.closed, self.memory.open]), self.bodies.clumped)
 
 
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
@@ -283,6 +345,8 @@ class Saver:
     """What the time loop asks of a saver; the answers here are those of one that keeps its frames in memory."""
 
     frames: list[Any]
+    log: ImpactLog | None = None
+    """The impacts of a `Motion`."""
 
     @property
     def saved_at(self) -> float:
@@ -295,9 +359,9 @@ class Saver:
         return False
 
     @property
-    def counted(self) -> tuple[int, int]:
-        """Number of frames and of step records that were given to a file."""
-        return 0, 0
+    def counted(self) -> tuple[int, int, int]:
+        """Number of frames, of step records and of impacts that were given to a file."""
+        return 0, 0, 0
 
     def save(self, state: Any) -> None:
         """Keep a state."""
@@ -336,15 +400,14 @@ class Frame(NamedTuple):
 class MemorySaver(Saver):
     """Collects what becomes the `Solution`."""
 
-    def __init__(self, problem: Any, scheme: Any, start: State):
+    def __init__(self, problem: Any, scheme: Any, start: State, memory: Closing | None = None):
+        """`memory` is that of the impacts of a run that is resumed from `start`."""
         self.problem, self.scheme = problem, scheme
         self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
         self.last: tuple[Any, Any, Any] = None, None, None
         """G, the pairs and the normals of the last saved state; a set whose G does not change returns the same ones."""
-        self.log: ImpactLog | None = None
-        if isinstance(problem, Motion):
-            self.log = ImpactLog(problem.within, start, scheme.linearises, constant_acceleration(problem))
+        self.log = ImpactLog(problem, scheme, start, memory) if isinstance(problem, Motion) else None
         self.save(start)
 
     def save(self, state: State) -> None:
@@ -364,8 +427,6 @@ class MemorySaver(Saver):
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))
         if self.log is not None:
-            if after.turning is not None:
-                before, after = before.of_balls(self.problem.bodies), after.of_balls(self.problem.bodies)
             self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:

@@ -64,7 +64,7 @@ class Solution:
     z : array, shape (k, ...), or None
         `Paoli` only: the projected positions Z^n, which are in K even where q is not.
     recorded : Impacts or None
-        All impacts of the run, which `impacts` selects from; None in first order and for a file.
+        All impacts of the run, in memory or in its file, which `impacts` selects from; None if there are none.
     radii : array or None
         Radii of the bodies at each saved time, for a solution that was read from a file; otherwise None, and the
         problem has them.
@@ -114,7 +114,7 @@ class Solution:
     stats: NDArray[Any]
     status: str
     z: Array | None = None
-    recorded: Impacts | None = None
+    recorded: Any = None
     radii: Any = None
     durations: Array | None = None
     order: int = 0
@@ -225,10 +225,10 @@ class Solution:
         (2, 1)
         """
         found = self.recorded
-        if found is None and self.radii is not None:
-            raise InvalidValue("impacts are not stored in trajectory files; run without output= to get them")
-        if found is None:
+        if found is None and self.order == 1:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
+        if found is None:
+            raise InvalidValue("the file of this run contains no impacts: write them with Writer(..., impacts=True)")
         return found.faster_than(speed)
 
     def energy(self) -> Energy:

@@ -7,6 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jostle._tools.arrays import to_host
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.problems import remembering
 from jostle.result.recording import Saver, smallest_gap
@@ -132,8 +133,11 @@ class Checkpoints:
             return None
         from jostle.io.checkpoint import Position
 
-        drawn = self.checkpoint.drawn()
-        return Position(state, number, quality, *saver.counted, drawn, self._noted(), within=remembered)
+        frames, records, impacts = saver.counted
+        return Position(
+            state, number, quality, frames, records, self.checkpoint.drawn(), self._noted(), within=remembered,
+            impacts=impacts, closing=None if saver.log is None else saver.log.memory,
+        )  # fmt: skip
 
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
@@ -186,7 +190,8 @@ class CheckpointsOfRun(Checkpoints):
 
         gap = kept.number("gap", finite=False)
         check_inside(kept.path, self.problem, position.state, gap)
-        return position._replace(gap=gap, within=kept.within(self.problem))
+        closing = kept.closing(self.problem, position.state)
+        return position._replace(gap=gap, within=kept.within(self.problem), closing=closing)
 
     def forget(self) -> None:
         super().forget()
@@ -194,4 +199,5 @@ class CheckpointsOfRun(Checkpoints):
 
     def _write(self, position: Position, *, trial: bool = False) -> None:
         state = self.where.host(position.state)
-        super()._write(position._replace(state=state, gap=smallest_gap(self.problem, state)), trial=trial)
+        position = position._replace(state=state, gap=smallest_gap(self.problem, state))
+        super()._write(position._replace(closing=to_host(position.closing)), trial=trial)

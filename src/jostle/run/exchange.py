@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
-from jostle.errors import InvalidValue
-from jostle.problems import Motion, Sweeping, check_coordinates
+from jostle.errors import GivenTwice, InvalidValue, warn
+from jostle.problems import Change, Motion, Sweeping, changes_of, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, nearest_call, of_present
@@ -188,15 +188,20 @@ class Source:
         return np.unique(np.where(new[np.maximum(second, 0)] & (second >= 0), second, first))
 
 
-def changes(change: Any) -> tuple[Callable[[State], State], ...]:
-    """None, a change, or several; sources that are equal get different numbers."""
-    found = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
-    made: list[Callable[[State], State]] = []
+def changes(problem: Motion | Sweeping, change: Any) -> tuple[Change, ...]:
+    """The changes of a problem and those given for its run; sources that are equal get different numbers."""
+    given = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
+    own = changes_of(problem)
+    made: list[Change] = []
     taken: set[int] = set()
-    for one in found:
+    again: list[str] = []
+    for k, one in enumerate((*own, *given)):
         if not callable(one) or not accepts(one, 1):
             wanted = "change must be a function of the state, such as jo.Outlet(...)"
             raise InvalidValue(f"{wanted}, not {described(one)}")
+        if k >= len(own) and any(_same(one, other) for other in own):
+            again.append(described(one))
+            continue
         if isinstance(one, Source):
             number = one.number
             while number in taken:
@@ -204,10 +209,21 @@ def changes(change: Any) -> tuple[Callable[[State], State], ...]:
             taken.add(number)
             one = one if number == one.number else one.told_apart(number)
         made.append(one)
+    if again:
+        warn(
+            f"change= has what {type(problem).__name__}.changes() says already: leave out {', '.join(again)}; it acts "
+            f"once",
+            GivenTwice,
+        )
     return tuple(made)
 
 
-def changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
+def _same(one: Any, other: Any) -> bool:
+    """Whether two changes are the same one, or equal sources, which would let bodies in twice."""
+    return one is other or (isinstance(one, Source) and isinstance(other, Source) and one.number == other.number)
+
+
+def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) -> State:
     """The state after all changes; a body that came in or was moved must not overlap anything."""
     before, within, bodies = state, problem.within, problem.bodies
     for change in made:

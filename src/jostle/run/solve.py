@@ -13,7 +13,7 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Motion, Sweeping, carried, refuse_changes
 from jostle.result.recording import MemorySaver, Saver, constant_acceleration
 from jostle.result.solution import Solution
 from jostle.result.status import BUDGET, NOT_CONVERGED
@@ -97,8 +97,8 @@ def solve(
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
         class, also stops the run before a step that raises this error.
     change : callable (state) -> State, or a sequence of them, optional
-        Called after each step; the run continues from the state that it returns. `Source` and `Outlet` let bodies come
-        and go.
+        Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
+        from the state that it returns. `Source` and `Outlet` let bodies come and go.
     device : str, default "cpu"
         Where the run is computed: "cpu", or "cuda" for a GPU; see the page "On a GPU" of the documentation.
     strict : bool, default True
@@ -161,6 +161,7 @@ def solve(
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
         _check_alone(change=change, output=output)
+        refuse_changes(problem, "solve with accuracy=")
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(
@@ -170,7 +171,7 @@ def solve(
         return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
     where = Device(device, problem, scheme)
-    grid, made = Grid.of(t, h), changes(change)
+    grid, made = Grid.of(t, h), changes(problem, change)
     _warn_of_long_steps(problem, grid)
     _check_first_step(problem, grid)
     due = Saving(every, grid.start)
@@ -180,7 +181,7 @@ def solve(
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
-            return MemorySaver(problem, scheme, state)
+            return MemorySaver(problem, scheme, state, None if resumed is None else resumed.closing)
         from jostle.io.saving import TrajectorySaver
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
@@ -258,8 +259,8 @@ class BodySteps(Steps):
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
     """Warn of steps longer than the longest one with which the problem is known to give reliable results."""
-    longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
-    if step > longest * (1.0 + STEP_TOLERANCE):
+    longest, step = carried(problem, "longest_step"), float(grid.sizes.max())
+    if longest is not None and step > longest * (1.0 + STEP_TOLERANCE):
         warn(
             f"h = {step:g} is longer than {longest:g}, the longest step for which the results of this behaviour are "
             f"close to those of short steps; take h = {longest / 2.0:.2g}",

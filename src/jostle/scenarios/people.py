@@ -434,7 +434,9 @@ class Crowd(ProblemTable):
                 stops[stop.name] = stop.build()
                 stop_on(plan, stop.name, stops[stop.name].target)
         gates = [gate.build() for gate in self.gates]
-        people = partial(crowd, room=plan, seed=seed, stops=stops, gates=gates, behaviour=self._behave)
+        people = partial(
+            crowd, room=plan, seed=seed, stops=stops, gates=gates, behaviour=self._behave, outlet=self.outlet
+        )
         with belongs_to("groups"):
             groups: list[Group] = []
             for k, group in enumerate(self.groups):
@@ -451,7 +453,7 @@ class Crowd(ProblemTable):
     def build(self, seed: int) -> Built:
         plan = self.floor_plan()
         people = self._people(plan, seed)
-        return Built(people, tuple(people.changes(beyond=self.outlet)), people.empty_or_blocked())
+        return Built(people, empty=people.empty_or_blocked())
 
 
 def _quoted(names: Sequence[str]) -> str:

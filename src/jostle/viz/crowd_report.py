@@ -144,7 +144,7 @@ def report(
     >>> import jostle as jo, tempfile
     >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
     >>> people = jo.crowds.crowd(5, radius=0.2, room=room, speed=1.3)
-    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.1, every=0.5, change=people.changes())
+    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.1, every=0.5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     html = report(run, f"{folder}/run.html", title="Five people", film=False).read_text()
     >>> "<title>Five people</title>" in html, "5 people, all have left" in html

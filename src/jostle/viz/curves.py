@@ -137,7 +137,7 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     sol : Solution, EventSolution, str or path
-        A solution that has impacts; they are not stored in trajectory files.
+        The solution of a second-order problem, or the name of its file.
 
     Examples
     --------
@@ -179,9 +179,10 @@ def hits(sol: Solution) -> Integers:
     """(m,): the intervals between saved times during which there was an impact, numbered by their first time."""
     if sol.recorded is None or len(sol.t) < 2:
         return np.zeros(0, dtype=np.int64)
-    interval = np.searchsorted(sol.t, sol.recorded.t) - 1
+    t = sol.recorded.faster_than(-np.inf).t
+    interval = np.searchsorted(sol.t, t) - 1
     # the second step of an impact at the end of an interval is in the next one
-    at_end = sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t
+    at_end = sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == t
     found = np.unique(np.concatenate([interval, interval[at_end] + 1]))
     return np.asarray(found[(found >= 0) & (found < len(sol.t) - 1)], dtype=np.int64)
 

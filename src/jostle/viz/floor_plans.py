@@ -450,7 +450,7 @@ def plan(
     >>> import jostle as jo
     >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
     >>> people = jo.crowds.crowd(12, radius=0.2, room=room, speed=1.3)
-    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5, change=people.changes())
+    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5)
     >>> ax = plan(run, 2)
     >>> ax.get_title(loc="left").split()[-4:], [text.get_text() for text in ax.texts if text.get_text()]
     (['inside', '11', 'out', '1'], ['east', '1 m'])
@@ -493,7 +493,7 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     >>> import jostle as jo
     >>> room = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 1), (9, 2.2))})
     >>> people = jo.crowds.crowd(12, radius=0.2, room=room, speed=1.3)
-    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5, change=people.changes())
+    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.05, every=0.5)
     >>> figure = plans(run, [0.0, 4.0])
     >>> [ax.get_title(loc="left").split()[2] for ax in figure.axes]
     ['0.0', '4.0']

@@ -1,46 +1,49 @@
 """Exact motion of blocks on a line that touch and do not overlap, without time steps (Bourdin & Maury 2020, section 6).
 
-Masses are lengths. With e = 0 blocks that meet stay together. If no contact opens again, the position at each time is
-one projection on K, the set of blocks in order between the walls without overlaps (Natile & Savaré 2009; Bouchut,
-Brenier, Cortes & Ripoll 2000),
+Masses are lengths, and e = 0: blocks that meet take a common velocity. If no contact opens again, the position at each
+time is one projection on K, the set of blocks in order between the walls without overlaps (Natile & Savaré 2009;
+Bouchut, Brenier, Cortes & Ripoll 2000),
 
     X(t) = P_K (X0 + t U0 + t^2/2 a),
 
 because M (X - X0 - t U0 - t^2/2 a) is then the contact force, integrated twice, which acts at closed contacts only. It
 is the isotonic regression of X0 + t U0 + t^2/2 a minus the lengths of all blocks to the left, clipped at the walls.
 Without forces no contact opens. Forces keep all contacts closed if the accelerations do not increase from left to right
-and press against each wall. In all other cases, and with e > 0, blocks are followed from impact to impact.
+and press against each wall. In all other cases a queue of events follows the blocks from impact to impact.
 
-Impacts are discontinuous: two impacts in close succession have another outcome than one impact of all blocks. Gaps
-below the round-off of positions count as closed. So the result depends on round-off where contacts close at times that
-differ by round-off alone, and where large groups with e near the largest value at which they stick almost come to rest,
-so that their gaps are round-off. Computations of the mirrored motion in other units of time show where, because nothing
-but their round-off differs.
+With e > 0 the impacts of a group can accumulate, and their order is decided by round-off: `jo.solve_by_events` follows
+them, and says where it cannot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections import deque
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, overload
+from heapq import heappop, heappush
+from itertools import pairwise
+from math import inf, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments, set_fields
-from jostle._tools.arrays import Array, Booleans, Integers, alike, numbers, read_only, shaped
-from jostle.errors import DependsOnRoundOff, InvalidValue, UnresolvedEvent, warn
+from jostle._tools.arrays import Array, alike, numbers, read_only, shaped
+from jostle.errors import InvalidValue, UnresolvedEvent
+from jostle.kernels.reference.dense import EPS, ROUND_OFF
 from jostle.laws import Restitution
-from jostle.macro.kernels import collisions
 from jostle.problems import Motion
 from jostle.sets.balls import Line
 
-# The history of blocks on a line: the mergers of clusters, and the parabolas along which clusters move.
-
-
-MAX_PRINTED = 8
-"""Largest number of mergers that are printed."""
+MAX_OVERLAP = 1e-12
+"""Blocks that overlap by less than this fraction of their length touch."""
+SLOWEST = 64 * EPS
+"""Relative velocities below this fraction of the largest velocity so far count as zero."""
+LEVEL = 64 * EPS
+"""Relative accelerations below this fraction of the largest acceleration count as zero."""
+MAX_IMPACTS_PER_BLOCK = 1000
+"""Largest number of impacts computed, divided by the number of blocks."""
 
 
 class Merger(NamedTuple):
@@ -58,12 +61,16 @@ class Merger(NamedTuple):
         Velocity of the new cluster at this time.
     mass : float
         Mass of the blocks of the new cluster.
+    first : int
+        First block of the new cluster.
+    last : int
+        Last block of the new cluster.
 
     Examples
     --------
     >>> import jostle as jo
     >>> jo.macro.StickyBlocks([0, 2], 1, [1, -1]).mergers()
-    [Merger(time=0.5, left=0, right=1, velocity=0.0, mass=2.0)]
+    [Merger(time=0.5, left=0, right=1, velocity=0.0, mass=2.0, first=0, last=1)]
     """
 
     time: float
@@ -71,160 +78,172 @@ class Merger(NamedTuple):
     right: int
     velocity: float
     mass: float
+    first: int
+    last: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MergeTree(Sequence[Merger]):
-    """All mergers up to a time, in order: a sequence of `Merger`, also available as arrays.
+@dataclass(eq=False, slots=True)
+class _Flight:
+    """The flight of a cluster between two impacts, y + s v + s^2/2 a, without the lengths of the blocks on its left."""
 
-    Attributes
-    ----------
-    time : array, shape (k,)
-        Times of the mergers, in order.
-    left : array of int, shape (k,)
-        Numbers of the clusters on the left; -1 is the left wall.
-    right : array of int, shape (k,)
-        Numbers of the clusters on the right; -2 is the right wall.
-    velocity : array, shape (k,)
-        Velocities of the new clusters at these times.
-    mass : array, shape (k,)
-        Masses of the blocks of the new clusters.
-    first : array of int, shape (k,)
-        First block of each new cluster.
-    last : array of int, shape (k,)
-        Last block of each new cluster.
+    start: float
+    first: int
+    last: int
+    cluster: int
+    y: float
+    v: float
+    a: float
+    mass: float
+    wall: bool = False
+    """True if the cluster contains a wall."""
+    end: float = inf
+    before: _Flight | None = None
+    after: _Flight | None = None
 
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> tree = jo.macro.StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1]).mergers()
-    >>> tree.time.tolist(), tree.left.tolist(), tree.right.tolist(), tree.mass.tolist()
-    ([1.0, 1.75], [0, 3], [1, 2], [3.0, 4.0])
-    """
-
-    time: Array
-    left: Integers
-    right: Integers
-    velocity: Array
-    mass: Array
-    first: Integers
-    last: Integers
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-    @overload
-    def __getitem__(self, index: int) -> Merger: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Merger]: ...
-    def __getitem__(self, index: int | slice) -> Merger | list[Merger]:
-        if isinstance(index, slice):
-            return list(map(Merger, *(column[index].tolist() for column in self._columns)))
-        return Merger(*(column[index].item() for column in self._columns))
-
-    def __iter__(self) -> Iterator[Merger]:
-        return iter(self[:])
-
-    def __repr__(self) -> str:
-        more = f", ... {len(self) - MAX_PRINTED} more" if len(self) > MAX_PRINTED else ""
-        return f"[{', '.join(map(repr, self[:MAX_PRINTED]))}{more}]"
-
-    @property
-    def _columns(self) -> tuple[Array, Integers, Integers, Array, Array]:
-        return self.time, self.left, self.right, self.velocity, self.mass
-
-    def _until(self, t: float) -> MergeTree:
-        """The mergers up to a time, that time included."""
-        k = int(np.searchsorted(self.time, t, side="right"))
-        return replace(self, **{column.name: getattr(self, column.name)[:k] for column in fields(self)})
+    def at(self, t: float) -> tuple[float, float]:
+        """Position and velocity."""
+        s = t - self.start
+        return self.y + s * (self.v + 0.5 * s * self.a), self.v + s * self.a
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """The motion of n blocks up to a time: parabolas of clusters, in the order of their start times."""
+class _History:
+    """The flights and mergers of all clusters of n blocks."""
 
-    end: float
-    tree: MergeTree
-    start: Array
-    """(p,) start times; the first n parabolas are those of the blocks at time 0."""
-    cluster: Integers
-    """(p,) cluster of each parabola."""
-    y: Array
-    """(p,) position at the start time, minus the lengths of the blocks to the left; one value per cluster."""
-    v: Array
-    """(p,) velocity at the start time."""
-    acceleration: Array
-    """(c,) acceleration of each cluster."""
-
-    @cached_property
-    def birth(self) -> Array:
-        """(c,) time at which each cluster forms."""
-        return np.concatenate([np.zeros(len(self.acceleration) - len(self.tree)), self.tree.time])
-
-    @cached_property
-    def death(self) -> Array:
-        """(c,) time at which each cluster becomes part of a larger one; infinite if it never does."""
-        death = np.full(len(self.acceleration), np.inf)
-        for parts in (self.tree.left, self.tree.right):
-            merged = parts >= 0
-            death[parts[merged]] = self.tree.time[merged]
-        return death
+    n: int
+    flights: Array
+    """(6, p): start, end, first block, position, velocity and acceleration of each flight."""
+    mergers: list[Merger]
+    frame: tuple[float, float]
+    """Velocity and acceleration of the frame of reference."""
 
     def states(self, times: Array) -> tuple[Array, Array]:
         """(k, n) positions minus lengths, and velocities, at times (k,); at an impact, those after it."""
-        n = len(self.acceleration) - len(self.tree)
-        first = np.concatenate([np.arange(n), self.tree.first])
-        latest, seen = np.zeros(len(first), dtype=np.int64), 0
-        Y, V = np.empty((2, len(times), n))
-        for k in np.argsort(times, kind="stable"):
-            upto = int(np.searchsorted(self.start, times[k], side="right"))
-            latest[self.cluster[seen:upto]] = np.arange(seen, upto)  # the last of several parabolas of a cluster
-            seen = upto
-            owner = latest[_owners(first, (self.birth <= times[k]) & (self.death > times[k]), n)]
-            s, a = times[k] - self.start[owner], self.acceleration[self.cluster[owner]]
-            Y[k], V[k] = self.y[owner] + s * (self.v[owner] + 0.5 * s * a), self.v[owner] + s * a
-        return Y, V
+        start, end, first, y, v, a = self.flights
+        Y, V = np.empty((2, len(times), self.n))
+        for k, t in enumerate(times):
+            now = np.flatnonzero((start <= t) & (t < end))
+            now = now[np.argsort(first[now])]
+            now = np.repeat(now, np.diff(first[now], append=self.n).astype(np.int64))
+            s = t - start[now]
+            Y[k], V[k] = y[now] + s * (v[now] + 0.5 * s * a[now]), v[now] + s * a[now]
+        speed, change = self.frame
+        return Y + (times * (speed + 0.5 * times * change))[:, None], V + (speed + times * change)[:, None]
 
 
-def _owners(first: Integers, alive: Booleans, n: int) -> Integers:
-    """(n,) the cluster of each block, from the first blocks of the clusters that exist at one time."""
-    begins, owner = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    clusters = np.flatnonzero(alive)
-    begins[first[clusters]], owner[first[clusters]] = 1, clusters
-    there: Integers = owner[np.maximum.accumulate(np.where(begins == 1, np.arange(n), 0))]
-    return there
+class _Events:
+    """Follows clusters from impact to impact: the next contact that closes is the first one of a queue.
+
+    With e = 0 nothing accumulates, and the order of impacts at one time does not matter: clusters that touch and
+    approach each other take their mean velocity, and neighbours among them that nothing pulls apart merge for good.
+    """
+
+    def __init__(self, y: Array, v: Array, a: Array, mass: Array, walls: tuple[float, float], scale: float):
+        self.frame = 0.0, 0.0
+        if walls == (-inf, inf):  # equal accelerations become exactly 0, and a common velocity costs no precision
+            self.frame = _common(v, mass), _common(a, mass)
+            v, a = v - self.frame[0], a - self.frame[1]
+        n = self.n = len(y)
+        self.noise, self.mergers = ROUND_OFF * scale, list[Merger]()
+        self.level, self.fastest = LEVEL * float(np.abs(a).max()), float(np.abs(v).max())
+        self.queue, self.watched = list[tuple[float, int, _Flight, _Flight]](), 0
+        row = [_Flight(0.0, 0, -1, -1, walls[0], 0.0, 0.0, 0.0, wall=True)]
+        row += [_Flight(0.0, k, k, k, *one) for k, one in enumerate(np.stack([y, v, a, mass], axis=1).tolist())]
+        row += [_Flight(0.0, n, n - 1, -2, walls[1], 0.0, 0.0, 0.0, wall=True)]
+        self.flights = row[:]
+        self._place(None, row, None, 0.0)
+
+    def history(self) -> _History:
+        impacts = 0
+        while self.queue:
+            now, _, left, right = heappop(self.queue)
+            if left.end < inf or right.end < inf:  # one of them has another velocity by now
+                continue
+            impacts += 1
+            if impacts > MAX_IMPACTS_PER_BLOCK * self.n:
+                raise _unresolved(now, impacts - 1)
+            self._impact(now, left, right)
+        rows = [(one.start, one.end, one.first, one.y, one.v, one.a) for one in self.flights if one.mass > 0.0]
+        speed, change = self.frame
+        mergers = [merger._replace(velocity=merger.velocity + speed + merger.time * change) for merger in self.mergers]
+        return _History(self.n, np.array(rows).T, mergers, self.frame)
+
+    def _place(self, before: _Flight | None, row: list[_Flight], after: _Flight | None, now: float) -> None:
+        """Put flights into the line between two others, and the times at which their contacts close into the queue."""
+        for left, right in pairwise([before, *row, after]):
+            if left is not None:
+                left.after = right
+            if right is not None:
+                right.before = left
+            if left is not None and right is not None:
+                (y, v), (other, u) = left.at(now), right.at(now)
+                slow = SLOWEST * self.fastest
+                s = _closing_time(other - y, u - v, right.a - left.a, self.noise, slow, self.level)
+                if s < inf:
+                    self.watched += 1
+                    heappush(self.queue, (now + s, self.watched, left, right))
+
+    def _impact(self, now: float, left: _Flight, right: _Flight) -> None:
+        """Moreau's law with e = 0 for two clusters that meet, and all that touch them and approach."""
+        group, (y, v), mass, wall = deque([left]), left.at(now), left.mass, left.wall
+        joins: _Flight | None = right
+        while joins is not None:
+            other, u = joins.at(now)
+            self.fastest = max(self.fastest, abs(u), abs(v))
+            if joins.wall:
+                y, v, wall = joins.y, 0.0, True
+            elif not wall:
+                mass += joins.mass
+                y, v = y + joins.mass / mass * (other - y), v + joins.mass / mass * (u - v)
+            (group.append if joins is group[-1].after else group.appendleft)(joins)
+            slow, before, after, joins = SLOWEST * self.fastest, group[0].before, group[-1].after, None
+            if before is not None and group[0].at(now)[0] - before.at(now)[0] <= self.noise:
+                joins = before if before.at(now)[1] > v + slow else None
+            if joins is None and after is not None and after.at(now)[0] - group[-1].at(now)[0] <= self.noise:
+                joins = after if after.at(now)[1] < v - slow else None
+        kept: list[_Flight] = []
+        for one in group:
+            one.end = now
+            kept.append(_Flight(now, one.first, one.last, one.cluster, y, v, one.a, one.mass, one.wall))
+            while len(kept) > 1 and kept[-1].a - kept[-2].a <= self.level:
+                kept[-2:] = [self._merged(now, *kept[-2:])]
+        self.flights += kept
+        self._place(before, kept, after, now)
+
+    def _merged(self, now: float, left: _Flight, right: _Flight) -> _Flight:
+        cluster, mass, wall = self.n + len(self.mergers), left.mass + right.mass, left.wall or right.wall
+        self.mergers.append(Merger(now, left.cluster, right.cluster, left.v, mass, left.first, right.last))
+        a = 0.0 if wall else left.a + right.mass / mass * (right.a - left.a)
+        return _Flight(now, left.first, right.last, cluster, left.y, left.v, a, mass, wall)
 
 
-MAX_OVERLAP = 1e-12
-"""Blocks that overlap by less than this fraction of their length touch."""
-MAX_IMPACTS = 5_000_000
-"""Largest number of impacts computed for one history."""
-UNITS_OF_TIME = 0.7, 1.1
-"""Factors of all velocities in the two further computations that show whether the motion depends on round-off."""
-MAX_DIFFERENCE = 1e-8
-"""Two computations agree if no position differs by more than this fraction of the length of the whole row."""
-COMPARED_TIMES = 65
-"""Number of times at which two computations are compared."""
-AFTER_THE_LAST = 2.0
-"""Without an end, computations are compared at least up to this multiple of the time of their last impact."""
-BISECTIONS = 40
-"""Number of bisections that find the first time at which two computations differ."""
+def _common(values: Array, mass: Array) -> float:
+    return float(values[0] if (values == values[0]).all() else np.average(values, weights=mass))
+
+
+def _closing_time(gap: float, rate: float, change: float, noise: float, slow: float, level: float) -> float:
+    """The time until gap + s rate + s^2 change / 2 falls to zero; 0 for closed contacts that are not pulled apart."""
+    if gap == inf:
+        return inf
+    if abs(change) <= level:
+        change = 0.0
+    if gap <= noise and abs(rate) <= slow:
+        return inf if change > 0.0 else 0.0
+    if gap <= noise:
+        gap = 0.0
+    if rate >= 0.0:
+        return inf if change >= 0.0 else (rate + sqrt(rate * rate - 2.0 * gap * change)) / -change
+    square = rate * rate - 2.0 * gap * change
+    return inf if square < 0.0 else 2.0 * gap / (sqrt(square) - rate)
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class StickyBlocks:
-    """Blocks on a line that collide and stick or bounce, followed exactly without time steps.
+    """Blocks on a line that collide and stick, followed exactly without time steps: Moreau's law with e = 0.
 
-    Masses are lengths. Impacts follow Moreau's law at all closed contacts together. With e = 0 blocks that meet stick,
-    and separate only where forces pull them apart or away from a wall. With 0 < e < 1 the impacts of a group may
-    accumulate; all blocks of the group stick together at the limit.
-
-    The motion depends on round-off where contacts close at times that differ by round-off alone, and, with e > 0, where
-    a group of blocks almost comes to rest without sticking, so that its gaps fall below the round-off of positions.
-    With 0 < e < 1 each motion is computed three times, two of them mirrored and in other units of time. If the results
-    differ, the warning `jo.errors.DependsOnRoundOff` names the first time and the blocks. Without the warning
-    a motion can still depend on round-off, if all three computations agree by chance.
+    Masses are lengths. Blocks that meet stick, and separate only where forces pull them apart or away from a wall.
+    Blocks that bounce are refused: ``jo.solve_by_events(blocks.motion(), t=...)`` follows them.
 
     Parameters
     ----------
@@ -237,7 +256,7 @@ class StickyBlocks:
     acceleration : float or array_like, shape (n,), default 0.0
         Constant accelerations of free blocks.
     restitution : float, default 0.0
-        Restitution coefficient e, between 0 and 1.
+        Restitution coefficient e of `motion`, between 0 and 1; all other methods need e = 0.
     walls : (float, float), default (-inf, inf)
         Positions of the left and the right wall; infinite where there is none.
 
@@ -248,9 +267,6 @@ class StickyBlocks:
     [1.25, 2.25, 4.25]
     >>> [(m.time, m.left, m.right, round(m.velocity, 6)) for m in blocks.mergers()]
     [(1.0, 0, 1, 0.333333), (1.75, 3, 2, 0.0)]
-    >>> bouncing = StickyBlocks([1.25], 1, 0, acceleration=-10, restitution=0.5, walls=(0, np.inf))
-    >>> bouncing.at([0.5, 0.75, 1.5, 2.0]).round(9).ravel().tolist()        # impacts at 0.5, 1.0, 1.25 ... 1.5
-    [0.0, 0.3125, 0.0, 0.0]
     """
 
     x: Array
@@ -259,7 +275,6 @@ class StickyBlocks:
     acceleration: Array
     restitution: float
     walls: tuple[float, float]
-    _known: list[History] = field(repr=False)
 
     def __init__(
         self,
@@ -269,7 +284,7 @@ class StickyBlocks:
         *,
         acceleration: ArrayLike = 0.0,
         restitution: float = 0.0,
-        walls: tuple[float, float] = (-np.inf, np.inf),
+        walls: tuple[float, float] = (-inf, inf),
     ):
         left = shaped(x, "x", -1)
         size, speed, a = (
@@ -280,7 +295,7 @@ class StickyBlocks:
             raise InvalidValue("x must have at least one left edge, and all lengths must be positive")
         left, size, speed, a = (read_only(values) for values in (left, size, speed, a))
         set_fields(self, x=left, lengths=size, v=speed, acceleration=a)
-        set_fields(self, restitution=Restitution(restitution).number, walls=_walls(walls), _known=[])
+        set_fields(self, restitution=Restitution(restitution).number, walls=_walls(walls))
         self._check_overlaps()
 
     def _check_overlaps(self) -> None:
@@ -309,9 +324,17 @@ class StickyBlocks:
         >>> [StickyBlocks([0, 2], 1, 0, acceleration=a).sticks for a in ([1, -1], [-1, 1])]
         [True, False]
         """
+        self._refuse_restitution()
         a, (lower, upper) = self.acceleration, self.walls
-        to_the_left, to_the_right = lower == -np.inf or a[0] <= 0.0, upper == np.inf or a[-1] >= 0.0
-        return self.restitution == 0.0 and bool((np.diff(a) <= 0.0).all()) and to_the_left and to_the_right
+        to_the_left, to_the_right = lower == -inf or a[0] <= 0.0, upper == inf or a[-1] >= 0.0
+        return bool((np.diff(a) <= 0.0).all()) and to_the_left and to_the_right
+
+    def _refuse_restitution(self) -> None:
+        if self.restitution > 0.0:
+            raise InvalidValue(
+                f"StickyBlocks follows blocks that stick, restitution=0, not {self.restitution:g}: for blocks that "
+                "bounce call jo.solve_by_events(blocks.motion(), t=...), whose positions are the centres"
+            )
 
     def at(self, t: ArrayLike) -> Array:
         """Compute the left edges: by isotonic regression where no contact opens (`sticks`), otherwise impact by impact.
@@ -325,11 +348,6 @@ class StickyBlocks:
         -------
         array, shape (..., n)
             Left edges at each time.
-
-        Raises
-        ------
-        UnresolvedEvent
-            If there are more than 5 000 000 impacts up to the latest time.
         """
         if not self.sticks:
             return self._followed(t)
@@ -341,7 +359,7 @@ class StickyBlocks:
     def _followed(self, t: ArrayLike) -> Array:
         """The left edges impact by impact; they are those of `at`, whether or not a contact opens."""
         times = _times(t)
-        Y, _ = self._states(times)
+        Y, _ = self._history.states(times.ravel())
         return (Y + self.before).reshape(*times.shape, len(self.x))
 
     def velocities(self, t: ArrayLike) -> Array:
@@ -363,7 +381,7 @@ class StickyBlocks:
         [[1.0, -1.0], [0.0, 0.0]]
         """
         times = _times(t)
-        return self._states(times)[1].reshape(*times.shape, len(self.x))
+        return self._history.states(times.ravel())[1].reshape(*times.shape, len(self.x))
 
     def momentum(self, t: ArrayLike) -> Array:
         """Compute the total momentum, which only walls and forces change.
@@ -386,7 +404,7 @@ class StickyBlocks:
         return np.asarray(self.velocities(t) @ self.lengths)
 
     def energy(self, t: ArrayLike) -> Array:
-        """Compute the total energy, which never grows and is constant with e = 1.
+        """Compute the total energy, which never grows.
 
         Parameters
         ----------
@@ -406,11 +424,11 @@ class StickyBlocks:
         potential = self.at(t) @ (self.lengths * self.acceleration)
         return np.asarray(0.5 * self.velocities(t) ** 2 @ self.lengths - potential)
 
-    def mergers(self, until: float = np.inf) -> MergeTree:
+    def mergers(self, until: float = inf) -> list[Merger]:
         """List the mergers of clusters up to a time, in order.
 
-        Blocks that touch at time 0 and stay in touch merge then. With e > 0 clusters merge at the limit of infinitely
-        many impacts. Clusters that forces pull apart as they touch do not merge.
+        Blocks that touch at time 0 and stay in touch merge then. Clusters that forces pull apart as they touch do not
+        merge.
 
         Parameters
         ----------
@@ -419,15 +437,25 @@ class StickyBlocks:
 
         Returns
         -------
-        MergeTree
-            The mergers.
+        list of Merger
+            The mergers; ``np.array(mergers)`` and ``pandas.DataFrame(mergers)`` are tables of them.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> mergers = jo.macro.StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1]).mergers()
+        >>> [(m.time, m.left, m.right, m.mass) for m in mergers]
+        [(1.0, 0, 1, 3.0), (1.75, 3, 2, 4.0)]
         """
         if not until >= 0.0:
             raise InvalidValue(f"until must be a time >= 0, not {until}")
-        return self._history(float(until)).tree._until(until)
+        return [merger for merger in self._history.mergers if merger.time <= until]
 
     def motion(self) -> Motion:
         """Return the microscopic model, (45): balls on a line with diameters and masses equal to the lengths.
+
+        This is the problem for blocks that bounce, whose `restitution` is positive: `jo.solve_by_events` follows their
+        impacts one by one.
 
         Returns
         -------
@@ -441,6 +469,9 @@ class StickyBlocks:
         >>> sol = jo.solve(blocks.motion(), jo.Maury(), t=2.0, h=0.1)
         >>> sol.q[-1].round(9).tolist(), (blocks.at(2.0) + blocks.lengths / 2).tolist()
         ([1.0, 2.0], [1.0, 2.0])
+        >>> elastic = StickyBlocks([0, 2], 1, [1, -1], restitution=1.0)
+        >>> (jo.solve_by_events(elastic.motion(), t=2.0).q(2.0) - elastic.lengths / 2).round(9).tolist()
+        [-1.0, 3.0]
         """
         lower, upper = self.walls
         return Motion(
@@ -464,118 +495,31 @@ class StickyBlocks:
         lower, upper = self._room
         return np.asarray(np.clip(isotonic_regression(y, weights=self.lengths).x, lower, max(lower, upper)))
 
-    @property
-    def _frame(self) -> tuple[float, float]:
-        """Velocity and acceleration of the frame of reference: that of the blocks if there are no walls, else zero."""
-        # Equal accelerations become exactly 0 in this frame, and a common velocity costs no precision.
-        if self.walls != (-np.inf, np.inf):
-            return 0.0, 0.0
-        v, a = (
-            float(values[0] if (values == values[0]).all() else np.average(values, weights=self.lengths))
-            for values in (self.v, self.acceleration)
-        )
-        return v, a
-
-    def _states(self, times: Array) -> tuple[Array, Array]:
-        """(k, n) positions minus lengths, and velocities, at all times."""
-        t = times.ravel()
-        Y, V = self._history(float(t.max(initial=0.0))).states(t)
-        v, a = self._frame
-        return Y + (t * (v + 0.5 * t * a))[:, None], V + (v + t * a)[:, None]
-
-    def _history(self, until: float) -> History:
-        """The history up to a time; with e = 0 and contacts that stay closed, the whole history."""
-        if not self._known or self._known[-1].end < until:
-            self._known[:] = [self._follow(np.inf if self.sticks else until)]
-        return self._known[-1]
-
-    def _follow(self, until: float) -> History:
-        y, (v, a) = self._project(self.x - self.before), self._frame
-        speed, acceleration, walls = self.v - v, self.acceleration - a, np.array(self._room)
-        found = self._computed(y, speed, acceleration, self.lengths, walls, until)
-        if 0.0 < self.restitution < 1.0:
-            others = []
-            for c in UNITS_OF_TIME:
-                mirrored = -y[::-1], -c * speed[::-1], -c * c * acceleration[::-1], self.lengths[::-1].copy()
-                others.append((c, self._computed(*mirrored, -walls[::-1], until / c)))
-            self._compare(found, others)
-        tree = replace(found.tree, velocity=found.tree.velocity + v + found.tree.time * a)
-        return replace(found, tree=tree)
-
-    @property
-    def _scale(self) -> float:
-        return float(np.abs(self.x).max() + self.lengths.sum())
-
-    def _computed(self, y: Array, v: Array, a: Array, mass: Array, walls: Array, until: float) -> History:
-        """The history of points that start at y, in the frame of reference."""
-        times, clusters, parabolas, pairs, merged, impacts = collisions(
-            y, v, a, mass, walls, self.restitution, until, self._scale, MAX_IMPACTS
-        )
-        if impacts >= MAX_IMPACTS and times[1] <= until and times[1] < np.inf:
-            raise _unresolved(float(times[0]))
-        time, velocity, total, of_cluster = merged.T
-        left, right, first, last = pairs.T
-        return History(
-            until,
-            MergeTree(time, left, right, velocity, total, first, last),
-            np.concatenate([np.zeros(len(y)), parabolas[:, 0]]),
-            np.concatenate([np.arange(len(y)), clusters]),
-            np.concatenate([y, parabolas[:, 1]]),
-            np.concatenate([v, parabolas[:, 2]]),
-            np.concatenate([a, of_cluster]),
-        )
-
-    def _compare(self, found: History, others: list[tuple[float, History]]) -> None:
-        """Warn if the same motion, computed in a mirror and in other units of time, is another one."""
-
-        def differences(times: Array) -> Array:
-            Y = found.states(times)[0]
-            apart = [np.abs(Y + other.states(times / c)[0][:, ::-1]) for c, other in others]
-            return np.asarray(np.max(apart, axis=0))
-
-        end = found.end
-        if end == np.inf:  # impacts change velocities, which change positions later only
-            last = max(float(c * each.start.max(initial=0.0)) for c, each in [(1.0, found), *others])
-            fastest = float(np.abs(found.v).max())
-            end = max(AFTER_THE_LAST * last, self._scale / fastest if fastest > 0.0 else 0.0)
-        allowed, times = MAX_DIFFERENCE * self._scale, np.linspace(0.0, end, COMPARED_TIMES)
-        apart = differences(times)
-        different = np.flatnonzero((apart > allowed).any(axis=1))
-        if len(different) == 0:
-            return
-        early, late = times[max(different[0] - 1, 0)], times[different[0]]
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (early + late)
-            early, late = (early, middle) if (differences(np.array([middle])) > allowed).any() else (middle, late)
-        blocks = np.flatnonzero(differences(np.array([late]))[0] > allowed)
-        named = f"block {blocks[0]}" if len(blocks) == 1 else f"blocks {blocks[0]} to {blocks[-1]}"
-        warn(
-            f"the motion depends on round-off from t = {late:.6g} on, first at {named}: computed again, in a mirror "
-            f"and in other units of time, positions up to t = {end:g} differ by up to {apart.max():.3g}. Impacts "
-            "near these blocks follow each other within round-off, and their order decides. Ask for earlier times, or "
-            "take all these motions as possible",
-            DependsOnRoundOff,
-        )
+    @cached_property
+    def _history(self) -> _History:
+        self._refuse_restitution()
+        y, scale = self._project(self.x - self.before), float(np.abs(self.x).max() + self.lengths.sum())
+        return _Events(y, self.v, self.acceleration, self.lengths, self._room, scale).history()
 
 
 def _walls(walls: tuple[float, float]) -> tuple[float, float]:
-    if np.shape(walls) != (2,) or not walls[0] < np.inf or not walls[1] > -np.inf or not walls[0] < walls[1]:
+    if np.shape(walls) != (2,) or not walls[0] < inf or not walls[1] > -inf or not walls[0] < walls[1]:
         raise InvalidValue(f"walls must be (left, right) with left < right, -inf or inf for no wall, not {walls}")
     return float(walls[0]), float(walls[1])
 
 
 def _times(t: ArrayLike) -> Array:
     times = numbers(t, "t")
-    if not ((times >= 0.0) & (times < np.inf)).all():
-        wrong = times[~((times >= 0.0) & (times < np.inf))].ravel()[0]
+    if not ((times >= 0.0) & (times < inf)).all():
+        wrong = times[~((times >= 0.0) & (times < inf))].ravel()[0]
         raise InvalidValue(f"t must be a finite time >= 0, not {wrong}")
     return times
 
 
-def _unresolved(time: float) -> UnresolvedEvent:
+def _unresolved(time: float, impacts: int) -> UnresolvedEvent:
     error = UnresolvedEvent(
-        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or use "
-        "fewer blocks or another restitution coefficient"
+        f"more than {impacts} impacts up to t = {time:.6g}: jo.solve_by_events(blocks.motion(), t=...) follows the "
+        "blocks up to earlier times"
     )
     error.time = time
     return error

@@ -1,0 +1,122 @@
+"""What a problem carries for its runs: changes and the longest step, used by solve and refused where they cannot be."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import GivenTwice, InvalidValue, LongStep, SchemeRefuses
+
+
+def rain(n=20, kind=jo.Motion, **methods):
+    """Balls that wait; a class with these methods."""
+    within = jo.Balls(np.full(n, 0.4)) & jo.Box([0, -np.inf], [4, np.inf], radii=0.4)
+    motion = {"force": [0.0, -1.0]} if kind is jo.Motion else {"velocity": [0.0, -1.0]}
+    return type("Rain", (kind,), methods)(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool), **motion)
+
+
+def source(problem):
+    return jo.Source(([0.5, 6], [3.5, 9]), rate=5.0, within=problem.within)
+
+
+def here(sol):
+    return np.isfinite(sol.q).all(axis=2).sum(axis=1)
+
+
+@pytest.mark.parametrize(("kind", "scheme"), [(jo.Motion, jo.Maury()), (jo.Sweeping, jo.Venel())])
+def test_changes_of_a_problem_act_as_those_that_are_given(kind, scheme):
+    given, carrying = rain(kind=kind), rain(kind=kind, changes=lambda self: [source(self)])
+    by_hand = jo.solve(given, scheme, t=3.0, h=0.02, change=source(given))
+    by_itself = jo.solve(carrying, scheme, t=3.0, h=0.02)
+    assert here(by_itself)[-1] >= 14  # in first order one may find no free place
+    assert by_itself.q.tobytes() == by_hand.q.tobytes()
+    assert by_itself.problem is carrying
+
+
+def test_changes_given_beside_those_of_the_problem_act_too():
+    problem = rain(changes=lambda self: [source(self)])
+    sol = jo.solve(problem, jo.Maury(), t=3.0, h=0.02, change=jo.Outlet(lambda q: q[:, 1] < 6.0))
+    assert 0 < here(sol)[-1] < 15
+
+
+def test_changes_that_are_given_again_act_once():
+    """Also equal sources, which a problem may make anew each time it is asked."""
+    problem = rain(changes=lambda self: [source(self)])
+    with pytest.warns(GivenTwice, match=r"change= has what Rain\.changes\(\) says already: leave out .*Source"):
+        sol = jo.solve(problem, jo.Maury(), t=3.0, h=0.02, change=problem.changes())
+    assert here(sol)[-1] == 15
+
+
+def test_resumed_changes_of_a_problem_are_bit_identical(tmp_path):
+    whole = jo.solve(rain(changes=lambda self: [source(self)]), jo.Maury(), t=3.0, h=0.02)
+    for t, resume in ((1.5, False), (3.0, True)):
+        output = jo.io.Output(checkpoint=tmp_path / "c", resume=resume)
+        sol = jo.solve(rain(changes=lambda self: [source(self)]), jo.Maury(), t=t, h=0.02, output=output)
+    assert sol.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
+def test_the_longest_step_of_a_problem_is_warned_of():
+    with pytest.warns(LongStep, match=r"h = 0\.1 is longer than 0\.05"):
+        jo.solve(rain(longest_step=lambda self: 0.05), jo.Maury(), t=0.2, h=0.1)
+    jo.solve(rain(longest_step=lambda self: 0.05), jo.Maury(), t=0.2, h=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("changes", 3), ("changes", ["a"]), ("longest_step", 0.1), ("changes", lambda self, state: state)],
+)
+def test_an_attribute_of_the_name_that_is_no_such_method_is_refused(name, value):
+    with pytest.raises(InvalidValue, match=rf"Rain\.{name} is .*, and solve needs the method {name}\(\).*rename it"):
+        jo.solve(rain(**{name: value}), jo.Maury(), t=0.2, h=0.1)
+
+
+def test_changes_that_are_no_list_of_functions_are_refused():
+    with pytest.raises(InvalidValue, match=r"Rain\.changes\(\) must return a list of functions of the state, not None"):
+        jo.solve(rain(changes=lambda self: None), jo.Maury(), t=0.2, h=0.1)
+    with pytest.raises(InvalidValue, match="must be a function of the state"):
+        jo.solve(rain(changes=lambda self: [3]), jo.Maury(), t=0.2, h=0.1)
+
+
+ROOM = [(0, 0), (5, 0), (5, 4), (0, 4)]
+
+
+def people():
+    return jo.crowds.crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]))
+
+
+def leaving(kind, **values):
+    return type("Leaving", (kind,), {"changes": lambda self: [jo.Outlet(lambda q: q[:, 0] > 9.0)]})(**values)
+
+
+def ball():
+    return leaving(jo.Motion, q0=[[0.0, 1.0]], within=jo.HalfSpace([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("solve_by_events", lambda: jo.solve_by_events(ball(), t=1.0)),
+        ("solve_by_events", lambda: jo.sensitivity_by_events(ball(), t=1.0)),
+        ("sensitivity", lambda: jo.sensitivity(ball(), jo.Maury(), t=1.0, h=0.1)),
+        ("sensitivity", lambda: jo.sensitivity(lambda theta: ball(), jo.Maury(), t=1.0, h=0.1, theta=[1.0])),
+        ("sensitivity", lambda: jo.sensitivity(people(), jo.Venel(), t=1.0, h=0.1)),
+        ("solve with accuracy=", lambda: jo.solve(ball(), jo.Maury(), t=1.0, h=0.1, accuracy=0.1)),
+        ("solve with accuracy=", lambda: jo.solve(people(), jo.Venel(), t=1.0, h=0.1, accuracy=0.1)),
+    ],
+)
+def test_changes_are_refused_where_they_are_not_computed(name, run):
+    with pytest.raises(SchemeRefuses, match=rf"{name} does not compute the changes of \w+ during a run \(Outlet\)"):
+        run()
+
+
+def test_people_leave_gates_and_stairs_work_and_late_people_come_without_a_word():
+    room = jo.crowds.Room([(0, 0), (8, 0), (8, 4), (0, 4)], doors=[((8, 1.5), (8, 2.5))])
+    one = jo.crowds.crowd(3, radius=0.2, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
+    assert np.isfinite(jo.crowds.leaving_times(jo.solve(one, jo.Venel(), t=30.0, h=0.05, every=0.5))).sum() == 1
+    late = [jo.crowds.Group("late", 3, radius=0.2, enters=5.0), jo.crowds.Group("now", 1, radius=0.2)]
+    sol = jo.solve(jo.crowds.crowd(late, room=room), jo.Venel(), t=30.0, h=0.05, every=0.5)
+    assert np.isfinite(jo.crowds.leaving_times(sol)).all()
+
+
+def test_the_outlet_of_people_must_be_at_a_positive_distance():
+    with pytest.raises(InvalidValue, match="outlet must be positive, not 0"):
+        jo.crowds.crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]), outlet=0.0)
