@@ -141,7 +141,7 @@ def apart(x):
 
 
 def hook(t, x0):
-    return x0[0] + up(x0.shape[1]) + 0.1 * t * np.eye(x0.shape[1])[0]
+    return x0[0] + up(x0.shape[1]) + 0.1 * t * t * np.eye(x0.shape[1])[0]
 
 
 def own(d):
@@ -230,7 +230,7 @@ class Run:
         self.period = np.array([PERIOD] + [np.inf] * (d - 1)) if kind == "period" else None
         within = B.own(None) & self.set.made(d, self.x0) if self.period is None else B.own(self.period)
         self.mass = (MASSES if len(self.x0) > 1 else np.ones(1))[:, None]
-        v0 = np.reshape(B.v0, (-1, d)) * (~self.set.equal | (np.arange(len(self.mass)) > 1))[:, None]
+        v0 = np.reshape(B.v0, (-1, d)) * (np.arange(len(self.mass)) >= 2 * self.set.equal)[:, None]
         if body == "crowd":
             people = jo.crowds.crowd(3, radius=RADII, room=ROOM, q0=B.q0)
             within = people.within & self.set.made(d, self.x0) if self.period is None else within
@@ -263,16 +263,18 @@ class Run:
         return step if self.period is None else step - [PERIOD * np.round(step[0] / PERIOD)] * (np.arange(self.d) == 0)
 
     def walls(self, t, x, r):
-        """The gaps of walls (w, b), or of rows (m,); a room has walls before them, and a line has numbers for two."""
-        before = {"crowd": away(x, ROOM.walls) - r if self.d == 2 else None, "line": np.full((2, len(x)), np.inf)}
-        gaps, first = np.asarray(self.set.gaps(t, x, r, self.x0)), before.get(self.named.replace("column", "line"))
-        return gaps if first is None or gaps.ndim == 1 else np.concatenate([first, gaps])
+        """The gaps of walls (w, b) and rows (m,); those of a room come first, and a line has numbers for two."""
+        line = 2 * (self.named in ("line", "column"))
+        first = away(x, ROOM.walls) - r if self.named == "crowd" else np.full((line, len(x)), np.inf)
+        own = np.asarray(self.set.gaps(t, x, r, self.x0))
+        return (first, own) if own.ndim == 1 else (np.concatenate([first, own]), np.zeros(0))
 
     def gap(self, pair, t, x, r):
         i, j = pair
         if i >= 0 and j >= 0:
             return np.linalg.norm(self.from_to(x, i, j)) - r[i] - r[j]
-        return self.walls(t, x, r)[j if i < 0 else (-1 - j, i)]
+        walls, rows = self.walls(t, x, r)
+        return rows[j - len(walls)] if i < 0 else walls[-1 - j, i]
 
     def gradient(self, pair, t, x, r):
         """(b, d), by differences."""
@@ -334,11 +336,9 @@ def moves(run, folder):
     pairs = [pair for pair in combinations(range(len(run.x0)), 2) if run.owner(pair[0]) != run.owner(pair[1])]
     for k in range(1, len(sol.t)):
         at = run.frame(k)
-        walls = np.asarray(run.walls(*at)).ravel()
-        smallest = min(
-            [*(-np.abs(walls) if run.set.equal else walls), *(run.gap(pair, *at) for pair in pairs)], default=0.0
-        )
-        within(-smallest, 1e-7 if exact else 4.0 * H if run.way.overlaps else 4.0 * H * H)
+        walls, rows = run.walls(*at)
+        gaps = [*walls.ravel(), *(-np.abs(rows) if run.set.equal else rows), *(run.gap(pair, *at) for pair in pairs)]
+        within(-min(gaps, default=0.0), 1e-7 if exact else 4.0 * H if run.way.overlaps else 4.0 * H * H)
         if run.way.first:
             change = sol.u[k] - run.problem.velocity(float(sol.t[k - 1]), sol.q[k - 1])
         else:
@@ -415,6 +415,7 @@ def export(run, folder):
     _, x, r = run.frame(-1)
     with open(jo.io.export(run.sol, folder / "run.csv")) as file:
         rows = [row for row in csv.DictReader(file) if float(row["t"]) == run.sol.t[-1]]
+    x = x if len(rows) == len(x) else x.T  # q of shape (n,) beside sets of no dimension is n coordinates
     np.testing.assert_allclose([[float(row[axis]) for axis in "xyz"] for row in rows], in_space(x), atol=1e-12)
     np.testing.assert_allclose([float(row["radius"]) for row in rows], np.broadcast_to(r, len(x)))
     with np.load(jo.io.export(run.sol, folder / "run.npz")) as arrays:
