@@ -354,9 +354,11 @@ def energies(run, folder):
     size = found.kinetic.max()
     np.testing.assert_allclose(found.kinetic[-1], run.kinetic(-1), rtol=1e-9)
     within(np.abs(balance.error).max(), 4.0 * H * size)
-    within(-balance.dissipated[-1], 1e-3 * size)
-    if not run.set.moves and run.body.radii is not grown:
-        within(np.diff(found.total).max(), (4.0 * H if run.by.startswith("Paoli") else 1e-7) * size)
+    exact = run.by in ("Maury", "Gluey") and run.problem.within.convex_gaps is True
+    within(-balance.dissipated[-1], (1e-3 if exact else H) * size)
+    if not run.set.moves and run.body.radii is not grown:  # the velocities in the middle of an impact mean nothing
+        before = np.maximum.accumulate(found.total) if run.by.startswith("Paoli") else found.total
+        within((found.total[1:] - before[:-1]).max(), (1e-7 if exact else H) * size)
 
 
 def impacts(run, folder):
