@@ -70,7 +70,7 @@ class Sections:
     @property
     def noise(self) -> Array:
         """(n,): the round-off of the sections of each copy."""
-        return ROUND_OFF * np.abs(self.points).max(axis=(1, 2))
+        return np.asarray(ROUND_OFF * np.abs(self.points).max(axis=(1, 2)))
 
     def at_rest(self, tol: float = REPEAT_TOLERANCE) -> Booleans:
         """Find the copies that have come to rest.
