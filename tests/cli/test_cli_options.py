@@ -76,6 +76,7 @@ CASES = {
     ("bench", "as_json"): (SHORT, ["--json"], is_json),
     ("list", "as_json"): ([], ["--json"], is_json),
     ("info", "text"): (["cradle_apart"], ["--scenario"], lambda r: r[1] == jo.scenarios.shipped("cradle_apart")),
+    ("info", "impacts"): (["a.vtkhdf"], ["--impacts"], lambda r: r[1] == f"{jo.io.read('a.vtkhdf').impacts()}\n"),
     ("info", "as_json"): (["cradle_apart"], ["--json"], is_json),
     ("doctor", "as_json"): ([], ["--json"], is_json),
     ("doctor", "warm_up"): (["--json"], ["--warm-up"], lambda r: json.loads(r[1]).get("kernels_compiled") == 1),
@@ -238,14 +239,14 @@ class Cluster:
 
 
 def test_the_options_of_a_sweep_are_obeyed(here, jostle, monkeypatch):
-    asked, real = [], jo.ensembles.sweep
+    asked, real = [], jo.study.sweep
 
     def sweep(study, **options):
         asked.append({name: str(options[name]) for name in ("executor", "workers", "folder", "retry_failed")})
         with ThreadPoolExecutor(1) as threads:
             return real(study, executor=threads)
 
-    monkeypatch.setattr("jostle.ensembles.sweep", sweep)
+    monkeypatch.setattr("jostle.study.sweep", sweep)
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Cluster))
     Path("few.toml").write_text('scenario = "cradle_apart"\nset = { run.t = 0.02 }\nmeasures = ["end_time"]\n')
     code, out, err = jostle("sweep", "few.toml")

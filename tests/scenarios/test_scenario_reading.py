@@ -7,10 +7,10 @@ import pytest
 
 import jostle as jo
 import rows
-from jostle.ensembles.study_files import load_study
 from jostle.scenarios import Scenario, ScenarioError, load, names, parse, shipped
 from jostle.scenarios.reading import changed
 from jostle.scenarios.toml import document
+from jostle.study.files import load_study
 
 SMALL = {"hourglass": 20, "silo": 20, "spheres": 20, "jamming": 20, "vibrated_layer": 20}
 
@@ -28,7 +28,7 @@ def bits(scenario, steps=5):
         sol = run._replace(t=steps * run.h, every=run.h).solve()
         return run._replace(problem=None), sol.density.tobytes() + sol.pressure.tobytes()
     sol = jo.solve(**run._replace(t=steps * run.h, every=run.h)._asdict())
-    return run._replace(problem=None, until=None, change=None), sol.q.tobytes() + sol.u.tobytes()
+    return run._replace(problem=None, until=None), sol.q.tobytes() + sol.u.tobytes()
 
 
 # --- where scenarios come from ---

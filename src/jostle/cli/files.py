@@ -85,9 +85,15 @@ def info(
         str, typer.Argument(help="A trajectory, a .toml file, the folder of a study, or a name from jostle list.")
     ],
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
+    impacts: Annotated[bool, typer.Option("--impacts", help="Print the table of impacts of a trajectory.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a trajectory, density, scenario or study contains."""
+    if impacts:
+        from jostle.io import read
+
+        say(read(file).impacts())
+        return
     if Path(file).is_dir():
         found_there, results = sweeps.of_folder(Path(file))
         show(found_there, as_json)
@@ -108,8 +114,8 @@ Found = tuple[dict[str, Any] | str, dict[str, str]]
 
 
 def _of_scenario(name: str, text: bool) -> Found:
-    from jostle.ensembles.study_files import is_study, study_description
     from jostle.scenarios import load
+    from jostle.study.files import is_study, study_description
 
     if name.endswith(".toml") and is_study(Path(name)):
         return Path(name).read_text(encoding="utf-8") if text else study_description(Path(name)), {}
