@@ -24,10 +24,8 @@ class HalfKick(jo.Scheme):
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         kick = h / 2 if state.projection is None else h
         predicted = u + kick * problem.acceleration(t, q, u)
-        contacts, (P, u, p, _) = project_velocity(
-            self.solver, problem, state, h, predicted, M
-        )
-        return jo.schemes.State.of(t + h, q + h * u, u, P, contacts, p)
+        contacts, (P, p) = project_velocity(self.solver, problem, state, h, predicted, M)
+        return jo.schemes.State.of(t + h, q + h * P.point, P.point, P, contacts, p.normal)
 
 
 SCHEMES.register("half_kick", HalfKick)  # [scheme] kind = "half_kick" in scenario files
