@@ -11,6 +11,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, pl
 from jostle.bodies import Bodies, Turning
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
+from jostle.laws import Coulomb
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
@@ -263,9 +264,11 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         added = float((after.pushes(bodies) * (0.5 * (before.u + after.u)).ravel()).sum())
         added += bodies.energy_of_spins(*now[:2]) - bodies.energy_of_spins(*last[:2])  # bodies turn freely otherwise
         before = before.of_balls(bodies)
-        touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-        drag = dragged(problem, contacts.only(touching), before.t, before.q.reshape(-1, now.tangential.shape[1]))
-        work = -float((now.tangential[touching] * drag).sum())
+        work = 0.0
+        if isinstance(problem.law, Coulomb) and problem.law.drag:
+            touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
+            drag = dragged(problem, contacts.only(touching), before.t, before.q.reshape(-1, now.tangential.shape[1]))
+            work = -float((now.tangential[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)

@@ -18,6 +18,7 @@ from jostle._tools.arrays import Array, Integers, contiguous, place_of
 from jostle._tools.rotations import AXES
 from jostle.bodies import Bodies, Turning
 from jostle.convex.cones import UNIT, Cones
+from jostle.convex.lever_blocks import MAX_FEW_BLOCKS, LeverBlocks
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -121,13 +122,14 @@ def _blocks(
     places = bodies.places(state.q, state.turning).reshape(-1, d)
     G, cones = grip(problem, chosen, turning, state.t, places)
     normal, size = cones.axis, cones.height
-    drag = dragged(problem, chosen, state.t, places)
-    sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     own, others = place.arange(len(contacts.gap)), place.zeros(0, dtype=np.int64)
     if rows is not None:
         own, others = rows, np.flatnonzero(~touching)
     first, by_block = len(own) * size, place.zeros((len(own), size))
-    by_block[:, :d] = K.c[own, None] * normal + sliding
+    by_block[:, :d] = K.c[own, None] * normal
+    if _law(problem).drag:
+        drag = dragged(problem, chosen, state.t, places)
+        by_block[:, :d] += drag - (drag * normal).sum(axis=1)[:, None] * normal
     c, equal = by_block.ravel(), None
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     if len(others):
@@ -238,39 +240,20 @@ class _Levers(NamedTuple):
     def grips(self, normal: Array, bodies: Bodies, turn: Array, places: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
         n = len(turn)
-        if bodies.clumped is None and not bodies.own_axes:
+        few = len(normal) <= MAX_FEW_BLOCKS and isinstance(normal, np.ndarray)
+        if bodies.clumped is None and not bodies.own_axes and (rolls or not few):
             return Grips(self.i, self.j, normal, self.radii, n, places, rolls)
-        rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
-        if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
-            G = np.zeros(shape)
-            np.add.at(G, (rows, columns), entries)
-            return Dense(G)
-        from scipy.sparse import csr_array
-
-        matrix = csr_array((entries, (rows, columns)), shape=shape)
-        matrix.sum_duplicates()
-        return Sparse(matrix)
-
-    def _entries(
-        self, normal: Array, bodies: Bodies, turn: Array, rolls: bool
-    ) -> tuple[Integers, Integers, Array, tuple[int, int]]:
-        """The entries of the map: rows, columns, values, and its shape."""
-        (m, d), n = normal.shape, len(turn)
-        spins, size = AXES[d], d + (AXES[d] if rolls else 0)
+        d, s = normal.shape[1], AXES[normal.shape[1]]
         R = bodies.oriented(turn).rotations if bodies.own_axes else None
-        rows, columns, entries = [], [], []
+        blocks = []
         for body, lever, sign in ((self.i, self.first, -1.0), (self.j, self.second, 1.0)):
-            there = np.flatnonzero(body >= 0)
-            block = np.zeros((len(there), size, d + spins))
-            block[:, :d] = _at_lever(lever[there], None if R is None else R[body[there]])
+            block = np.zeros((len(body), d + s if rolls else d, d + s))
+            block[:, :d] = sign * _at_lever(lever, None if R is None else R[body])
             if rolls:
-                block[:, d:, d:] = np.eye(spins) if R is None else R[body[there]]
-            rows.append(np.broadcast_to((size * there)[:, None, None] + np.arange(size)[:, None], block.shape).ravel())
-            at = (d + spins) * body[there][:, None, None] + np.arange(d + spins)
-            columns.append(np.broadcast_to(at, block.shape).ravel())
-            entries.append(sign * block.ravel())
-        shape = m * size, n * (d + spins)
-        return np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), shape
+                block[:, d:, d:] = sign * (np.eye(s) if R is None else R[body])
+            block[body < 0] = 0.0
+            blocks.append(block)
+        return LeverBlocks(self.i, self.j, *blocks, n)
 
 
 def _at_lever(lever: Array, R: Array | None) -> Array:

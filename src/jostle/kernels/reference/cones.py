@@ -25,7 +25,7 @@ from jostle.kernels.reference.dense import ROUND_OFF, TINY
 from jostle.kernels.reference.residuals import Answer, ratios
 from jostle.kernels.reference.sweeps import Laws, Stop, accelerated_sweeps, from_csr
 
-INNER = 12
+INNER = 2
 """Largest number of local iterations of a block whose local matrix has no closed formula."""
 COUPLED = 1e-13
 """What couples two parts of a block counts if it exceeds this fraction of their own size."""
