@@ -223,7 +223,7 @@ def lever_rows(random, m=9, n=5, rolls=None):
 def cone_of(random, rows):
     normal = random.normal(size=rows.first.shape[:2])
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    return Cone(normal, random.uniform(0.1, 1.0, len(normal)), random.choice([0.0, 1.0], len(normal)))
+    return Cone(normal, random.uniform(0.1, 1.0, len(normal)), np.zeros(len(normal)))
 
 
 def adjoint_levers(random):

@@ -253,7 +253,9 @@ class _Levers(NamedTuple):
                 block[:, d:, d:] = sign * (np.eye(s) if R is None else R[body])
             block[body < 0] = 0.0
             blocks.append(block)
-        return LeverBlocks(self.i, self.j, *blocks, n)
+        if bodies.clumped is not None:  # each is about where its first ball is
+            places = places[np.searchsorted(bodies.clumped.owner, np.arange(n))]
+        return LeverBlocks(self.i, self.j, *blocks, n, places)
 
 
 def _at_lever(lever: Array, R: Array | None) -> Array:

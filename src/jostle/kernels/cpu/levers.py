@@ -36,9 +36,9 @@ from jostle.kernels.cpu.loop import PIECE, SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.meeting import new_meeting
 from jostle.kernels.memory import working_memory
 from jostle.kernels.parallel import all_finite, cut, together
-from jostle.kernels.reference.cones import COUPLED, INNER, SETTLED, natural_over
+from jostle.kernels.reference.cones import COUPLED, SETTLED, natural_over
 from jostle.kernels.reference.dense import ROUND_OFF, TINY
-from jostle.kernels.reference.levers import Cone, Lever, LeverRows
+from jostle.kernels.reference.levers import LOCAL_STEPS, Cone, Lever, LeverRows
 from jostle.kernels.reference.residuals import Answer, residual_of_sums
 from jostle.kernels.reference.sweeps import FAR, Stop
 
@@ -435,7 +435,7 @@ def _sweep(sweeps, block, anew, beta):
         s, n, y = _slip(sweeps, c, V), _read(contact, c, N), _read(contact, c, source)
         mu, by_n, by_t = contact[c, MU], contact[c, BY_N], contact[c, BY_T]
         q, moved = y, s
-        for inner in range(INNER):
+        for inner in range(LOCAL_STEPS):
             if inner > 0:
                 dx, dy, dz = q[0] - y[0], q[1] - y[1], q[2] - y[2]
                 xx, xy, xz = _read(contact, c, W)
