@@ -255,7 +255,7 @@ class _Levers(NamedTuple):
             blocks.append(block)
         if bodies.clumped is not None:  # each is about where its first ball is
             places = places[np.searchsorted(bodies.clumped.owner, np.arange(n))]
-        return LeverBlocks(self.i, self.j, *blocks, n, places)
+        return LeverBlocks(self.i, self.j, blocks[0], blocks[1], n, places)
 
 
 def _at_lever(lever: Array, R: Array | None) -> Array:

@@ -219,9 +219,9 @@ class GaussSeidel(Solver):
             return None
         shape, (rows, inverse) = cones.axis.shape, swept
         u, p, iterations = self._on_levers(w, K, guess, rows, inverse, min(AT_ONCE, self.max_iterations))
-        of_rows = (each.reshape(shape) for each in (K.c, K.noise, K.length))
-        of_bodies = (each.reshape(inverse.shape) for each in (w, M.mass, u))
-        answer = Answer(*of_rows, *of_bodies, p.reshape(shape))
+        c, noise, length = (each.reshape(shape) for each in (K.c, K.noise, K.length))
+        start, mass, end = (each.reshape(inverse.shape) for each in (w, M.mass, u))
+        answer = Answer(c, noise, length, start, mass, end, p.reshape(shape))
         found = Residual(*kernels.residual_levers(rows, cone_of(cones), cones.coulomb, answer))
         return Projection(u, p, found, iterations, found.within(self.tol), self.name)
 

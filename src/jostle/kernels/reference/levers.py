@@ -128,12 +128,12 @@ def sweep_levers(
     order of its own, which may depend on the places (bodies, d) of the bodies, if known; `chunks` threads share the
     work.
     """
-    *rows, normal, mu, local, scale, noise = lever
+    i, j, first, second, normal, mu, local, scale, noise = lever
     (m, d), unit = normal.shape, np.sqrt(scale[:, 0])
     by_row, square = unit.repeat(d), scale[:, :1]
     basis = np.eye(inverse.size).reshape(-1, *inverse.shape)
     A = (
-        np.stack([rates_levers(LeverRows(*rows), v).ravel() for v in basis], axis=1)
+        np.stack([rates_levers(LeverRows(i, j, first, second), v).ravel() for v in basis], axis=1)
         * np.sqrt(inverse.ravel())
         / by_row[:, None]
     )
