@@ -82,7 +82,7 @@ def leave(n: int, within: float, minutes: float, folder: Path | None = None) -> 
     begin, watch = time.perf_counter(), Watch()
     exits_a_side = max(1, round(n / (FLOW * within * WIDTH * 2)))
     plan = stadium(float(np.sqrt(n / DENSITY / 0.96)), exits_a_side)  # the block takes 4 % of the square
-    ways = plan.ways(RADIUS, spacing=RADIUS / 2.0)
+    ways = jo.crowds.shortest_paths(plan, RADIUS, spacing=RADIUS / 2.0)
     found: dict[str, float] = {"people": n, "exits": 2 * exits_a_side, "nodes": ways.distance.shape[1], **watch("ways")}
     people = jo.crowds.crowd(n, radius=RADIUS, speed=SPEED, room=plan, seed=0, behaviour=jo.crowds.Pedestrians())
     found |= watch("people")

@@ -103,7 +103,7 @@ if __name__ == "__main__":
     found: dict[str, float] = {}
     if large:
         plan, before, begin, wall = stadium(60 if quick else 224), peak(), time.process_time(), time.perf_counter()
-        ways = plan.ways(RADIUS)
+        ways = jo.crowds.shortest_paths(plan, RADIUS)
         found |= {"nodes": ways.distance.shape[1], "spacing": ways.grid.step, "cpu_s": time.process_time() - begin}
         found |= {"wall_s": time.perf_counter() - wall, "peak_MB": (peak() - before) / 2**20}
         print(json.dumps(found))
@@ -134,7 +134,7 @@ if __name__ == "__main__":
     print(f"marching {1e9 * marching / n**2:.0f} ns a node, {found['ratio']:.1f} times SciPy's distance transform")
 
     plan, before, begin = hall(40 if quick else 100), peak(), time.process_time()
-    ways = plan.ways(RADIUS)
+    ways = jo.crowds.shortest_paths(plan, RADIUS)
     size = ways.distance.size
     found |= {
         "ways_ns_a_value": 1e9 * (time.process_time() - begin) / size,

@@ -86,10 +86,10 @@ def functions_that_need_extras() -> int:
         ("export", lambda: jo.io.export("run.vtkhdf", "run.gsd")),
         ("crowd", lambda: to_pedpy(walk)),
         ("crowd", lambda: room.area),
-        ("crowd", lambda: room.to_dxf("plan.dxf")),
-        ("crowd", lambda: jo.crowds.Plan.from_wkt("POLYGON ((0 0, 1 0, 1 1, 0 0))")),
-        ("crowd", lambda: jo.crowds.Plan.from_dxf("plan.dxf")),
-        ("crowd", lambda: jo.crowds.Plan.from_png("plan.png", scale=0.1)),
+        ("crowd", lambda: jo.crowds.write_plan(room, "plan.dxf")),
+        ("crowd", lambda: jo.crowds.WKT().loads("POLYGON ((0 0, 1 0, 1 1, 0 0))")),
+        ("crowd", lambda: jo.crowds.read_plan("plan.dxf", jo.crowds.DXF())),
+        ("crowd", lambda: jo.crowds.read_plan("plan.png", jo.crowds.Picture(scale=0.1))),
         ("gpu", lambda: jo.solve(people, jo.Venel(), t=0.1, h=0.1, device="cuda")),
     ]
     for extra, call in calls:

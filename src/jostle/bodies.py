@@ -27,11 +27,13 @@ UNTURNED = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of a body that is not turned."""
 KEPT = 3
 """A step knows the turns before it, in the middle of it and after it."""
+PLURALS = {"body": "bodies", "person": "people"}
+"""Words for several bodies, which have no plural in -s."""
 Sizes = tuple[Array | None, float]
 """The radii of n bodies, None for points; and the smallest of them, 0 for points."""
 
 
-def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
+def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False, called: str = "body") -> Array:
     """The radii of n bodies at time t, checked."""
     if radii.ndim > 1 or radii.size not in (1, n):
         raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
@@ -40,10 +42,10 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Arra
     if n == 0:
         return spread
     if not np.isfinite(given).all():
-        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
+        raise NotFinite(f"radius of {called} {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
     if given.min() < 0 or (given.min() == 0 and not allow_zero):
         body = int(np.argmin(given))
-        raise InvalidValue(f"radius of body {body} is {given[body]:g} at t = {t:g}; it must be positive")
+        raise InvalidValue(f"radius of {called} {body} is {given[body]:g} at t = {t:g}; it must be positive")
     return spread
 
 
@@ -85,17 +87,17 @@ class Clumped(NamedTuple):
     length: float
     """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump."""
 
+    @property
+    def number(self) -> Integers:
+        """(b,) the number of each ball in its body, from 0."""
+        return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
+
     def as_given(self) -> Clumped:
         """The same clumps by the axes in which their arms were given, which need not be principal axes of the balls."""
         if self.axes.ndim == 1:
             return self
         arms = np.einsum("bij,bj->bi", matrices(self.axes)[self.owner], self.arms)
         return self._replace(arms=arms, axes=np.broadcast_to(UNTURNED, self.axes.shape).copy())
-
-    def name(self, ball: int) -> str:
-        """What a ball is called: by its body, and by its number in it."""
-        body = self.owner[ball]
-        return f"body {body}, ball {ball - int(np.searchsorted(self.owner, body))}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +118,8 @@ class Bodies:
         Moments of inertia about the principal axes. None: the bodies do not turn.
     clumped : Clumped, optional
         Which balls belong to which body. None: each body is one ball.
+    called : str, default "body"
+        What a body is called: "ball", "clump", "person".
 
     Examples
     --------
@@ -130,6 +134,7 @@ class Bodies:
     mass: Metric | Callable[[Array], ArrayLike] | None = None
     inertia: Array | None = None
     clumped: Clumped | None = None
+    called: str = "body"
     _kept: dict[tuple[int, type], Sizes] = field(default_factory=dict, init=False, repr=False)
     """Radii that do not depend on time, as arrays of each type."""
     _oriented: list[Oriented] = field(default_factory=list, init=False, repr=False)
@@ -164,7 +169,7 @@ class Bodies:
             return known
         radii = self.radii_at(t)
         if radii.ndim or radii:
-            each = contiguous(body_radii(radii, len(x), t, allow_zero=True))
+            each = contiguous(body_radii(radii, len(x), t, allow_zero=True, called=self.called))
             smallest = float(each.min(initial=np.inf)) if self.clumped is None else self.clumped.length
             found: Sizes = moved_to(each, x), smallest
         else:
@@ -235,9 +240,44 @@ class Bodies:
         arms = self.levers(turning.turn)
         return np.asarray(np.abs(arms) + np.abs(places - arms))
 
-    def name(self, ball: int) -> str:
-        """What a ball is called: "body 3" if each body is one ball, "body 3, ball 0" in clumps."""
-        return f"body {ball}" if self.clumped is None else self.clumped.name(ball)
+    @property
+    def several(self) -> str:
+        """What several bodies are called."""
+        return PLURALS.get(self.called, f"{self.called}s")
+
+    def name(self, part: int) -> str:
+        """What a part is called in an error, a table, a picture and a file: by its body, and by its number in it.
+
+        >>> import jostle as jo
+        >>> jo.Balls([0.5] * 4).bodies.name(3), jo.Clumps([([[0.0, 0.0], [1.0, 0.0]], 0.5)] * 3).bodies.name(5)
+        ('ball 3', 'clump 2, ball 1')
+        """
+        if self.clumped is None:
+            return f"{self.called} {part}"
+        body = int(self.clumped.owner[part])
+        return f"{self.called} {body}, ball {part - int(np.searchsorted(self.clumped.owner, body))}"
+
+    def names(self, i: int, j: int) -> str:
+        """What two parts are called together.
+
+        >>> import jostle as jo
+        >>> jo.Balls([0.5] * 4).bodies.names(0, 3)
+        'balls 0 and 3'
+        """
+        if self.clumped is None:
+            return f"{self.several} {i} and {j}"
+        return f"{self.name(i)} and {self.name(j)}"
+
+    def pair_name(self, i: int, j: int) -> str:
+        """What a pair of `Contacts.pairs` is called in a table: two parts, a part and a wall, or a row.
+
+        >>> Bodies().pair_name(0, 1), Bodies().pair_name(0, -3), Bodies().pair_name(-1, 2)
+        ('0 - 1', '0 - wall 2', 'row 2')
+        """
+        if i < 0:
+            return f"row {j}"
+        name = str if self.clumped is None else self.name
+        return f"{name(i)} - {name(j) if j >= 0 else f'wall {-1 - j}'}"
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""

@@ -299,7 +299,7 @@ def test_a_stress_is_computed_with_the_radii_of_the_run(tmp_path):
     file = jo.io.Output(tmp_path / "run.vtkhdf", contacts=True)
     sol = jo.solve(balls, jo.Maury(), t=0.1, h=0.05, output=file)
     for run in (sol, jo.io.read(file.path)):
-        with pytest.raises(jo.InvalidValue, match=r"the radius of body 0 is 0\.6, and in the run it is 0\.3"):
+        with pytest.raises(jo.InvalidValue, match=r"the radius of ball 0 is 0\.6, and in the run it is 0\.3"):
             jo.analysis.stress(run, radii=0.6, volume=1.0)
         np.testing.assert_allclose(jo.analysis.stress(run, radii=0.3, volume=1.0), [[3.6, 0.0], [0.0, 0.0]], rtol=1e-6)
 
@@ -333,8 +333,8 @@ def test_a_file_is_not_read_with_another_problem(tmp_path):
         return jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], mass=mass, within=jo.Balls([0.3, radius]))
 
     path = jo.io.write(jo.solve(balls(0.3, [1.0, 0.1]), jo.Maury(), t=0.1, h=0.1), tmp_path / "run.vtkhdf")
-    with pytest.raises(jo.InvalidValue, match=r"the radius of body 1 is 0\.3 in run\.vtkhdf and 0\.4 in the problem"):
+    with pytest.raises(jo.InvalidValue, match=r"the radius of ball 1 is 0\.3 in run\.vtkhdf and 0\.4 in the problem"):
         jo.io.read(path, balls(0.4, [1.0, 0.1]))
-    with pytest.raises(jo.InvalidValue, match=r"the mass of body 1 is 0\.1 in run\.vtkhdf and 7 in the problem"):
+    with pytest.raises(jo.InvalidValue, match=r"the mass of ball 1 is 0\.1 in run\.vtkhdf and 7 in the problem"):
         jo.io.read(path, balls(0.3, [1.0, 7.0]))
     assert jo.io.read(path, balls(0.3, [1.0, 0.1])).gaps().round(6).tolist() == [0.4, 0.4]

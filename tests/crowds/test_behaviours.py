@@ -24,6 +24,7 @@ from jostle.crowds import (
 )
 from jostle.crowds.behaviours import ahead
 from jostle.crowds.wish import Behaviour
+from jostle.problems import Remembers
 
 pytest.importorskip("shapely")
 
@@ -101,7 +102,8 @@ def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inn
 class Spy(Wish):
     """A wish whose answers are its own."""
 
-    goals, eligible, remembers, memory, closed = ("goals",), 2, tuple, "memory", "closed"
+    goals, eligible, remembers, closed = ("goals",), 2, tuple, "closed"
+    memory = property(lambda self: "memory")
 
     def __init__(self):
         self.asked = []
@@ -179,7 +181,7 @@ def kinds(kind):
 
 
 def test_what_a_wish_says_is_known_here():
-    said = {name for name in vars(Wish) if not name.startswith("_")}
+    said = {name for kind in (Wish, Remembers) for name in vars(kind) if not name.startswith("_")}
     assert said == {*ASKED, *READ, "length"}  # the length follows from distance and chosen
     assert {kind.__name__ for kind in kinds(Behaviour)} == set(CHANGED)
 
@@ -258,16 +260,14 @@ class Calls(Behaviour):
 
     def __init__(self, wish):
         super().__init__(wish)
-        object.__setattr__(self, "count", 0)
-
-    noted = property(lambda self: Called(self.count))
+        self.note(None)
 
     def note(self, noted):
-        object.__setattr__(self, "count", 0 if noted is None else noted.calls)
+        super().note(noted or Called(0))
 
     def remember(self, t, q):
         super().remember(t, q)
-        self.note(Called(self.count + 1))
+        self.note(Called(self.noted.calls + 1))
 
 
 def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):

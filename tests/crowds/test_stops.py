@@ -294,7 +294,10 @@ def test_paths_that_are_kept_belong_to_their_own_stops_and_closed_doors():
     asked = [{"closed": [door]}, {"stops": {"": door}}, {}, {"stops": {"desk": door}}]
     shared = Plan(BOX, exits=EXITS, walls=walls)
     for said in asked:
-        kept, fresh = (plan.ways(0.4, spacing=0.2, **said) for plan in (shared, Plan(BOX, exits=EXITS, walls=walls)))
+        kept, fresh = (
+            jo.crowds.shortest_paths(plan, 0.4, spacing=0.2, **said)
+            for plan in (shared, Plan(BOX, exits=EXITS, walls=walls))
+        )
         assert [goal.name for goal in kept.goals] == [goal.name for goal in fresh.goals]
         np.testing.assert_array_equal(kept.distance, fresh.distance)
-        assert shared.ways(0.4, spacing=0.2, **said) is kept
+        assert jo.crowds.shortest_paths(shared, 0.4, spacing=0.2, **said) is kept

@@ -66,7 +66,7 @@ def test_those_who_stand_stay_and_nobody_is_faster_than_they_wish():
 def test_the_density_is_a_gaussian_that_walls_reflect():
     """The walls are in the middle between nodes, so they are where the links are cut."""
     plan = Plan([(0, 0), (8, 0), (8, 3.001), (0, 3.001)], exits={"east": ((8, 1), (8, 2))})
-    floor = Floor.on(plan, plan.ways(R, spacing=0.1).grid)
+    floor = Floor.on(plan, jo.crowds.shortest_paths(plan, R, spacing=0.1).grid)
     q, width = np.array([[5.03, 1.52], [2.0, 0.3]]), 0.35
     found, x = Density.of(floor, q, np.zeros(2, dtype=int), width).total, floor.grid.nodes()
     images = [*q, *(q * [1.0, -1.0]), *([0.0, 6.002] + q * [1.0, -1.0])]
@@ -79,7 +79,7 @@ def test_nobody_is_felt_through_a_thin_wall():
     walls = [((5.0, 0.0), (5.0, 3.0))]
     exits = {"west": ((0, 1), (0, 2)), "east": ((10, 1), (10, 2))}
     plan = Plan([(0, 0), (10, 0), (10, 3), (0, 3)], exits=exits, walls=walls)
-    floor = Floor.on(plan, plan.ways(R, spacing=0.1).grid)
+    floor = Floor.on(plan, jo.crowds.shortest_paths(plan, R, spacing=0.1).grid)
     found = Density.of(floor, np.array([[4.7, 1.5]]), np.zeros(1, dtype=int), 0.35).total.ravel()
     x = floor.grid.nodes()
     assert found[x[:, 0] > 5.0].max() == 0.0

@@ -33,7 +33,7 @@ def test_the_way_down_two_flights_of_stairs_is_the_sum_of_its_parts():
 def test_lengths_between_nodes_are_linear_around_the_nearest_one():
     """The distance from a point in a convex room is known everywhere; at the nearest node it is off by half a step."""
     plan, desk = Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"east": ((6, 2), (6, 3))}), np.array([2.9, 2.4])
-    ways = plan.ways(R, stops={"desk": desk})
+    ways = jo.crowds.shortest_paths(plan, R, stops={"desk": desk})
     q = np.random.default_rng(0).uniform((0.3, 0.3), (5.7, 4.7), (500, 2))
     q = q[np.linalg.norm(q - desk, axis=1) > 0.5]
     exact, step = np.linalg.norm(q - desk, axis=1), ways.grid.step

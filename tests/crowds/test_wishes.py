@@ -168,7 +168,7 @@ def test_ways_are_as_symmetric_as_the_plan():
     exits |= {"north": ((2.5, 6), (3.5, 6)), "south": ((2.5, 0), (3.5, 0))}
     plan = Plan(shapely.Polygon([(0, 0), (6, 0), (6, 6), (0, 6)], [p + square for p in places]), exits=exits)
     for spacing in (0.0625, 0.07):
-        ways = plan.ways(R, spacing=spacing)
+        ways = jo.crowds.shortest_paths(plan, R, spacing=spacing)
         east, west, north, south = ways.distance.reshape(4, *ways.grid.shape)
         known = np.isfinite(east)
         to_east, to_west = (np.asarray(one, dtype=float) @ [1.0, 1.0j] for one in ways.direction[:2])

@@ -16,7 +16,7 @@ from jostle.solvers import SOLVERS
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "extensions"
 MOST_LINES = 40
-LISTS = (KINDS, SCHEMES, SOLVERS, jo.crowds.BEHAVIOURS, jo.io.EXPORTS, jo.viz.QUANTITIES)
+LISTS = (KINDS, SCHEMES, SOLVERS, jo.crowds.BEHAVIOURS, jo.crowds.PLAN_FORMATS, jo.io.EXPORTS, jo.viz.QUANTITIES)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def extension(monkeypatch):
 def test_every_extension_is_one_short_file_that_the_documentation_shows():
     page = (ROOT / "docs" / "about" / "extending.md").read_text()
     names = sorted(path.name for path in FOLDER.glob("*.py"))
-    assert len(names) == 9
+    assert len(names) == 10
     for name in names:
         lines = (FOLDER / name).read_text().splitlines()
         assert len(lines) <= MOST_LINES, name
@@ -204,6 +204,35 @@ def test_the_format_writes_those_who_are_there(extension, pair, tmp_path):
     extension("xyz_files")
     lines = jo.io.export(pair, tmp_path / "pair.xyz").read_text().splitlines()
     assert lines == ["2", "t = 0", "A 0 0 0", "A 2 1 0", "1", "t = 0.1", "A 0.1 0 0", "1", "t = 0.2", "A 0.2 0 0"]
+
+
+GEOJSON = """{"type": "FeatureCollection", "features": [
+  {"properties": {}, "geometry": {"type": "Polygon",
+    "coordinates": [[[0, 0], [800, 0], [800, 400], [0, 400], [0, 0]]]}},
+  {"properties": {"exit": "east"}, "geometry": {"type": "LineString", "coordinates": [[800, 100], [800, 300]]}},
+  {"properties": {}, "geometry": {"type": "LineString", "coordinates": [[400, 0], [400, 150], [500, 150]]}}
+]}"""
+
+
+def test_the_plan_is_read_by_its_suffix_in_python_and_in_scenarios(extension, tmp_path):
+    module = extension("geojson_plans")
+    (tmp_path / "floor.geojson").write_text(GEOJSON)
+    plan = jo.crowds.read_plan(tmp_path / "floor.geojson", module.GeoJSON(scale=0.01))
+    assert (plan.size, list(plan.exits), len(plan.walls)) == (pytest.approx(32.0), ["east"], 7)
+    problem = 'problem = { kind = "crowd", groups = [{ n = 3 }], plan = { file = "floor.geojson", scale = 0.01 } }'
+    (tmp_path / "floor.toml").write_text(f"{problem}\nrun = {{ t = 1.0, h = 0.1 }}")
+    found = jo.scenarios.load(tmp_path / "floor.toml").build().problem.plan
+    np.testing.assert_array_equal(found.walls, plan.walls)
+    with pytest.raises(jo.InvalidValue, match="GeoJSON reads floor plans, and does not write them"):
+        jo.crowds.write_plan(plan, tmp_path / "again.geojson")
+
+
+def test_a_plan_format_without_suffixes_or_with_a_known_name_is_refused(extension):
+    module = extension("geojson_plans")
+    with pytest.raises(jo.InvalidValue, match=r"inherits from .*PlanFormat and has suffixes"):
+        jo.crowds.PLAN_FORMATS.register("nameless", jo.crowds.PlanFormat)
+    with pytest.raises(jo.InvalidValue, match="already defined by jostle"):
+        jo.crowds.PLAN_FORMATS.register("dxf", module.GeoJSON)
 
 
 def test_the_colour_is_the_kinetic_energy_with_its_unit(extension, pair, tmp_path):

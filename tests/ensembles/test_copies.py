@@ -650,3 +650,81 @@ def test_forces_and_gradients_return_one_number_for_each_coordinate():
         advance(Copies(q0=[0.5], force=[1.0], within=gaps), jo.MoreauJean(), t=1.0, h=0.1)
     with pytest.raises(jo.InvalidValue, match="force is one number for 2 coordinates"):
         Copies(q0=[0.5, 1.0], force=-9.81)
+
+
+def hard_impacts(amplitudes, omega=2.7):
+    """Oscillators that rest on their stop, in different units of length; their period has doubled."""
+
+    def drive(t, q, u, parameters):
+        return parameters[0] * np.cos(parameters[1] * t) - q[0]
+
+    A = np.array(amplitudes)
+    return jo.ensembles.Copies(
+        q0=-0.5 * A[:, None], force=drive, parameters=np.stack([A, np.full(len(A), omega)], axis=1),
+        within=jo.HalfSpace([-1.0], 0.0), restitution=0.8,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", [[], [1e7], [1e-7], [3.0, 1e12]])
+def test_the_period_of_a_copy_does_not_depend_on_other_copies(beside):
+    seen = jo.ensembles.sections(hard_impacts([1.0, *beside]), period=2 * np.pi / 2.7, steps=100, periods=600, skip=500)
+    assert seen.periods().tolist() == [2] * (1 + len(beside))
+
+
+def wells(starts, speeds=0.0, place=0.0, length=1.0, damping=0.5):
+    """Two wells, at one length to the left and to the right of a place, and a coordinate that drifts."""
+
+    def force(t, q, u, parameters):
+        x = (q[0] - parameters[0]) / parameters[1]
+        return parameters[1] * (x - x**3) - damping * u[0], 0.0
+
+    q0 = np.stack([place + length * np.array(starts), np.zeros(len(starts))], axis=1)
+    v0 = np.stack([np.zeros(len(starts)), np.broadcast_to(speeds, len(starts))], axis=1)
+    return jo.ensembles.Copies(q0=q0, v0=v0, force=force, parameters=[[place, length]])
+
+
+def test_copies_in_different_wells_are_on_different_attractors_beside_one_that_drifts():
+    found = jo.ensembles.basins(wells([-0.5, 0.5, 1.2, 0.3], [0.0, 0.0, 0.0, 1e5]), period=1.0, steps=10, periods=80)
+    assert found.label.tolist() == [1, 0, 0, -1]
+    assert [one.q[0, 0].round(6) for one in found.attractors] == [1.0, -1.0]
+
+
+def test_copies_that_start_far_away_reach_different_wells_in_the_end():
+    """Their wells are closer together than the tolerance times their first motion; they have arrived."""
+
+    def force(t, q, u, parameters):
+        return np.tanh(5.0 * q[0]) - q[0] - 0.5 * u[0]
+
+    copies = jo.ensembles.Copies(q0=[[-1e7], [1.0], [1e7], [-1.0], [2e7]], force=force)
+    found = jo.ensembles.basins(copies, period=1.0, steps=10, periods=250, most=1)
+    ends = jo.ensembles.advance(copies, t=250.0, h=0.1).q0[:, 0]
+    assert len(found.attractors) == 2
+    assert ((found.label == found.label[1]) == (ends > 0.0)).all()
+
+
+@pytest.mark.parametrize(("place", "length"), [(0.0, 1e-6), (0.0, 1e6), (1e6, 1.0)])
+def test_attractors_do_not_depend_on_the_unit_of_length_or_the_origin(place, length):
+    found = jo.ensembles.basins(wells([-1.5, -0.5, 0.5], place=place, length=length), period=1.0, steps=10, periods=80)
+    assert found.label.tolist() == [0, 0, 1]
+
+
+def test_attractors_do_not_depend_on_the_unit_of_time():
+    """With a longer unit of time velocities are larger numbers, and positions the same."""
+
+    def drive(t, q, u, parameters):
+        c = parameters[0]
+        return c * c * (np.cos(2.7 * c * t) - q[0])
+
+    for c in (1e-4, 1.0, 1e4):
+        copies = jo.ensembles.Copies(
+            q0=[-0.5], force=drive, within=jo.HalfSpace([-1.0]), parameters=[c], restitution=0.8
+        )
+        seen = jo.ensembles.sections(copies, period=2 * np.pi / 2.7 / c, steps=100, periods=600, skip=580)
+        assert seen.periods().tolist() == [2]
+
+
+def test_a_copy_that_drifts_for_a_long_time_does_not_repeat_itself():
+    drifting = jo.ensembles.Copies(q0=[0.0], force=[0.0], v0=[[1.0], [0.0]])
+    seen = jo.ensembles.sections(drifting, period=1.0, steps=1, periods=200_000, skip=199_980)
+    assert seen.periods().tolist() == [0, 1]
+    assert seen.at_rest().tolist() == [False, True]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Plan
+from jostle.crowds import DXF, read_plan
 
 ezdxf = pytest.importorskip("ezdxf")
 pytest.importorskip("shapely")
@@ -26,7 +26,7 @@ def hall():
 
 def size(drawing, path):
     drawing.saveas(path)
-    return Plan.from_dxf(path).size
+    return read_plan(path, DXF()).size
 
 
 def hatch(space):
@@ -65,7 +65,7 @@ def test_dimensions_and_texts_on_the_layer_of_the_walls_are_not_walls(tmp_path):
     space.add_linear_dim((0, 3), (0, 3), (10, 3), dxfattribs=WALLS).render()
     space.add_text("Hall", dxfattribs={**WALLS, "insert": (2, 2)})
     drawing.saveas(tmp_path / "hall.dxf")
-    assert len(Plan.from_dxf(tmp_path / "hall.dxf").walls) == 5
+    assert len(read_plan(tmp_path / "hall.dxf", DXF()).walls) == 5
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_walls_and_columns_may_be_on_several_layers(tmp_path, kind):
     drawing, space = hall()
     added(space, kind, "Stützen")
     drawing.saveas(tmp_path / "hall.dxf")
-    plan = Plan.from_dxf(tmp_path / "hall.dxf", walls=["walls", "Stützen"])
+    plan = read_plan(tmp_path / "hall.dxf", DXF(walls=["walls", "Stützen"]))
     taken = 0.3**2 * np.pi if kind == "circle" else 1.0
     assert plan.size == pytest.approx(60.0 - taken, abs=2e-3)
     assert len(plan.columns) == (kind == "circle")
@@ -198,12 +198,12 @@ def test_layers_of_texts_and_dimensions_cause_no_warning(tmp_path):
     space.add_text("Hall", dxfattribs={"layer": "A-TEXT", "insert": (2, 2)})
     drawing.layers.add("EMPTY")
     drawing.saveas(tmp_path / "hall.dxf")
-    assert len(Plan.from_dxf(tmp_path / "hall.dxf").walls) == 5
+    assert len(read_plan(tmp_path / "hall.dxf", DXF()).walls) == 5
 
 
 def test_walls_need_a_layer(tmp_path):
     hall()[0].saveas(tmp_path / "hall.dxf")
     with pytest.raises(jo.InvalidValue, match="at least one layer"):
-        Plan.from_dxf(tmp_path / "hall.dxf", walls=[])
+        read_plan(tmp_path / "hall.dxf", DXF(walls=[]))
     with pytest.raises(jo.InvalidValue, match=r"layer 'A or B' of .* has no lines"):
-        Plan.from_dxf(tmp_path / "hall.dxf", walls=["A", "B"])
+        read_plan(tmp_path / "hall.dxf", DXF(walls=["A", "B"]))

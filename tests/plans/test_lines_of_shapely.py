@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Plan, Room
+from jostle.crowds import WKT, Plan, Room
 
 shapely = pytest.importorskip("shapely")
 
@@ -40,7 +40,7 @@ def test_exits_doors_and_links_may_be_lines_of_shapely(line):
     west = {"west": shapely.LineString([(0, 1), (0, 2)])}
     same(Plan(rooms, exits=west, doors=[line]), Plan(rooms, exits={"west": [(0, 1), (0, 2)]}, doors=[EAST]))
     text = "POLYGON ((0 0, 6 0, 6 4, 0 4, 0 0))"
-    same(Plan.from_wkt(text, {"east": line}), Plan.from_wkt(text, {"east": EAST}))
+    same(WKT(openings={"east": line}).loads(text), WKT(openings={"east": EAST}).loads(text))
     link = jo.crowds.Link("up", line, shapely.LineString([(10, 1), (10, 2)]), length=4.0)
     np.testing.assert_array_equal(link.start, EAST)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Link, Plan, Room
+from jostle.crowds import DXF, WKT, Link, Picture, Plan, Room, read_plan, write_plan
 from jostle.plans.plan import far_from, restored, stored
 
 shapely = pytest.importorskip("shapely")
@@ -91,9 +91,9 @@ def test_a_plan_knows_how_far_outside_people_are_and_when_it_is_empty():
         (lambda: Plan(ROOMS[:2], exits={"a": ((5, 1), (5, 2))}), "exit 'a'.*from one room to another; make it a door"),
         (lambda: Plan(ROOMS[:2], exits={"a": ((0, 1), (0, 2))}, doors=[((0, 3), (0, 4))]), "door 0 does not lie"),
         (lambda: Plan([ROOMS[0], np.add(ROOMS[0], 1.0)], exits={"a": ((0, 1), (0, 2))}), "rooms 0 and 1 overlap by 16"),
-        (lambda: Plan.from_wkt("POLYGON ((0 0"), "not well-known text"),
-        (lambda: Plan.from_wkt("POINT (0 0)"), "no polygon"),
-        (lambda: Plan.from_wkt(plans()["holed"].to_wkt(), ["one"]), "1 names, but the text has 2 exits"),
+        (lambda: WKT().loads("POLYGON ((0 0"), "not well-known text"),
+        (lambda: WKT().loads("POINT (0 0)"), "no polygon"),
+        (lambda: WKT(names=["one"]).loads(WKT().dumps(plans()["holed"])), "1 names, but the text has 2 exits"),
         (lambda: Link("up", ((0, 0), (0, 1)), ((5, 0), (5, 2)), length=3.0), "1 wide at its start and 2 at its end"),
         (lambda: Plan(HOLED, exits=EXITS, links=[Link("a", ((3, 2.5), (3, 3.5)), ((0, 1), (0, 2)), length=4.0)]),
          "link 'a'.*run through the plan"),
@@ -112,7 +112,7 @@ def test_impossible_plans_are_refused_by_name(make, says):
 @pytest.mark.parametrize("name", plans())
 def test_text_keeps_a_plan_to_the_last_digit(name):
     plan = plans()[name]
-    again = Plan.from_wkt(plan.to_wkt(), exits=list(plan.exits))
+    again = WKT(names=list(plan.exits)).loads(WKT().dumps(plan))
     assert again.area.equals(plan.area)
     assert {name: ends.tolist() for name, ends in again.exits.items()} == {n: e.tolist() for n, e in plan.exits.items()}
     assert same_walls(again, plan)
@@ -122,8 +122,8 @@ def test_text_keeps_a_plan_to_the_last_digit(name):
 def test_a_drawing_keeps_walls_and_the_names_of_exits(name, tmp_path):
     pytest.importorskip("ezdxf")
     plan = plans()[name]
-    plan.to_dxf(tmp_path / "plan.dxf")
-    again = Plan.from_dxf(tmp_path / "plan.dxf")
+    write_plan(plan, tmp_path / "plan.dxf")
+    again = read_plan(tmp_path / "plan.dxf", DXF())
     assert set(again.exits) == set(plan.exits)
     assert again.area.symmetric_difference(plan.area).area < 1e-9
     assert same_walls(again, plan)
@@ -139,7 +139,7 @@ def test_round_walls_of_a_drawing_are_polylines_within_a_centimetre_and_columns_
         space.add_line(a, b, dxfattribs=layer)
     space.add_line((-600, 0), (600, 0), dxfattribs={"layer": "EXITS"})
     drawing.saveas(tmp_path / "half.dxf")
-    plan = Plan.from_dxf(tmp_path / "half.dxf", scale=0.001)
+    plan = read_plan(tmp_path / "half.dxf", DXF(scale=0.001))
     assert list(plan.exits) == ["exit 0"]
     assert plan.area.area == pytest.approx(np.pi * (12.5 - 0.36), rel=0.005)
     np.testing.assert_allclose(plan.columns, [[0.0, 2.5, 0.6]], atol=1e-12)
@@ -159,11 +159,11 @@ def test_a_drawing_that_is_open_says_where(tmp_path):
     drawing.modelspace().add_line((4, 1), (4, 2), dxfattribs={"layer": "EXITS"})
     drawing.saveas(tmp_path / "open.dxf")
     with pytest.raises(jo.InvalidValue, match=r"exit 0.*no closed area.*loose ends at.*0\.1 apart"):
-        Plan.from_dxf(tmp_path / "open.dxf")
+        read_plan(tmp_path / "open.dxf", DXF())
     with pytest.raises(jo.InvalidValue, match=r"layer 'Walls2'.*its layers are.*WALLS"):
-        Plan.from_dxf(tmp_path / "open.dxf", walls="Walls2")
+        read_plan(tmp_path / "open.dxf", DXF(walls="Walls2"))
     with pytest.raises(jo.InvalidValue, match="cannot be read"):
-        Plan.from_dxf(tmp_path / "nothing.dxf")
+        read_plan(tmp_path / "nothing.dxf", DXF())
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.5])
@@ -171,8 +171,8 @@ def test_a_picture_keeps_a_plan_whose_corners_are_corners_of_pixels(scale, tmp_p
     pytest.importorskip("PIL")
     exits = {"south": ((1, 0), (2.5, 0)), "east": ((8, 2.5), (8, 3.5))}
     plan = Plan(HOLED, exits=exits)
-    plan.to_png(tmp_path / "plan.png", scale=scale)
-    again = Plan.from_png(tmp_path / "plan.png", scale=scale)
+    write_plan(plan, tmp_path / "plan.png", Picture(scale=scale))
+    again = read_plan(tmp_path / "plan.png", Picture(scale=scale))
     shift = again.area.bounds[0]
     moved = shapely.transform(plan.area, lambda x: x + shift)
     assert again.area.symmetric_difference(moved).area < 1e-12
@@ -184,10 +184,10 @@ def test_a_picture_keeps_a_plan_whose_corners_are_corners_of_pixels(scale, tmp_p
 def test_a_picture_with_oblique_walls_is_straightened_on_request(tmp_path):
     pytest.importorskip("PIL")
     plan = plans()["oblique"]
-    plan.to_png(tmp_path / "plan.png", scale=0.05)
+    write_plan(plan, tmp_path / "plan.png", Picture(scale=0.05))
     with pytest.raises(jo.InvalidValue, match=r"not straight.*give a tolerance"):
-        Plan.from_png(tmp_path / "plan.png", scale=0.05)
-    again = Plan.from_png(tmp_path / "plan.png", scale=0.05, tolerance=0.1)
+        read_plan(tmp_path / "plan.png", Picture(scale=0.05))
+    again = read_plan(tmp_path / "plan.png", Picture(scale=0.05, tolerance=0.1))
     assert len(again.walls) < 30
     assert again.area.area == pytest.approx(plan.area.area, rel=0.01)
 
@@ -199,7 +199,7 @@ def test_outside_of_a_painted_room_is_not_floor(tmp_path):
     pixels[6:14, 7:23] = 255
     pixels[8:11, 23:25] = (250, 5, 5)
     image.fromarray(pixels).save(tmp_path / "room.png")
-    plan = Plan.from_png(tmp_path / "room.png", scale=0.2)
+    plan = read_plan(tmp_path / "room.png", Picture(scale=0.2))
     assert plan.area.area == pytest.approx(8 * 16 * 0.04)
     np.testing.assert_allclose(np.sort(plan.exits["exit 0"], axis=0), [[4.6, 1.8], [4.6, 2.4]])
 
@@ -310,8 +310,8 @@ def test_a_place_in_a_column_is_outside_of_the_plan():
 
 def test_circles_of_a_drawing_are_columns(tmp_path):
     plan = colonnade()
-    plan.to_dxf(tmp_path / "hall.dxf")
-    again = Plan.from_dxf(tmp_path / "hall.dxf")
+    write_plan(plan, tmp_path / "hall.dxf")
+    again = read_plan(tmp_path / "hall.dxf", DXF())
     np.testing.assert_allclose(again.columns, plan.columns, atol=1e-12)
     assert again.area.area == pytest.approx(plan.area.area, rel=1e-9)
     assert len(again.walls) == len(plan.walls)
@@ -328,7 +328,7 @@ def test_a_circle_that_is_the_outline_is_no_column(tmp_path):
         space.add_line((4.0, y), (7.0, y), dxfattribs={"layer": "WALLS"})
     space.add_line((7, -1), (7, 1), dxfattribs={"layer": "EXITS"})
     drawing.saveas(tmp_path / "round.dxf")
-    plan = Plan.from_dxf(tmp_path / "round.dxf")
+    plan = read_plan(tmp_path / "round.dxf", DXF())
     assert plan.inside(np.array([[6.0, 0.0]])).all()
 
 
@@ -346,7 +346,7 @@ def test_very_large_plans_have_wider_grids_whose_ways_are_as_long(monkeypatch):
     exits = {"west": ((0, 4), (0, 5)), "east": ((14, 1), (14, 2))}
 
     def found():
-        return Plan(shapely.Polygon(square, [block]), exits=exits).ways(0.25)
+        return jo.crowds.shortest_paths(Plan(shapely.Polygon(square, [block]), exits=exits), 0.25)
 
     fine = found()
     monkeypatch.setattr(ways, "FINE_VALUES", 1000)

@@ -510,7 +510,7 @@ def test_who_is_let_out_is_put_aside_and_leaves_the_place_free():
 
 OVERLAPS = {
     "a ball that is there": ([0.4, 2.0], "balls 0 and 3"),
-    "a wall": ([5.0, 0.2], "body 3 and plane"),
+    "a wall": ([5.0, 0.2], "ball 3 and plane"),
 }
 
 

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -99,16 +100,13 @@ class Count(NamedTuple):
     calls: int
 
 
-class Counting:
+class Counting(Remembers):
     """What remembers how often it was called, and does `act` with that."""
 
     remembers = Count
 
     def __init__(self, act):
-        self.act, self.memory = act, None
-
-    def remind(self, memory):
-        self.memory = memory
+        self.act = act
 
     def __call__(self, *given):
         calls = 0 if self.memory is None else self.memory.calls
@@ -193,14 +191,10 @@ class Steps(NamedTuple):
     count: np.ndarray
 
 
-class InPlace:
+class InPlace(Remembers):
     """True after eight steps; it counts in the array that it remembers."""
 
     remembers = Steps
-    memory = None
-
-    def remind(self, memory):
-        self.memory = memory
 
     def __call__(self, state):
         self.memory = self.memory or Steps(np.zeros(1))
@@ -247,7 +241,7 @@ def test_another_condition_starts_without_the_memory_of_the_first(tmp_path):
 
 
 class Tally:
-    """A change that counts its calls, and does not implement `Remembers`."""
+    """A change that counts its calls, and does not inherit from `Remembers`."""
 
     def __init__(self):
         self._calls = 0
@@ -348,3 +342,94 @@ def test_a_condition_around_which_a_list_contains_itself_runs_with_checkpoints(t
     output = jo.io.Output(checkpoint=tmp_path / "checkpoint")
     sol = jo.solve(ball, jo.Maury(), t=0.1, h=0.025, until=lambda state: "leaf" in tree, output=output)
     assert sol.status == "finished"
+
+
+def test_a_memory_that_all_runs_would_share_is_refused():
+    with pytest.raises(InvalidValue, match=r"Shared\.memory would belong to all runs at once: leave it out of the cl"):
+        type("Shared", (Remembers,), {"remembers": Count, "memory": None})
+
+    class Alone:
+        remembers, memory = Count, None
+
+        def remind(self, memory):
+            self.memory = memory
+
+        def __call__(self, state):
+            return False
+
+    ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    with pytest.raises(InvalidValue, match=r"its class must inherit from jostle\.problems\.Remembers"):
+        jo.solve(ball, jo.Maury(), t=0.2, h=H, until=Alone())
+
+
+# Runs of one problem beside each other and inside each other.
+
+
+def building():
+    """A gate, a lift, late entries, waiting areas, families and the quickest way: all that remembers something."""
+    ground, upper = [(0, 0), (9, 0), (9, 4), (0, 4)], [(20, 0), (26, 0), (26, 4), (20, 4)]
+    lift = jo.crowds.Link(
+        "lift", ((20, 1), (20, 2.5)), ((9, 1), (9, 2.5)), length=1.5, every=9.0, travel=2.0, doors=0.5
+    )
+    exits = {"west": ((0, 1.4), (0, 2.6)), "north": ((4, 4), (5.2, 4))}
+    plan = jo.crowds.Plan([ground, upper], exits=exits, links=[lift])
+    groups = [
+        jo.crowds.Group("above", 3, radius=0.2, start=upper, family=2),
+        jo.crowds.Group("here", 6, radius=0.2, start=ground, route=["desk"]),
+        jo.crowds.Group("late", 4, radius=0.2, start=ground, enters=[1.0, 2.0, 3.0, 4.0]),
+    ]
+    gates = [jo.crowds.Gate("west", most=3), jo.crowds.Gate("north", open=[(6.0, 99.0)])]
+    stops = {"desk": jo.crowds.Stop((6, 3), dwell=1.0)}
+    behaviour = jo.crowds.Pedestrians()
+    return jo.crowds.crowd(groups, room=plan, gates=gates, stops=stops, behaviour=behaviour, seed=3)
+
+
+def walked(people, t=8.0, **more):
+    return np.array(jo.solve(people, jo.Venel(), t=t, h=H, **more).q).tobytes()
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return walked(building())
+
+
+def test_runs_of_one_problem_in_threads_have_the_bits_of_one_alone(alone):
+    people = building()
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda k: walked(people), range(3)))
+    assert [one == alone for one in found] == [True] * 3
+
+
+def test_a_run_inside_another_one_of_the_same_problem_changes_neither(alone):
+    people, inside = building(), []
+
+    def look(progress):
+        if progress.step == 70:
+            inside.append(walked(people))
+
+    assert walked(people, progress=look) == alone
+    assert inside == [alone]
+
+
+def test_runs_after_each_other_have_the_same_bits_and_the_problem_is_that_of_the_user(alone, tmp_path):
+    people = building()
+    walked(people, t=5.0)
+    assert walked(people) == alone
+    output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "c", dtype=float)
+    walked(people, t=5.0, output=output)
+    assert walked(people, output=replace(output, resume=True)) == alone
+    assert jo.solve(people, jo.Venel(), t=0.1, h=H).problem is people
+
+
+def test_conditions_of_the_user_count_for_each_run_alone():
+    """Three runs at once with one condition that counts, and one inside another."""
+    ball, stop = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0])), Counting(lambda calls, state: calls > 7)
+
+    def go(progress=None):
+        return jo.solve(ball, jo.Maury(), t=1.0, h=H, until=stop, progress=progress).t[-1]
+
+    alone, inside = go(), []
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda k: go(), range(3))) == [alone] * 3
+    assert go(progress=lambda progress: inside.append(go())) == alone
+    assert inside == [alone] * 9

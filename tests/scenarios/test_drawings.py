@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.crowds import WKT, Picture, write_plan
 from jostle.scenarios import ScenarioError, load, parse
 
 pytest.importorskip("ezdxf")
@@ -44,10 +45,7 @@ def test_a_drawing_is_the_plan_in_the_unit_of_the_drawing(tmp_path):
 @pytest.mark.parametrize("kind", ["dxf", "png", "wkt"])
 def test_every_kind_of_drawing_gives_the_same_building(tmp_path, kind):
     plan, file = hall(east=EAST), tmp_path / f"floor.{kind}"
-    if kind == "wkt":
-        file.write_text(plan.to_wkt())
-    else:
-        getattr(plan, f"to_{kind}")(file, **({"scale": 0.1} if kind == "png" else {}))
+    write_plan(plan, file, Picture(scale=0.1) if kind == "png" else None)
     said = f'{{ file = "{file.name}", scale = {0.1 if kind == "png" else 1.0} }}'
     scenario = load(write(tmp_path, said))
     sol = jo.solve(**scenario.build()._asdict())
@@ -61,7 +59,7 @@ def test_every_kind_of_drawing_gives_the_same_building(tmp_path, kind):
 def test_well_known_text_has_the_scale_that_the_file_gives(tmp_path):
     places = [[(100.0 * x, 100.0 * y) for x, y in points] for points in (BOX, EAST)]
     plan = jo.crowds.Plan(places[0], exits={"east": places[1]}, walls=[[(400, 0), (400, 200)]])  # in centimetres
-    (tmp_path / "floor.wkt").write_text(plan.to_wkt())
+    (tmp_path / "floor.wkt").write_text(WKT().dumps(plan))
     found = load(write(tmp_path, '{ file = "floor.wkt", scale = 0.01 }')).build().problem.plan
     metres = hall(east=EAST)
     assert found.area.equals_exact(metres.area, 1e-12, normalize=True)
@@ -70,8 +68,8 @@ def test_well_known_text_has_the_scale_that_the_file_gives(tmp_path):
 
 
 def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path):
-    hall(east=EAST, foot=STAIRS).to_dxf(tmp_path / "ground.dxf")
-    hall(top=STAIRS).to_dxf(tmp_path / "upper.dxf")
+    write_plan(hall(east=EAST, foot=STAIRS), tmp_path / "ground.dxf")
+    write_plan(hall(top=STAIRS), tmp_path / "upper.dxf")
     plan = '[{ file = "ground.dxf" }, { file = "upper.dxf", shift = [30.0, 0.0] }]'
     more = 'stairs = [{ name = "stairs", start = "top", end = "foot", length = 5.0, pace = "down" }]\n'
     rest = REST.replace("n = 4", "places = [[32.0, 1.0]]")
@@ -85,8 +83,8 @@ def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path)
     ("plan", "more", "message"),
     [
         ('"missing.dxf"', "", "building.toml:3: problem.plan: .*missing.dxf cannot be read as a DXF drawing"),
-        ('"floor.svg"', "", "floor.svg: unknown kind of drawing; the kinds are .dxf, .png and .wkt"),
-        ('{ file = "floor.png" }', "", "a picture needs scale = "),
+        ('"floor.svg"', "", "floor.svg: unknown kind of drawing; the suffixes are .dxf, .png, .bmp"),
+        ('{ file = "floor.png" }', "", "a .png drawing needs scale = "),
         ('[{ file = "floor.wkt" }, { file = "floor.wkt" }]', "", "problem.plan.1: two drawings have an exit 'exit 0'"),
         (
             '"floor.wkt"', 'stairs = [{ name = "s", start = "top", end = "exit 0", length = 5.0 }]\n',
@@ -102,7 +100,7 @@ def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path)
     ],
 )  # fmt: skip
 def test_mistakes_are_named(tmp_path, plan, more, message):
-    (tmp_path / "floor.wkt").write_text(hall(east=EAST).to_wkt())
+    (tmp_path / "floor.wkt").write_text(WKT().dumps(hall(east=EAST)))
     with pytest.raises(ScenarioError, match=message):
         load(write(tmp_path, plan, more=more))
 
@@ -117,7 +115,7 @@ def test_a_text_without_a_folder_reads_no_drawing(tmp_path):
 
 def test_a_scenario_that_its_drawings_make_too_long_is_refused(tmp_path, monkeypatch):
     """The trajectory contains both in one text, and could not be resumed."""
-    (tmp_path / "floor.wkt").write_text(hall(east=EAST).to_wkt())
+    (tmp_path / "floor.wkt").write_text(WKT().dumps(hall(east=EAST)))
     file = write(tmp_path, '{ file = "floor.wkt", scale = 1.0 }')
     monkeypatch.setattr("jostle.scenarios.toml.MAX_FILE_SIZE", len(file.read_text()) + 20)
     with pytest.raises(ScenarioError, match=r"building\.toml with its drawings: is larger than"):

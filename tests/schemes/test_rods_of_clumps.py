@@ -148,7 +148,9 @@ def test_three_rods_hold_a_clump_that_two_would_hold():
 
 
 def test_a_rod_in_a_clump_is_refused():
-    with pytest.raises(jo.InvalidValue, match="rod 1 joins two balls of body 1"):
+    with pytest.raises(
+        jo.InvalidValue, match="rod 1 joins clump 1, ball 1 and clump 1, ball 0, which are rigid together"
+    ):
         jo.Clumps([(ARMS, 0.1)] * 2) & jo.Rods([(1, 2), (3, 2)], [1.0, 2 * A])
 
 

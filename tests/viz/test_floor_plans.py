@@ -8,6 +8,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 
 import jostle as jo
 from jostle._tools.colours import GROUPS, LIGHT
+from jostle.crowds import DXF, read_plan, write_plan
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
 from rows import few
 
@@ -212,8 +213,8 @@ def test_names_of_rooms_are_texts_of_a_drawing(tmp_path):
     pytest.importorskip("ezdxf")
     exits = {"east": ((9, 1), (9, 2))}
     plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits, labels={"Hall 1": (4.5, 1.5)})
-    plan.to_dxf(tmp_path / "plan.dxf")
-    assert {name: at.tolist() for name, at in jo.crowds.Plan.from_dxf(tmp_path / "plan.dxf").labels.items()} == {
+    write_plan(plan, tmp_path / "plan.dxf")
+    assert {name: at.tolist() for name, at in read_plan(tmp_path / "plan.dxf", DXF()).labels.items()} == {
         "Hall 1": [4.5, 1.5]
     }
     text = """

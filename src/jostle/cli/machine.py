@@ -120,6 +120,7 @@ def _plugins() -> list[str]:
     from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.io.exports import EXPORTS
     from jostle.macro.motion.scheme import DENSITY_SCHEMES
+    from jostle.plans.formats import PLAN_FORMATS
     from jostle.scenarios import KINDS
     from jostle.schemes import SCHEMES
     from jostle.sets.shapes import OUTLINES
@@ -127,7 +128,19 @@ def _plugins() -> list[str]:
     from jostle.viz.quantities import QUANTITIES
 
     found = []
-    lists = (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS, BEHAVIOURS, MEASURES, CURVES, EXPORTS, QUANTITIES, OUTLINES)
+    lists = (
+        KINDS,
+        SCHEMES,
+        DENSITY_SCHEMES,
+        SOLVERS,
+        BEHAVIOURS,
+        MEASURES,
+        CURVES,
+        EXPORTS,
+        PLAN_FORMATS,
+        QUANTITIES,
+        OUTLINES,
+    )
     for each in lists:
         try:
             names = each.added()

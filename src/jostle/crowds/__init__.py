@@ -36,12 +36,20 @@ from jostle.crowds.quickest import Quickest
 from jostle.crowds.summary import crowd_summary
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.plans.dxf import DXF
+from jostle.plans.formats import PLAN_FORMATS, Outline, PlanFormat, read_plan, write_plan
 from jostle.plans.links import Link
 from jostle.plans.openings import Gate
+from jostle.plans.picture import Picture
 from jostle.plans.plan import Plan, Room
+from jostle.plans.ways import shortest_paths
+from jostle.plans.wkt import WKT
 
 __all__ = [
     "BEHAVIOURS",
+    "DXF",
+    "PLAN_FORMATS",
+    "WKT",
     "AvoidJams",
     "Behaviour",
     "Crowd",
@@ -56,8 +64,11 @@ __all__ = [
     "Link",
     "LogNormal",
     "Normal",
+    "Outline",
     "Pedestrians",
+    "Picture",
     "Plan",
+    "PlanFormat",
     "Queue",
     "Quickest",
     "Reaction",
@@ -89,6 +100,8 @@ __all__ = [
     "leaving_times",
     "level_of_service",
     "pressed",
+    "read_plan",
+    "shortest_paths",
     "speed_map",
     "time_in_contact",
     "timetable",
@@ -99,5 +112,6 @@ __all__ = [
     "walking_speed",
     "weidmann",
     "write_jupedsim",
+    "write_plan",
     "write_text",
 ]

@@ -7,6 +7,7 @@ walls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +29,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
 from jostle.plans.ways import FIT
-from jostle.problems import Change, Sweeping
+from jostle.problems import Change, Remembers, Sweeping
 from jostle.result.status import BLOCKED
 from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
@@ -53,7 +54,7 @@ class Standing(NamedTuple):
     here: Booleans
 
 
-class EmptyOrBlocked:
+class EmptyOrBlocked(Remembers):
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
     The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
@@ -65,15 +66,11 @@ class EmptyOrBlocked:
         self, empty: Callable[[State], bool], radii: Array | float, waits: Callable[[State], bool] | None = None
     ):
         self.empty, self.radii, self.waits = empty, radii, waits
-        self.memory: Standing | None = None
-
-    def remind(self, memory: Standing | None) -> None:
-        self.memory = memory
 
     def __call__(self, state: State) -> bool | str:
         if self.empty(state):
             return True
-        known = self.memory
+        known: Standing | None = self.memory
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
@@ -146,6 +143,7 @@ class Crowd(Sweeping):
     entries: tuple[Entry, ...]
     gates: Gates | None
     exits: Booleans
+    _changes: tuple[Change, ...]
 
     def __init__(
         self,
@@ -369,7 +367,9 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
-    within = with_lift_doors(Balls(radii) & Segments(room.walls, radii=radii), room, radii)
+    people = Balls(radii)
+    people.bodies = replace(people.bodies, called="person")
+    within = with_lift_doors(people & Segments(room.walls, radii=radii), room, radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     places = places_of(groups, room, random)

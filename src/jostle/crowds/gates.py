@@ -19,6 +19,7 @@ from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import distance_to
+from jostle.problems import Remembers
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
@@ -42,7 +43,7 @@ class GateStates(NamedTuple):
     """(gates, n) whether each person has stood in each closed gate since it closed, and may leave it on either side."""
 
 
-class Gates:
+class Gates(Remembers):
     """The gates of a plan during a run: a change for `solve` that opens and closes them."""
 
     remembers: ClassVar[type[Any]] = GateStates
@@ -52,7 +53,7 @@ class Gates:
         wanted = np.array([not gate.is_open(0.0) for gate in gates])
         nobody = np.zeros((len(gates), len(radii)), dtype=bool)
         self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0), nobody)
-        self.memory: GateStates = self.first
+        self.memory = self.first
 
     def remind(self, memory: GateStates | None) -> None:
         if memory is None:

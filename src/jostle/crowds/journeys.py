@@ -284,26 +284,21 @@ class Journey(Behaviour):
         none = np.zeros(people, dtype=bool)
         self.first = Stages(first, none, np.zeros(people), np.full(people, NO_TICKET))
         """The memory at the start of a run."""
-        self.now = self.first
-        """The current memory."""
+        self.noted = self.first
 
     @property
     def stage(self) -> Integers:
         """(n,) number of places that each person has passed."""
-        return self.now.stage
-
-    @property
-    def noted(self) -> Stages:
-        return self.now
+        return np.asarray(self.noted.stage)
 
     def note(self, noted: Stages | None) -> None:
         if noted is None:
-            self.now = self.first
+            self.noted = self.first
             return
         people = (len(self.route),)
         if any(np.shape(value) != people for value in noted[1:]):
             raise InvalidValue(f"the memory of a journey must have one value for each of {people[0]} people")
-        self.now = noted._replace(stage=self._checked(noted.stage))
+        self.noted = noted._replace(stage=self._checked(noted.stage))
 
     def _checked(self, stage: ArrayLike) -> Integers:
         people, stages = self.route.shape
@@ -321,12 +316,12 @@ class Journey(Behaviour):
         return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
 
     def waits(self, t: float, n: int) -> Booleans:
-        return self.now.there | self.wish.waits(t, n)
+        return self.noted.there | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         # The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.
         wished = self.wish.towards(t, q, goal)
-        there = self.now.there
+        there = self.noted.there
         if not there.any():
             return wished
         found = np.where(there[:, None], 0.0, wished)
@@ -342,33 +337,33 @@ class Journey(Behaviour):
         # Note who has reached their next place, and who goes on because their time there is over.
         super().remember(t, q)
         for _ in range(2 * self.route.shape[1]):
-            before = self.now
+            before = self.noted
             goal = self.own(len(q))
             for number, stop in self.stops.items():
                 here = (goal == number) & (before.stage < self.last)
                 if here.any():
                     self._arrive(t, q, stop, here)
                     self._go_on(t, number, here)
-            if self.now is before:
+            if self.noted is before:
                 return
 
     def _arrive(self, t: float, q: Array, stop: AnyStop, here: Booleans) -> None:
         """Note who has reached a stop; in a queue, time counts from the arrival at its head."""
-        new = np.flatnonzero(here & ~self.now.there)
+        new = np.flatnonzero(here & ~self.noted.there)
         if isinstance(stop, Queue):
             self._queue(t, q, stop, here, new)
             return
         new = new[stop._reached(q[new], self.reach)] if len(new) else new
         if len(new):
-            there, since = self.now.there.copy(), self.now.since.copy()  # a checkpoint may hold the old arrays
+            there, since = self.noted.there.copy(), self.noted.since.copy()  # a checkpoint may hold the old arrays
             there[new], since[new] = True, t
-            self.now = self.now._replace(there=there, since=since)
+            self.noted = self.noted._replace(there=there, since=since)
 
     def _queue(self, t: float, q: Array, queue: Queue, here: Booleans, new: Integers) -> None:
         """Let people who reach the end of a queue join it; the clock runs only for the person at its head."""
-        inside = np.flatnonzero(here & self.now.there)
+        inside = np.flatnonzero(here & self.noted.there)
         end = queue._places(np.array([len(inside)]))[0]
-        ticket = self.now.ticket
+        ticket = self.noted.ticket
         for person in new[np.argsort(np.linalg.norm(q[new] - end, axis=1), kind="stable")]:
             line = np.concatenate([queue._places(np.arange(len(inside) + 1)), queue.target[:1]])
             if np.linalg.norm(q[person] - line, axis=1).min() > self.reach:
@@ -378,31 +373,33 @@ class Journey(Behaviour):
             inside = np.append(inside, person)
         if len(inside) == 0:
             return
-        there, since = self.now.there.copy(), self.now.since.copy()
+        there, since = self.noted.there.copy(), self.noted.since.copy()
         there[inside] = True
         head = inside[ticket[inside].argmin()]
         waiting = inside[inside != head]
         since[waiting] = t
         if head in new or np.linalg.norm(q[head] - np.asarray(queue.line)[0]) > self.reach:
             since[head] = t
-        if (since != self.now.since).any() or len(inside) > (here & self.now.there).sum():
-            self.now = self.now._replace(there=there, since=since, ticket=ticket)
+        if (since != self.noted.since).any() or len(inside) > (here & self.noted.there).sum():
+            self.noted = self.noted._replace(there=there, since=since, ticket=ticket)
 
     def _go_on(self, t: float, number: int, here: Booleans) -> None:
         """Let people go on whose time at a stop is over."""
-        over = here & self.now.there & (t >= self.now.since + self.dwell[number]) & (t >= self.stops[number].until)
+        over = here & self.noted.there & (t >= self.noted.since + self.dwell[number]) & (t >= self.stops[number].until)
         if isinstance(self.stops[number], Queue) and over.any():
-            over &= self.now.ticket == self.now.ticket[here & self.now.there].min()
+            over &= self.noted.ticket == self.noted.ticket[here & self.noted.there].min()
         if not over.any():
             return
-        self.now = self.now._replace(
-            stage=self.now.stage + over, there=self.now.there & ~over, ticket=np.where(over, NO_TICKET, self.now.ticket)
+        self.noted = self.noted._replace(
+            stage=self.noted.stage + over,
+            there=self.noted.there & ~over,
+            ticket=np.where(over, NO_TICKET, self.noted.ticket),
         )
 
     def _line(self, queue: Queue, who: Integers, n: int) -> Array:
         """(n, 2) places of the people in a queue."""
         place = np.zeros((n, 2))
-        place[who[np.argsort(self.now.ticket[who])]] = queue._places(np.arange(len(who)))
+        place[who[np.argsort(self.noted.ticket[who])]] = queue._places(np.arange(len(who)))
         return place
 
 

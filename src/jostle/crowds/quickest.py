@@ -27,13 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, finite
+from jostle._tools.of_run import OfRun
 from jostle.crowds.kernels import spread
 from jostle.crowds.walk import similar_sizes
 from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
@@ -42,7 +43,7 @@ from jostle.kernels.parallel import cut, threads, together
 from jostle.plans.kernels import descent, headings, marched
 from jostle.plans.outlines import around, package
 from jostle.plans.plan import Plan
-from jostle.plans.ways import LAYERS, Grid, Ways, layers_around, people_chunks, squares_around
+from jostle.plans.ways import LAYERS, Grid, Ways, layers_around, people_chunks, shortest_paths, squares_around
 
 LARGEST_PART = 0.2
 """Largest fraction of a difference that two neighbouring nodes exchange in one pass. Close to 1/4, odd and even nodes
@@ -407,6 +408,12 @@ class Quickest(Behaviour):
     """
 
     notes: ClassVar[type[Any]] = Seen
+    first: ClassVar[Seen] = Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
+    """The memory at the start of a run."""
+    _density: ClassVar[Any] = OfRun()
+    """The density of the people who were seen last; None until it is needed."""
+    _potentials: ClassVar[Any] = OfRun()
+    """The potentials that were found in it, by their keys."""
 
     def __init__(
         self,
@@ -445,39 +452,34 @@ class Quickest(Behaviour):
         """The frames needed so far."""
         self._margins: dict[Key, int] = {}
         """The margins that the windows of the last potentials needed."""
-        self._look(None)
+        self._look(self.first)
 
     def _ways(self, size: int, closed: Array) -> Ways:
         """The shortest paths of people of one size, on the grid of the floor."""
-        return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
+        return shortest_paths(
+            self.plan, self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops
+        )
 
     @property
     def _options(self) -> dict[str, float]:
         return {**self.weights._asdict(), "every": self.every}
 
-    @property
-    def noted(self) -> Seen:
-        return self._seen or Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
-
     def note(self, noted: Seen | None) -> None:
-        seen = None if noted is None else Seen(int(noted.number), np.asarray(noted.places), np.asarray(noted.going))
-        if seen is not None and (
-            seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals)
-        ):
+        number, places, going = self.first if noted is None else noted
+        seen = Seen(int(number), np.asarray(places), np.asarray(going))
+        if seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals):
             raise InvalidValue("the memory of Quickest must have a place and a goal for each person")
-        self._look(None if seen is None or seen.number == NEVER else seen)
+        self._look(seen)
 
-    def _look(self, seen: Seen | None) -> None:
-        self._seen = seen
-        self._density: Density | None = None
-        self._potentials: dict[Key, Potential] = {}
+    def _look(self, seen: Seen) -> None:
+        self.noted, self._density, self._potentials = seen, None, {}
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
         speed, direction = polar(wished)
         walks = (speed > 0.0) & ~self.wish.waits(t, len(q))
-        number, seen = int(np.floor(t / self.every + ON_TIME)), self._seen
-        if seen is None or seen.number != number or len(seen.places) != len(q):
+        number, seen = int(np.floor(t / self.every + ON_TIME)), self.noted
+        if seen.number != number or len(seen.places) != len(q):
             seen = Seen(number, q.copy(), np.where(walks, goal, NOWHERE))
             self._look(seen)
         size = np.broadcast_to(self.group, (len(q),))
@@ -502,7 +504,10 @@ class Quickest(Behaviour):
         missing = [k for k, key in enumerate(keys) if key not in self._potentials]
         attempts = 0
         while True:
-            pieces = [(keys[k], ways[keys[k].size], self._cells(q[field == k]), attempts >= LAST) for k in missing]
+            pieces = [
+                (keys[k], ways[keys[k].size], self._density, self._cells(q[field == k]), attempts >= LAST)
+                for k in missing
+            ]
             self._potentials.update(together(self._found, pieces))
             fields = [(one.window.low, one.direction) for one in (self._potentials[key] for key in keys)]
             outside = ways[keys[0].size].outside
@@ -517,11 +522,11 @@ class Quickest(Behaviour):
         x = np.floor((q - self.floor.grid.lower) / self.floor.grid.step)
         return x[((x >= 0.0) & (x < np.array(self.floor.grid.shape) - 1.0)).all(axis=1)].astype(np.int64)
 
-    def _found(self, key: Key, ways: Ways, cells: Integers, whole: bool) -> tuple[Key, Potential]:
+    def _found(self, key: Key, ways: Ways, density: Density, cells: Integers, whole: bool) -> tuple[Key, Potential]:
         """The potential of a key, for people in the given cells or on the whole grid."""
         if key not in self._frames:
             self._frames[key] = Frame.of(ways, key.goal, self.floor.inside)
-        density, weights = cast(Density, self._density), (self.weights.own, self.weights.others)
+        weights = self.weights.own, self.weights.others
         margin = self._margins.get(key, MARGIN)
         found = potential(ways, key.goal, self._frames[key], density, weights, None if whole else cells, margin)
         self._margins[key] = found.margin

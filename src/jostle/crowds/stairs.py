@@ -24,6 +24,7 @@ from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
 from jostle.plans.plan import Plan
+from jostle.problems import Remembers
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, of_present, parts
 from jostle.sets.contacts import Contacts, Reach, by_pair
@@ -128,7 +129,7 @@ class LiftStates(NamedTuple):
     """(lifts, n) whether each person was in the cabin when the phase began."""
 
 
-class LiftDoors:
+class LiftDoors(Remembers):
     """The doors of the lifts of a plan during a run: a change for `solve` that opens and closes them."""
 
     remembers: ClassVar[type[Any]] = LiftStates
@@ -136,7 +137,7 @@ class LiftDoors:
     def __init__(self, lifts: Sequence[Passage], people: int):
         self.lifts = tuple(lifts)
         self.first = LiftStates(np.full(len(lifts), OPEN), np.zeros((len(lifts), people), dtype=bool))
-        self.memory: LiftStates = self.first
+        self.memory = self.first
 
     def remind(self, memory: LiftStates | None) -> None:
         if memory is not None and memory.inside.shape != self.first.inside.shape:

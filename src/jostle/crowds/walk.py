@@ -29,7 +29,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import Implausible, InvalidValue, warn
 from jostle.plans.plan import Plan
-from jostle.plans.ways import FIT, Goal, Ways, goals_of
+from jostle.plans.ways import FIT, Goal, Ways, goals_of, shortest_paths
 
 DETOUR = 0.6
 """Upper bound, in radii, of the detour around a post compared with the straight line (pi / 2 - 1)."""
@@ -332,7 +332,7 @@ def walk(
     if plan.convex and spacing is None and np.size(closed) == 0 and not stops:
         return Straight(plan, size, pace, goal_numbers(goal, list(plan.exits)))
     widest, group = similar_sizes(size)
-    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
+    ways = tuple(shortest_paths(plan, r, spacing=spacing, closed=closed, stops=stops) for r in widest)
     shut = shaped(closed, "closed", -1, 2, 2)
     return Walk(ways, group, pace, goal_numbers(goal, [one.name for one in ways[0].goals]), shut)
 

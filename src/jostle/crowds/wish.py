@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers, numbers
+from jostle._tools.of_run import OfRun
 from jostle.errors import InvalidValue
 from jostle.plans.ways import Goal
+from jostle.problems import Remembers
 
 NEAREST = -1
 """The goal of people who take the nearest exit."""
 
 
-class Wish(ABC):
+class Wish(Remembers, ABC):
     """Base class of rules for the desired velocities of people, and their goals.
 
     Examples
@@ -164,7 +166,7 @@ class Wish(ABC):
         self.remember(t, q)
         return self.towards(t, q, self.chosen(q))
 
-    def remember(self, t: float, q: Array) -> None:  # noqa: B027 - most wishes have nothing to remember
+    def remember(self, t: float, q: Array) -> None:
         """Note what people have done so far, for wishes that depend on the past; it is called before each step.
 
         Parameters
@@ -173,25 +175,6 @@ class Wish(ABC):
             Time of the run (s).
         q : ndarray, shape (n, 2)
             Positions of all people (m).
-        """
-
-    @property
-    def remembers(self) -> type[Any] | None:
-        """The NamedTuple type of `memory`, for wishes that depend on the past: see `jostle.problems.Remembers`."""
-        return None
-
-    @property
-    def memory(self) -> Any:
-        """What `remember` has noted so far; None if the wish depends on the positions of people alone."""
-        return None
-
-    def remind(self, memory: Any) -> None:  # noqa: B027 - most wishes have nothing to remember
-        """Continue with a given memory, for example that of a checkpoint.
-
-        Parameters
-        ----------
-        memory : NamedTuple or None
-            A value of `memory`; None means the memory at the start of a run.
         """
 
     def waits(self, t: float, n: int) -> Booleans:
@@ -358,8 +341,8 @@ def _unknown(what: str) -> InvalidValue:
 class Behaviour(Wish):
     """Base class of wishes around another wish: it passes on everything, and behaviours replace what they change.
 
-    A behaviour with a memory of its own names the NamedTuple type of it in the class attribute `notes`, returns its
-    value as `noted` and takes it back by `note`. The memory of several nested behaviours has the fields of all of them.
+    A behaviour with a memory of its own names the NamedTuple type of it in the class attribute `notes` and sets its
+    value as `noted`. The memory of several nested behaviours has the fields of all of them.
 
     Parameters
     ----------
@@ -396,19 +379,18 @@ class Behaviour(Wish):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
 
-    @property
-    def noted(self) -> Any:
-        """The memory of this behaviour itself: a value of the type `notes`."""
-        return None
+    noted: ClassVar[Any] = OfRun()
+    """The memory of this behaviour itself, a value of the type `notes`, which belongs to the run."""
 
     def note(self, noted: Any) -> None:
-        """Continue with a given memory of this behaviour itself.
+        """Continue with a given memory of this behaviour itself; one that starts with another than None redefines this.
 
         Parameters
         ----------
         noted : NamedTuple or None
             A value of `noted`; None means the memory at the start of a run.
         """
+        object.__setattr__(self, "noted", noted)
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -449,13 +431,13 @@ class Behaviour(Wish):
         self.wish.remember(t, q)
 
     @property
-    def remembers(self) -> type[Any] | None:
+    def remembers(self) -> type[Any] | None:  # type: ignore[override]
         own: Any = self.notes
         inner: Any = self.wish.remembers
         return inner if own is None else own if inner is None else _joined(own, inner)
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Any:  # type: ignore[override]
         own, inner, kind = self.noted, self.wish.memory, self.remembers
         return inner if self.notes is None else own if kind is self.notes else kind(*own, *inner)  # type: ignore[misc]
 

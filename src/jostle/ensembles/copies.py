@@ -180,7 +180,7 @@ class Copies:
             "mass": np.broadcast_to(M.ravel(), d),
         }  # fmt: skip
         for name, value in values.items():
-            array = np.array(value)
+            array = np.array(value, order="C")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "force", _checked_force(force, d))

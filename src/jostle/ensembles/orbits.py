@@ -166,7 +166,8 @@ def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, s
 
 
 SAME_ORBIT = 20.0
-"""Two copies are on the same orbit if their sections agree to within this multiple of the tolerance."""
+"""Two copies are on the same orbit if their sections agree to within this multiple of the tolerance of one of them; two
+copies at rest are at the same place to within this multiple of their motion during the sections that are compared."""
 MAX_ATTRACTORS = 1000
 """Largest number of orbits that are distinguished."""
 
@@ -265,8 +266,9 @@ def basins(
     most : int, default 8
         Longest orbit that is recognised, in periods.
     tol : float, default 1e-5
-        How closely a section must come back, as a fraction of the extent of all sections. A copy that is further away
-        from its orbit counts as one that does not repeat itself.
+        How closely a section must come back, as a fraction of the motion of its copy during one period. A copy that is
+        further away from its orbit counts as one that does not repeat itself. Copies at rest are found
+        by `Sections.at_rest`.
 
     Returns
     -------
@@ -287,25 +289,26 @@ def basins(
     if periods <= kept:
         raise InvalidValue(f"periods must exceed {kept}, twice the longest orbit (most={most}), not {periods}")
     seen = sections(copies, scheme, period=period, steps=steps, periods=periods, skip=periods - kept)
-    both = np.concatenate([seen.q, seen.u], axis=2)
-    extent = float(np.ptp(both, axis=(0, 1)).max(initial=0.0)) or 1.0
-    repeats = seen.periods(most, tol)
+    x, repeats, extent = seen.points, seen.periods(most, tol), seen.extent[:, 1]
+    approach = np.maximum(np.ptp(x, axis=1).max(axis=1), extent)
+    apart = SAME_ORBIT * np.maximum(np.where(seen.at_rest(tol), approach, tol * extent), seen.noise)
     label = np.full(len(copies), -1)
-    found: list[tuple[int, int, Array]] = []
+    found: list[tuple[int, int, int]] = []
     for p in range(1, most + 1):
         left = np.flatnonzero(repeats == p)
         while len(left) and len(found) < MAX_ATTRACTORS:
-            orbit = both[left[0], -p:]
-            shifts = [np.abs(both[left, -p:] - np.roll(orbit, k, axis=0)).max(axis=(1, 2)) for k in range(p)]
-            same = np.min(shifts, axis=0) <= SAME_ORBIT * tol * extent
+            one = left[0]
+            shifts = [np.abs(x[left, -p:] - np.roll(x[one, -p:], k, axis=0)).max(axis=(1, 2)) for k in range(p)]
+            same = np.min(shifts, axis=0) <= np.maximum(apart[left], apart[one])
             label[left[same]] = len(found)
-            found.append((int(same.sum()), p, orbit))
+            found.append((int(same.sum()), p, one))
             left = left[~same]
     order = sorted(range(len(found)), key=lambda k: -found[k][0])
     number = np.empty(len(found) + 1, dtype=np.int64)
     number[order], number[-1] = np.arange(len(found)), -1
-    d = copies.q0.shape[1]
-    attractors = tuple(Attractor(found[k][1], found[k][2][:, :d], found[k][2][:, d:], found[k][0]) for k in order)
+    attractors = tuple(
+        Attractor(p, seen.q[one, -p:], seen.u[one, -p:], size) for size, p, one in (found[k] for k in order)
+    )
     return Basins(number[label], attractors)
 
 

@@ -470,7 +470,7 @@ class Checkpoint:
         path = self.path
         kept = Contents(path, read_whole(path))
         step, seal = kept.count("step"), kept.count("seal")
-        written = {name: kept.count(name) for name in ("frames", "records", "impacts")}
+        frames, records, impacts = (kept.count(name) for name in ("frames", "records", "impacts"))
         different, state, noted = self._compared(run, kept, past, state_in)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
@@ -480,7 +480,8 @@ class Checkpoint:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
         self.written = True
-        return Position(state, step, kept.text("status"), **written, random=random, noted=noted, seal=seal), kept
+        found = Position(state, step, kept.text("status"), frames, records, random, noted, impacts=impacts, seal=seal)
+        return found, kept
 
     def _compared(
         self, run: Run, kept: Contents, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]

@@ -302,7 +302,7 @@ class Run:
             warn(
                 f"{name} returned {first}, and {second} when it was called again with the same arguments: the result "
                 f"then depends on how often checkpoints compare it, and a resumed run differs. Let it depend on its "
-                f"arguments only, or let it implement jostle.problems.Remembers, or give its generator to the "
+                f"arguments only, or let it inherit from jostle.problems.Remembers, or give its generator to the "
                 f"checkpoint, jo.io.Output(checkpoint=path, random=generator)",
                 NotReproducible,
             )
@@ -319,7 +319,8 @@ class Run:
             warn(
                 f"the checkpoint contains the names alone of {', '.join(names)}, and nothing that functions remember: "
                 f"the resumed run differs from an uninterrupted one if they are others, or depend on more than their "
-                "argument. Make them frozen dataclasses with __call__, or let them implement jostle.problems.Remembers",
+                f"argument. Make them frozen dataclasses with __call__, or let them inherit from "
+                f"jostle.problems.Remembers",
                 NotReproducible,
             )
 
@@ -381,7 +382,7 @@ def _free(name: str, value: Any, random: Any) -> str:
 
 
 def _may_remember(thing: Any) -> bool:
-    """Whether this is a function of the user, or an object that may change, and does not implement `Remembers`."""
+    """Whether this is a function of the user, or an object that may change, and does not inherit from `Remembers`."""
     if isinstance(thing, functools.partial):
         return _may_remember(thing.func)
     owner = getattr(thing, "__self__", thing)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue, JostleWarning, warn
+from jostle.plans.formats import Outline, PlanFormat
 from jostle.plans.limits import (
     LARGEST_BUILDING,
     MAX_CORNERS,
@@ -22,9 +24,7 @@ from jostle.plans.limits import (
     regular_file,
 )
 from jostle.plans.outlines import package, segments_of
-
-if TYPE_CHECKING:
-    from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan
 
 ROUND = 0.01
 """Largest distance between an arc and the polyline that replaces it: a centimetre, after scaling to metres. (ezdxf
@@ -49,33 +49,92 @@ BY_BLOCK = "0"
 """Layer of entities in a block that have the layer on which the block is inserted."""
 
 
-def read_dxf(
-    path: str | PathLike[str], *, walls: str | Sequence[str] = "WALLS", exits: str = "EXITS", scale: float | None = None
-) -> dict[str, Any]:
-    """The arguments of `Plan`, from the walls and the exits of a drawing: see `Plan.from_dxf`."""
-    name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
-    several = [walls] if isinstance(walls, str) else list(walls)
-    if not several:
-        raise InvalidValue("walls must name at least one layer, such as 'WALLS'")
-    if scale is not None and not 0.0 < scale < np.inf:
-        raise InvalidValue(f"scale must be positive and finite, not {scale}")
-    try:
-        drawing = ezdxf.readfile(name)
-        check_entities(drawing, name)
-        unit = size_of_unit(drawing, name) if scale is None else float(scale)
-        found = _plan(drawing, name, several, exits, unit)
-    except InvalidValue:
-        raise
-    except (ezdxf.DXFError, *BROKEN) as error:
-        raise InvalidValue(f"{name} cannot be read as a DXF drawing: {error}") from None
-    if scale is None:
-        corners = package("shapely").get_coordinates(found["area"])
-        check_extent(float(np.ptp(corners, axis=0).max()), unit, name)
-    return found
+@dataclass(frozen=True, kw_only=True)
+class DXF(PlanFormat):
+    """CAD drawings (DXF): walls on one layer or several, exits on another.
+
+    Lines, polylines, arcs, circles and splines are read, blocks included. Lines and exits together must enclose the
+    area from which the exits lead out. Lines that end inside it are thin walls. Filled areas and hatches are walls
+    with the same outline; other entities on the layer `walls`, and polylines with a width, are refused, because
+    walls would be missing. An exit is one straight line. Entities of the layer 0 in a block are on the layer of the
+    block. Circles inside the area become exact columns; other curves become polylines within a centimetre, and
+    gaps up to a tenth of a millimetre are closed. Texts on the layer ROOMS are names of rooms.
+
+    A warning names all other layers on which something is drawn, because a column there would be missing, and
+    blocks in other drawings (external references), which are not read. Layers that are off or frozen are read like
+    others, and the paper space is not read.
+
+    A drawing is written in metres: walls and columns on the layer WALLS, exits on layers EXITS-name, and names of rooms
+    on ROOMS, whatever the options.
+
+    Parameters
+    ----------
+    walls : str or sequence of str, default "WALLS"
+        Layer of the walls and columns, or several layers, such as ``["WALLS", "A-COLS"]``.
+    exits : str, default "EXITS"
+        Layer of the exits; a layer EXITS-name gives its exit a name.
+    scale : float, optional
+        Size of a unit of the drawing (m), such as 0.001 for millimetres. None means the unit in its header
+        ($INSUNITS); a drawing without a unit, or one that would be smaller than 1 m or larger than 2 km, needs it.
+
+    Examples
+    --------
+    >>> import jostle as jo, tempfile
+    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     jo.crowds.write_plan(room, f"{folder}/room.dxf")
+    ...     jo.crowds.read_plan(f"{folder}/room.dxf", jo.crowds.DXF(scale=0.5))
+    Plan(3 m², exits 'door 0', 5 walls)
+    """
+
+    suffixes = (".dxf",)
+    walls: str | Sequence[str] = "WALLS"
+    exits: str = "EXITS"
+    scale: float | None = None
+
+    def read(self, path: str | PathLike[str]) -> Outline:
+        name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
+        layers, scale = [self.walls] if isinstance(self.walls, str) else list(self.walls), self.scale
+        if not layers:
+            raise InvalidValue("walls must name at least one layer, such as 'WALLS'")
+        if scale is not None and not 0.0 < scale < np.inf:
+            raise InvalidValue(f"scale must be positive and finite, not {scale}")
+        try:
+            drawing = ezdxf.readfile(name)
+            check_entities(drawing, name)
+            unit = size_of_unit(drawing, name) if scale is None else float(scale)
+            found = _outline(drawing, name, layers, self.exits, unit)
+        except InvalidValue:
+            raise
+        except (ezdxf.DXFError, *BROKEN) as error:
+            raise InvalidValue(f"{name} cannot be read as a DXF drawing: {error}") from None
+        if scale is None:
+            corners = package("shapely").get_coordinates(found.area)
+            check_extent(float(np.ptp(corners, axis=0).max()), unit, name)
+        return found
+
+    def write(self, plan: Plan, path: str | PathLike[str]) -> None:
+        ezdxf = package("ezdxf")
+        if plan.links:
+            raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")
+        drawing = ezdxf.new(units=6)
+        space = drawing.modelspace()
+        drawing.layers.add("WALLS", color=7)
+        for a, b in plan.walls:
+            space.add_line(tuple(a), tuple(b), dxfattribs={"layer": "WALLS"})
+        for x, y, radius in plan.columns:
+            space.add_circle((x, y), radius, dxfattribs={"layer": "WALLS"})
+        for name, (a, b) in plan.exits.items():
+            layer = f"EXITS-{name}"
+            drawing.layers.add(layer, color=1)
+            space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
+        for name, (x, y) in plan.labels.items():
+            space.add_text(name, height=0.3, dxfattribs={"layer": ROOMS, "insert": (x, y)})
+        drawing.saveas(fspath(path))
 
 
-def _plan(drawing: Any, path: str, walls: Sequence[str], exits: str, scale: float) -> dict[str, Any]:
-    """The arguments of `Plan`, from the entities of a drawing."""
+def _outline(drawing: Any, path: str, walls: Sequence[str], exits: str, scale: float) -> Outline:
+    """The outline of a plan, from the entities of a drawing."""
     shapely = package("shapely")
     lines: list[Array] = []
     circles: list[tuple[Array, Array]] = []
@@ -130,17 +189,17 @@ def _plan(drawing: Any, path: str, walls: Sequence[str], exits: str, scale: floa
     columns = np.zeros(len(circles), dtype=bool)
     try:
         plan = _enclosed(named, lines)
-        area = shapely.union_all(plan["area"])
+        area = shapely.union_all(plan.area)
         columns = np.array([area.contains_properly(shapely.Polygon(line)) for _, line in circles], dtype=bool)
     except InvalidValue:
         if not circles:
             raise
     if not columns.all():  # some are part of the outline
         plan = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
-    return plan | {"columns": [circles[k][0] for k in np.flatnonzero(columns)], "labels": labels}
+    return plan._replace(columns=[circles[k][0] for k in np.flatnonzero(columns)], labels=labels)
 
 
-def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
+def _enclosed(named: dict[str, Array], lines: list[Array]) -> Outline:
     """The rooms that lines and exits enclose, and the lines inside them."""
     shapely = package("shapely")
     joined = _joined([*named.values(), *lines])
@@ -165,7 +224,7 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     middles = shapely.points(single.mean(axis=1))
     outlines = shapely.union_all([room.boundary for room in rooms.values()])  # those between two rooms included
     thin = single[shapely.contains(area, middles) & (shapely.distance(outlines, middles) > 1e-9 * size)]
-    return {"area": list(rooms.values()), "exits": named, "walls": thin}
+    return Outline(list(rooms.values()), named, thin)
 
 
 def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
@@ -268,27 +327,6 @@ def _gap(noded: Any) -> str:
     return (
         f"the walls have loose ends at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
     )
-
-
-def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
-    """Write a plan as a CAD drawing (DXF) in metres."""
-    ezdxf = package("ezdxf")
-    if plan.links:
-        raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")
-    drawing = ezdxf.new(units=6)
-    space = drawing.modelspace()
-    drawing.layers.add("WALLS", color=7)
-    for a, b in plan.walls:
-        space.add_line(tuple(a), tuple(b), dxfattribs={"layer": "WALLS"})
-    for x, y, radius in plan.columns:
-        space.add_circle((x, y), radius, dxfattribs={"layer": "WALLS"})
-    for name, (a, b) in plan.exits.items():
-        layer = f"EXITS-{name}"
-        drawing.layers.add(layer, color=1)
-        space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
-    for name, (x, y) in plan.labels.items():
-        space.add_text(name, height=0.3, dxfattribs={"layer": ROOMS, "insert": (x, y)})
-    drawing.saveas(fspath(path))
 
 
 METRES = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,8 +19,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
-from jostle.plans.dxf import read_dxf, write_dxf
-from jostle.plans.links import BACK, Link, Passage, Shaft
+from jostle.plans.links import Link, Passage, Shaft
 from jostle.plans.outlines import (
     ON_EDGE,
     HalfPlanes,
@@ -39,9 +37,6 @@ from jostle.plans.outlines import (
     segments_of,
     without_doubles,
 )
-from jostle.plans.png import read_png, write_png
-from jostle.plans.ways import Ways, usual_spacing
-from jostle.plans.wkt import read_wkt, write_wkt
 
 if TYPE_CHECKING:
     from jostle.schemes.state import State
@@ -101,6 +96,8 @@ class Plan:
     convex: bool
     half_planes: HalfPlanes | None
     """The half-planes of a plan that is one convex polygon without columns and stairs; None for other plans."""
+    kept: dict[Hashable, Any]
+    """What functions of the plan compute once, such as `shortest_paths`."""
 
     def __init__(
         self,
@@ -142,7 +139,7 @@ class Plan:
         self.walls.setflags(write=False)
         self.half_planes = None if len(self.columns) or links else convex
         self.convex = self.half_planes is not None and len(thin) == 0
-        self._ways: dict[Hashable, Ways] = {}
+        self.kept: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
         counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}
@@ -184,145 +181,6 @@ class Plan:
         size = max(np.ptp(np.array(self.area.bounds).reshape(2, 2), axis=0))
         inside = shapely.distance(self.area.boundary, shapely.points(self.walls.mean(axis=1))) > 1e-9 * size
         return np.asarray(self.walls[inside])
-
-    @classmethod
-    def from_wkt(cls, text: str, exits: Mapping[str, Any] | Sequence[str] | None = None) -> Plan:
-        """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
-
-        Parameters
-        ----------
-        text : str
-            The well-known text.
-        exits : dict of str to array_like or line, or sequence of str, optional
-            The exits, or the names of those in the text. None numbers the exits of the text: "exit 0", "exit 1", ...
-
-        Returns
-        -------
-        Plan
-            The plan.
-
-        Examples
-        --------
-        >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
-        (5, 2, 2)
-        """
-        return cls(**read_wkt(text, exits))
-
-    def to_wkt(self) -> str:
-        """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits.
-
-        Returns
-        -------
-        str
-            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
-
-        Examples
-        --------
-        >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).to_wkt()
-        'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
-        """
-        return write_wkt(self)
-
-    @classmethod
-    def from_dxf(
-        cls,
-        path: str | PathLike[str],
-        *,
-        walls: str | Sequence[str] = "WALLS",
-        exits: str = "EXITS",
-        scale: float | None = None,
-    ) -> Plan:
-        """A plan from a CAD drawing (DXF): walls on one layer or several, exits on another.
-
-        Lines, polylines, arcs, circles and splines are read, blocks included. Lines and exits together must enclose the
-        area from which the exits lead out. Lines that end inside it are thin walls. Filled areas and hatches are walls
-        with the same outline; other entities on the layer `walls`, and polylines with a width, are refused, because
-        walls would be missing. An exit is one straight line. Entities of the layer 0 in a block are on the layer of the
-        block. Circles inside the area become exact columns; other curves become polylines within a centimetre, and
-        gaps up to a tenth of a millimetre are closed. Texts on the layer ROOMS are names of rooms.
-
-        A warning names all other layers on which something is drawn, because a column there would be missing, and
-        blocks in other drawings (external references), which are not read. Layers that are off or frozen are read like
-        others, and the paper space is not read.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        walls : str or sequence of str, default "WALLS"
-            Layer of the walls and columns, or several layers, such as ``["WALLS", "A-COLS"]``.
-        exits : str, default "EXITS"
-            Layer of the exits; a layer EXITS-name gives its exit a name.
-        scale : float, optional
-            Size of a unit of the drawing (m), such as 0.001 for millimetres. None means the unit in its header
-            ($INSUNITS); a drawing without a unit, or one that would be smaller than 1 m or larger than 2 km, needs it.
-
-        Returns
-        -------
-        Plan
-            The plan, in metres.
-        """
-        return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
-
-    def to_dxf(self, path: str | PathLike[str]) -> None:
-        """Write the plan as a CAD drawing (DXF) in metres.
-
-        Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        """
-        write_dxf(self, path)
-
-    @classmethod
-    def from_png(
-        cls,
-        path: str | PathLike[str],
-        *,
-        scale: float,
-        walls: ArrayLike = (0, 0, 0),
-        exits: ArrayLike = (255, 0, 0),
-        tolerance: float = 0.0,
-    ) -> Plan:
-        """A plan from a picture: black walls, red exits, everything else is floor.
-
-        The plan is the floor that borders an exit; floor that reaches the edge of the picture is outside. The exits are
-        the straight lines between floor and exit pixels: "exit 0", "exit 1", ... from bottom to top, and from left to
-        right.
-
-        Parameters
-        ----------
-        path : str or path
-            The file: PNG, BMP, GIF or JPEG.
-        scale : float
-            Size of a pixel (m).
-        walls : array_like, shape (3,), default (0, 0, 0)
-            Colour of the walls: red, green and blue from 0 to 255.
-        exits : array_like, shape (3,), default (255, 0, 0)
-            Colour of the exits.
-        tolerance : float, default 0.0
-            Largest distance (m) by which oblique walls are straightened.
-
-        Returns
-        -------
-        Plan
-            The plan; its lower left corner is that of the picture.
-        """
-        return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
-
-    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
-        """Write a picture of the plan: white floor, red pixels behind exits, and black elsewhere.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        scale : float
-            Size of a pixel (m).
-        """
-        write_png(self, path, scale=scale)
 
     def inside(self, q: Array) -> Booleans:
         """Tell which positions are in the plan, or on its stairs.
@@ -390,42 +248,6 @@ class Plan:
     @cached_property
     def _interior(self) -> Interior:
         return Interior.of(self)
-
-    def ways(
-        self,
-        radius: float,
-        *,
-        spacing: float | None = None,
-        closed: ArrayLike = (),
-        stops: Mapping[str, ArrayLike] | None = None,
-    ) -> Ways:
-        """The shortest paths of a disc to all exits, stairs and stops; they are computed once and kept.
-
-        Parameters
-        ----------
-        radius : float
-            Radius of the disc (m).
-        spacing : float, optional
-            Spacing of the grid (m), at most half the radius. None: a quarter of the radius, more on very large plans.
-        closed : array_like, shape (k, 2, 2), default ()
-            Segments that the disc does not pass.
-        stops : dict of str to array_like, optional
-            Points (2,) or segments (2, 2) that are also goals, by name.
-
-        Returns
-        -------
-        Ways
-            Distances and directions on a grid.
-        """
-        shut = shaped(closed, "closed", -1, 2, 2)
-        goals = len(self.exits) + len(self.passages) + len(stops or {})
-        step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
-        places = {name: stop_on(self, name, place) for name, place in (stops or {}).items()}
-        stopping = tuple((name, place.tobytes()) for name, place in places.items())
-        key = (float(radius), float(step), shut.tobytes(), stopping)
-        if key not in self._ways:
-            self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
-        return self._ways[key]
 
 
 @check_arguments
@@ -603,16 +425,6 @@ def check_links(shafts: Mapping[str, Shaft], outlines: list[Any], covered: Array
             )
         if part < 1.0:
             raise InvalidValue(f"link {link.name!r} ends at {link.end.tolist()}, which is not on an edge of the plan")
-
-
-def stop_on(plan: Plan, name: str, place: ArrayLike) -> Array:
-    """A point or a segment where people stop, as a segment (2, 2); raises if it is not inside the plan."""
-    ends = np.array(place, dtype=float)
-    if ends.shape not in ((2,), (2, 2)) or not plan.inside(np.atleast_2d(ends)).all():
-        raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
-    if name in plan.exits or name in plan.links or name.removesuffix(BACK) in plan.links:
-        raise InvalidValue(f"stop {name!r} has the name of an exit or of stairs")
-    return np.array(np.broadcast_to(ends, (2, 2)))
 
 
 def check_space_behind(plan: Plan, beyond: float) -> None:

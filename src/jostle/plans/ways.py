@@ -12,19 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous
+from jostle._tools.arguments import check_arguments
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, shaped
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, together
 from jostle.plans.kernels import descent, headings, marched
+from jostle.plans.links import BACK
 from jostle.plans.outlines import around, distance_to, nearest_on, package, shrunk
-
-if TYPE_CHECKING:
-    from jostle.plans.plan import Plan
+from jostle.plans.plan import Plan
 
 
 class Goal(NamedTuple):
@@ -112,7 +112,7 @@ class Ways:
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
-    >>> ways = plan.ways(0.25)
+    >>> ways = jo.crowds.shortest_paths(plan, 0.25)
     >>> ways.directions(np.array([[1.0, 4.0], [5.0, 1.0]]), np.array([0, 0])).round(2).tolist()
     [[0.0, 1.0], [-0.97, 0.24]]
     """
@@ -214,6 +214,65 @@ class Ways:
         there = (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
         node = (np.where(there, i, 0.0) * columns + np.where(there, j, 0.0)).astype(np.int64)
         return node, there
+
+
+@check_arguments
+def shortest_paths(
+    plan: Plan,
+    radius: float,
+    *,
+    spacing: float | None = None,
+    closed: ArrayLike = (),
+    stops: Mapping[str, ArrayLike] | None = None,
+) -> Ways:
+    """The shortest paths of a disc to all exits, stairs and stops of a plan; they are computed once and kept.
+
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+    radius : float
+        Radius of the disc (m).
+    spacing : float, optional
+        Spacing of the grid (m), at most half the radius. None: a quarter of the radius, more on very large plans.
+    closed : array_like, shape (k, 2, 2), default ()
+        Segments that the disc does not pass.
+    stops : dict of str to array_like, optional
+        Points (2,) or segments (2, 2) that are also goals, by name.
+
+    Returns
+    -------
+    Ways
+        Distances and directions on a grid.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
+    >>> paths = jo.crowds.shortest_paths(room, 0.25)
+    >>> paths.directions(np.array([[5.0, 4.0]]), np.array([0])).tolist()
+    [[1.0, 0.0]]
+    """
+    shut = shaped(closed, "closed", -1, 2, 2)
+    goals = len(plan.exits) + len(plan.passages) + len(stops or {})
+    step = usual_spacing(plan, float(radius), goals) if spacing is None else spacing
+    places = {name: stop_on(plan, name, place) for name, place in (stops or {}).items()}
+    stopping = tuple((name, place.tobytes()) for name, place in places.items())
+    key = (float(radius), float(step), shut.tobytes(), stopping)
+    if key not in plan.kept:
+        plan.kept[key] = Ways.on(plan, float(radius), float(step), shut, places)
+    found: Ways = plan.kept[key]
+    return found
+
+
+def stop_on(plan: Plan, name: str, place: ArrayLike) -> Array:
+    """A point or a segment where people stop, as a segment (2, 2); raises if it is not inside the plan."""
+    ends = np.array(place, dtype=float)
+    if ends.shape not in ((2,), (2, 2)) or not plan.inside(np.atleast_2d(ends)).all():
+        raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
+    if name in plan.exits or name in plan.links or name.removesuffix(BACK) in plan.links:
+        raise InvalidValue(f"stop {name!r} has the name of an exit or of stairs")
+    return np.array(np.broadcast_to(ends, (2, 2)))
 
 
 def people_chunks(n: int) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from jostle.errors import InvalidValue
+from jostle.plans.formats import Outline, PlanFormat
+from jostle.plans.limits import regular_file
 from jostle.plans.outlines import package, segments_of
-
-if TYPE_CHECKING:
-    from jostle.plans.plan import Plan
-
+from jostle.plans.plan import Plan
 
 MAX_DEPTH = 32
 """Largest depth of nested parentheses in well-known text; a collection of polygons with holes needs 4."""
@@ -36,49 +38,105 @@ def geometry_of(wkt: str) -> Any:
         raise InvalidValue(f"this is not well-known text: {error}") from None
 
 
-def read_wkt(text: str, exits: Mapping[str, Any] | Sequence[str] | None, *, scale: float = 1.0) -> dict[str, Any]:
-    """The arguments of `Plan`: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
+@dataclass(frozen=True, kw_only=True)
+class WKT(PlanFormat):
+    """Well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
 
-    `scale` is the length of one unit of the text in metres; exits given as a mapping are in metres already.
+    A text is written as a GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits,
+    and without the names of exits.
 
+    Parameters
+    ----------
+    scale : float, default 1.0
+        Length of one unit of the text (m).
+    names : sequence of str, optional
+        The names of the exits of the text. None: "exit 0", "exit 1", ...
+    openings : dict of str to array_like or line, optional
+        The exits (m), if the text has none.
+
+    Examples
+    --------
+    >>> import jostle as jo
     >>> text = "GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))"
-    >>> sorted(read_wkt(text, ["east"])), read_wkt(text, ["east"])["exits"]["east"].tolist()
-    (['area', 'exits', 'walls'], [[4.0, 1.0], [4.0, 2.0]])
+    >>> plan = jo.crowds.WKT(names=["east"]).loads(text)
+    >>> plan, jo.crowds.WKT().dumps(plan) == text
+    (Plan(12 m², exits 'east', 5 walls), True)
     """
-    shapely = package("shapely")
-    geometry = shapely.transform(geometry_of(text), lambda points: scale * points)
-    collection = geometry.geom_type == "GeometryCollection"
-    parts = list(geometry.geoms) if collection else [geometry]
-    rooms = [room for part in parts if "Polygon" in part.geom_type for room in shapely.get_parts(part)]
-    lines = [shapely.get_coordinates(part) for part in parts if part.geom_type == "LineString"]
-    thin = [
-        shapely.get_coordinates(line) for part in parts if part.geom_type == "MultiLineString" for line in part.geoms
-    ]
-    if not rooms:
-        raise InvalidValue(f"the text has no polygon, but {sorted({part.geom_type for part in parts})}")
-    for line in lines:
-        if len(line) != 2:
-            raise InvalidValue(
-                f"an exit is one straight segment; this LINESTRING has {len(line)} points: {line.tolist()}"
-            )
-    if isinstance(exits, Mapping):
-        named: dict[str, Any] = dict(exits)
-    else:
-        names = [f"exit {k}" for k in range(len(lines))] if exits is None else list(exits)
-        if len(names) != len(lines):
-            raise InvalidValue(f"exits has {len(names)} names, but the text has {len(lines)} exits (LINESTRINGs)")
-        named = dict(zip(names, lines, strict=True))
-    walls = np.concatenate([np.zeros((0, 2, 2)), *map(segments_of, thin)])
-    return {"area": rooms, "exits": named, "walls": walls}
 
+    suffixes = (".wkt",)
+    scale: float = 1.0
+    names: Sequence[str] | None = None
+    openings: Mapping[str, Any] | None = None
 
-def write_wkt(plan: Plan) -> str:
-    """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits."""
-    shapely = package("shapely")
-    if plan.links:
-        raise InvalidValue(f"well-known text cannot contain stairs; write each floor without {list(plan.links)}")
-    rooms = list(shapely.get_parts(plan.area))
-    inner = plan.inner_walls
-    thin = [shapely.multilinestrings(shapely.linestrings(inner))] if len(inner) else []
-    exits = [shapely.linestrings(ends) for ends in plan.exits.values()]
-    return str(shapely.to_wkt(shapely.geometrycollections([*rooms, *thin, *exits]), rounding_precision=-1))
+    def read(self, path: str | PathLike[str]) -> Outline:
+        return self._parsed(Path(regular_file(path, "well-known text")).read_text(encoding="utf-8"))
+
+    def write(self, plan: Plan, path: str | PathLike[str]) -> None:
+        Path(path).write_text(self.dumps(plan), encoding="utf-8")
+
+    def loads(self, text: str) -> Plan:
+        """The plan of a text.
+
+        Parameters
+        ----------
+        text : str
+            The well-known text.
+
+        Returns
+        -------
+        Plan
+            The plan.
+        """
+        return self._parsed(text).plan()
+
+    def dumps(self, plan: Plan) -> str:
+        """The text of a plan.
+
+        Parameters
+        ----------
+        plan : Plan
+            The floor plan, without stairs.
+
+        Returns
+        -------
+        str
+            The well-known text.
+        """
+        shapely = package("shapely")
+        if plan.links:
+            raise InvalidValue(f"well-known text cannot contain stairs; write each floor without {list(plan.links)}")
+        rooms = list(shapely.get_parts(plan.area))
+        inner = plan.inner_walls
+        thin = [shapely.multilinestrings(shapely.linestrings(inner))] if len(inner) else []
+        exits = [shapely.linestrings(ends) for ends in plan.exits.values()]
+        return str(shapely.to_wkt(shapely.geometrycollections([*rooms, *thin, *exits]), rounding_precision=-1))
+
+    def _parsed(self, text: str) -> Outline:
+        shapely = package("shapely")
+        geometry = shapely.transform(geometry_of(text), lambda points: self.scale * points)
+        collection = geometry.geom_type == "GeometryCollection"
+        parts = list(geometry.geoms) if collection else [geometry]
+        rooms = [room for part in parts if "Polygon" in part.geom_type for room in shapely.get_parts(part)]
+        lines = [shapely.get_coordinates(part) for part in parts if part.geom_type == "LineString"]
+        thin = [
+            shapely.get_coordinates(line)
+            for part in parts
+            if part.geom_type == "MultiLineString"
+            for line in part.geoms
+        ]
+        if not rooms:
+            raise InvalidValue(f"the text has no polygon, but {sorted({part.geom_type for part in parts})}")
+        for line in lines:
+            if len(line) != 2:
+                raise InvalidValue(
+                    f"an exit is one straight segment; this LINESTRING has {len(line)} points: {line.tolist()}"
+                )
+        if self.openings is not None:
+            named: dict[str, Any] = dict(self.openings)
+        else:
+            names = [f"exit {k}" for k in range(len(lines))] if self.names is None else list(self.names)
+            if len(names) != len(lines):
+                raise InvalidValue(f"names has {len(names)} names, but the text has {len(lines)} exits (LINESTRINGs)")
+            named = dict(zip(names, lines, strict=True))
+        walls = np.concatenate([np.zeros((0, 2, 2)), *map(segments_of, thin)])
+        return Outline(rooms, named, walls)

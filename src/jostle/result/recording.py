@@ -85,7 +85,7 @@ class Closing(NamedTuple):
     def rates(self, u: Array) -> Array:
         """(m,) G u of the impacts that began in the last step."""
         moved = to_host(u.ravel()[moved_to(self.column, u)])
-        return np.bincount(self.row, weights=self.value * moved, minlength=len(self.open))
+        return np.asarray(np.bincount(self.row, self.value * moved, len(self.open)), dtype=float)
 
 
 def _entries(G: LinearMap) -> tuple[Integers, Integers, Array]:
@@ -204,8 +204,8 @@ class ImpactLog:
         """dg/dt of the impacts of the step before after this one; those that are out of reach now keep theirs."""
         if self.within.moving is False:
             return last.drift
-        numbers = place_of(pairs).arange(len(contacts.pairs), dtype=float)
-        row = to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)).astype(np.int64)
+        numbers: Array = place_of(pairs).arange(len(contacts.pairs)) + 0.0
+        row = np.asarray(to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)), dtype=np.int64)
         drift, near = last.drift.copy(), np.flatnonzero(row >= 0)
         there = in_motion(self.within, contacts.only(moved_to(row[near], pairs)), before.q)
         drift[near] = to_host(drifts(there, before.t, h, self.linearised)[1])
@@ -226,7 +226,7 @@ class ImpactLog:
 
     def result(self) -> Impacts:
         """All impacts that were not taken away."""
-        return Impacts.of(np.concatenate([*self.closed, self.memory.open]), self.bodies.clumped)
+        return Impacts.of(np.concatenate([*self.closed, self.memory.open]), self.bodies)
 
 
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:

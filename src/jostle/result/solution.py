@@ -16,7 +16,7 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
 from jostle.result.facts import Facts, drawable
-from jostle.result.impacts import Impacts, pair_name
+from jostle.result.impacts import Impacts
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.base import gap_of_present
 from jostle.sets.shapes import Shape
@@ -229,7 +229,8 @@ class Solution:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         if found is None:
             raise InvalidValue("the file of this run contains no impacts: write them with Writer(..., impacts=True)")
-        return found.faster_than(speed)
+        table: Impacts = found.faster_than(speed)
+        return table
 
     def energy(self) -> Energy:
         """Kinetic and potential energy at the saved times.
@@ -289,7 +290,7 @@ class Solution:
         Returns
         -------
         dict of str to array
-            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2", and "body 0, ball 1 - wall 2"
+            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2", and "clump 0, ball 1 - wall 2"
             in `Clumps`; `first` and `second`, the numbers of `Contacts.pairs`, which are those of balls in clumps;
             `impulse`, of the step that led to the time; `force`, the impulse divided by its duration. In first-order
             problems `impulse` and `force` are both the reaction p. With friction also `friction`, the size of the
@@ -310,7 +311,7 @@ class Solution:
         impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(self.multipliers, active, strict=True)])
         table = {
             "t": np.repeat(self.t, counts),
-            "pair": np.array([pair_name(i, j, self.facts.clumped) for i, j in pairs.tolist()], dtype=str),
+            "pair": np.array([self.facts.bodies.pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
             "first": pairs[:, 0],
             "second": pairs[:, 1],
             "impulse": impulse,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
+from jostle._tools.of_run import new_run
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping, carried, refuse_changes
@@ -77,7 +78,7 @@ def solve(
     is also stored every minute and at its end. The same call with ``resume=True`` in the `Output` continues from there:
     the result is bit-identical to an uninterrupted run. Only `t`, `every`, `until` and `strict` may change; with a
     later `t` the run continues from the last step that the longer run has too. Objects that depend on the past of the
-    run implement `jostle.problems.Remembers`.
+    run inherit from `jostle.problems.Remembers`.
 
     Parameters
     ----------
@@ -177,7 +178,6 @@ def solve(
     due = Saving(every, grid.start)
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
-    keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -186,11 +186,13 @@ def solve(
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
-    steps = BodySteps(keeping, saver, made, strict)
-    if files is None or files.random is None:  # the watch would draw from the generator of the run
-        steps.watch = ForceWatch.of(where.problem, scheme)
-    steps.flies = not (made or until or progress or files or device != "cpu")
-    solution: Solution = follow(steps, due, until, progress)
+    with new_run():
+        keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
+        steps = BodySteps(keeping, saver, made, strict)
+        if files is None or files.random is None:  # the watch would draw from the generator of the run
+            steps.watch = ForceWatch.of(where.problem, scheme)
+        steps.flies = not (made or until or progress or files or device != "cpu")
+        solution: Solution = follow(steps, due, until, progress)
     return solution
 
 

@@ -14,19 +14,16 @@ import numpy as np
 from pydantic import Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.errors import JostleError
-from jostle.plans.dxf import read_dxf
-from jostle.plans.limits import regular_file
-from jostle.plans.outlines import polygons, rings
-from jostle.plans.png import read_png
-from jostle.plans.wkt import read_wkt
+from jostle.errors import InvalidValue, JostleError
+from jostle.plans.formats import PLAN_FORMATS, Outline, format_of, options_of
+from jostle.plans.outlines import a_segment, polygons, rings
 from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, by_shape, complain, many
 from jostle.scenarios.toml import ScenarioError, Source
 
 MAX_DRAWINGS = 100
 """Largest number of drawings of a scenario."""
-PICTURES = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
-"""Suffixes of pictures."""
+OPTIONS = ("scale", "walls", "exits", "tolerance")
+"""Keys of drawings that are options of their formats."""
 
 
 MAX_LAYERS = 1000
@@ -38,7 +35,7 @@ Layers = Annotated[
 
 
 class DrawingTable(Table):
-    """A floor plan from a file: .dxf, .png or .wkt, relative to the folder of the scenario file."""
+    """A floor plan from a file, relative to the folder of the scenario file."""
 
     file: Text = Field(description="Name of the drawing, relative to the folder of the scenario file.")
     scale: Positive | None = Field(
@@ -54,31 +51,35 @@ class DrawingTable(Table):
     )
 
     @model_validator(mode="after")
-    def _has_the_keys_of_its_kind(self) -> Self:
-        kinds = {"walls": (".dxf",), "exits": (".dxf",), "tolerance": PICTURES}
+    def _has_the_keys_of_its_format(self) -> Self:
+        try:
+            own = options_of(format_of(self.file))
+        except InvalidValue:
+            return self  # `read` reports an unknown suffix
         complain(
             [
-                ((key,), f"must be left out: it is for {kinds[key][0]} drawings only")
-                for key in kinds
-                if key in self.model_fields_set and FilePath(self.file).suffix.lower() not in kinds[key]
+                ((key,), f"must be left out: it is for {_suffixes(key)} drawings only")
+                for key in OPTIONS
+                if key in self.model_fields_set and key not in own
             ]
         )
         return self
 
-    def read(self, folder: FilePath) -> dict[str, Any]:
-        """The arguments of `jostle.crowds.Plan`."""
-        path = folder / self.file
-        suffix = path.suffix.lower()
-        if suffix == ".dxf":
-            return read_dxf(path, walls=self.walls, exits=self.exits, scale=self.scale)
-        if suffix in PICTURES:
-            if self.scale is None:
-                raise ScenarioError([f"{self.file}: a picture needs scale = ..., the size of a pixel in metres"])
-            return read_png(path, scale=self.scale, tolerance=self.tolerance)
-        if suffix == ".wkt":
-            text = FilePath(regular_file(path, "well-known text")).read_text(encoding="utf-8")
-            return read_wkt(text, None, scale=1.0 if self.scale is None else self.scale)
-        raise ScenarioError([f"{self.file}: unknown kind of drawing; the kinds are .dxf, .png and .wkt"])
+    def read(self, folder: FilePath) -> Outline:
+        """The contents of the drawing."""
+        form = format_of(self.file)
+        given = {key: getattr(self, key) for key in OPTIONS if key in self.model_fields_set}
+        missing = [key for key, must in options_of(form).items() if must and key not in given]
+        if missing:
+            raise ScenarioError(
+                [f"{self.file}: a {FilePath(self.file).suffix} drawing needs {' and '.join(missing)} = ..."]
+            )
+        return form(**given).read(folder / self.file)
+
+
+def _suffixes(key: str) -> str:
+    """The suffixes of the formats that have an option."""
+    return ", ".join(suffix for _, form in PLAN_FORMATS.items() if key in options_of(form) for suffix in form.suffixes)
 
 
 Drawings = Annotated[
@@ -119,23 +120,23 @@ def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source)
     return {**data, "problem": new}
 
 
-def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any], shift: Array) -> None:
+def _add(problem: dict[str, Any], openings: dict[str, Any], floor: Outline, shift: Array) -> None:
     """Add the contents of a drawing, moved by `shift`, to the tables of the problem."""
     rooms = []
-    for room in polygons(floor["area"]):
+    for room in polygons(floor.area):
         outline, *holes = [(ring + shift).tolist() for ring in rings(room)]
         rooms.append({"corners": outline, **({"holes": holes} if holes else {})})
-    walls = (np.asarray(floor.get("walls", np.zeros((0, 2, 2)))).reshape(-1, 2, 2) + shift).tolist()
-    columns = np.array(floor.get("columns", np.zeros((0, 3))), dtype=float).reshape(-1, 3)
+    walls = (np.array(floor.walls, dtype=float).reshape(-1, 2, 2) + shift).tolist()
+    columns = np.array(floor.columns, dtype=float).reshape(-1, 3)
     columns[:, :2] += shift
-    labels = [{"name": name, "place": (at + shift).tolist()} for name, at in floor.get("labels", {}).items()]
+    labels = [{"name": name, "place": (at + shift).tolist()} for name, at in (floor.labels or {}).items()]
     for key, values in (("rooms", rooms), ("walls", walls), ("columns", columns.tolist()), ("labels", labels)):
         if values:
             _append(problem, key, values)
-    for name, ends in floor["exits"].items():
+    for name, ends in floor.exits.items():
         if name in openings:
             raise ScenarioError([f"two drawings have an exit {name!r}: give one of them another name"])
-        openings[name] = (np.asarray(ends) + shift).tolist()
+        openings[name] = (a_segment(ends, f"exit {name!r}") + shift).tolist()
 
 
 def _append(problem: dict[str, Any], key: str, values: list[Any]) -> None:

@@ -27,7 +27,8 @@ from jostle.errors import JostleError
 from jostle.plans.links import BACK, Link
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import package
-from jostle.plans.plan import Plan, stop_on
+from jostle.plans.plan import Plan
+from jostle.plans.ways import stop_on
 from jostle.scenarios.drawings import Drawings
 from jostle.scenarios.fields import (
     MAX_PEOPLE,

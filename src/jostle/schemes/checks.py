@@ -163,7 +163,7 @@ def _too_far(problem: Motion | Sweeping, sizes: Array, beside: str) -> InvalidVa
     where = f"q[{place}]"
     if sizes.ndim == 2:
         ball, axis = divmod(place, sizes.shape[1])
-        where = f"coordinate {axis} of body {int(problem.bodies.owners(np.array(ball)))}"
+        where = f"coordinate {axis} of {problem.bodies.name(ball)}"
     return too_far(where, float(sizes.flat[place]), beside)
 
 
@@ -265,7 +265,7 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
     """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
     check_owned(repr(within), contacts.pairs, contacts.numbers)
     if state.q.ndim == 2:
-        check_bodies(repr(within), contacts.pairs, len(state.q), within.bodies.clumped is not None)
+        check_bodies(repr(within), contacts.pairs, len(state.q), within.bodies)
     if contacts.equal is not None and not within.equalities:
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:

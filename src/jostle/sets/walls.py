@@ -73,10 +73,10 @@ class Walls(BodySet):
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
         own = self.bodies.radii is not None
-        if own and bodies.clumped is None:
+        if own and bodies.clumped is None and bodies.called == self.bodies.called:
             return self
         wall = copy(self)
-        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped) if own else bodies)
+        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped, called=bodies.called) if own else bodies)
         return wall
 
     def _set_bodies(self, bodies: Bodies) -> None:

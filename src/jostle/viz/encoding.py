@@ -270,6 +270,7 @@ class Encoder:
             "d": scene.d,
             "dimension": scene.dimension,
             "n": scene.count,
+            "called": scene.facts.called,
             "owner": text(joined(scene.owner.astype("<i4"))) if scene.facts.clumped is not None else None,
             "turns": scene.sol.turn is not None,
             "small": self.small,

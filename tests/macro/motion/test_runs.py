@@ -12,6 +12,7 @@ import pytest
 
 import jostle as jo
 from jostle.macro import Crowd, Flow, Grid, Splitting
+from jostle.problems import Remembers
 from rows import whole
 
 
@@ -123,13 +124,13 @@ class Times(NamedTuple):
     steps: int
 
 
-class AfterSteps:
+class AfterSteps(Remembers):
     """True after a number of steps of the run, counted from its start."""
 
     remembers = Times
 
     def __init__(self, most):
-        self.most, self.memory = most, None
+        self.most = most
 
     def remind(self, memory):
         if memory is not None and memory.steps > 1000:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
+from jostle._tools.of_run import new_run
 from jostle.errors import InvalidValue
 from jostle.io.checkpoint import Contents, Position
 from jostle.io.images import ImageWriter, check_path, read_images
@@ -20,6 +21,7 @@ from jostle.macro.grid import Velocity
 from jostle.macro.motion.problems import Crowd, Flow, State
 from jostle.macro.motion.result import STATISTICS, Evolution, cell_velocities, energy, facts_of
 from jostle.macro.motion.scheme import Scheme
+from jostle.problems import Remembers
 from jostle.result.facts import Units
 from jostle.result.recording import Saver
 from jostle.result.status import RUNNING
@@ -59,7 +61,7 @@ def solve(
         first and the last frame are always saved.
     until : callable (State) -> bool, optional
         Ends the run when it is true; `problem.empty` is true when less than a thousandth of the mass is left. A
-        condition that depends on the past of the run implements `jostle.problems.Remembers`. None: the run ends at t.
+        condition that depends on the past of the run inherits from `jostle.problems.Remembers`. None: the end is at t.
     output : str, path or jostle.io.Output, optional
         Image file to write (.vtkhdf), for ParaView, `jostle.io.read_images` and the pictures of `jostle.viz`. Frames go
         into it during the run, and the result reads them from there. None keeps the frames in memory. An `Output` also
@@ -109,14 +111,15 @@ def solve(
     _check_output(files)
     free = {"every": every, "until": until, "strict": True, "device": "cpu"}
     things = {"until": until, "velocity": problem.velocity, "pressure": mean}
-    keeping = CheckpointsOfDensity(files, problem, scheme, grid, free, things)
 
     def saver(state: State, resumed: Position | None) -> DensitySaver | ImageSaver:
         if files is None or files.path is None:
             return DensitySaver(problem, scheme, mean, state)
         return ImageSaver(problem, scheme, mean, files, state, resumed, keeping.changed)
 
-    found: Evolution = follow(Steps(keeping, saver), due, until, progress)
+    with new_run():
+        keeping = CheckpointsOfDensity(files, problem, scheme, grid, free, things)
+        found: Evolution = follow(Steps(keeping, saver), due, until, progress)
     return found
 
 
@@ -177,7 +180,7 @@ class Pressures(NamedTuple):
     """Whether a frame with their mean has been saved, so that the next step begins a new mean."""
 
 
-class MeanPressure:
+class MeanPressure(Remembers):
     """The mean pressure since the last saved frame; a checkpoint keeps it, as all that `jostle.problems.Remembers`.
 
     >>> mean = MeanPressure((1, 1))
@@ -191,7 +194,6 @@ class MeanPressure:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._shape = shape
-        self.memory: Pressures | None = None
 
     def remind(self, memory: Pressures | None) -> None:
         if memory is not None and (np.shape(memory.total) != self._shape or not memory.since > 0.0):
@@ -200,7 +202,7 @@ class MeanPressure:
 
     def add(self, pressure: Array, h: float) -> None:
         """Add the pressure of a step of length h."""
-        old = self.memory
+        old: Pressures | None = self.memory
         total, since = (np.zeros(self._shape), 0.0) if old is None or old.saved else (old.total, old.since)
         self.memory = Pressures(total + h * pressure, since + h, saved=False)
 
