@@ -210,7 +210,7 @@ def test_a_change_cannot_turn_the_clock_back():
     """Forces and walls were taken at the changed time, and the frames had the times of the run."""
     pushed = jo.Motion(q0=[1.0], force=lambda t, q: [t])
     with pytest.raises(jo.InvalidValue, match=r"keep the time of the state, t = 0\.1; it returned t = 0"):
-        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, change=lambda state: state._replace(t=0.0))
+        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, change=lambda state: state.replace(t=0.0))
 
 
 @pytest.mark.parametrize("h", [1e-8, np.full(100, 1e-8)])

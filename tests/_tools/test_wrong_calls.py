@@ -202,7 +202,7 @@ def calls(path):
             "present": None,
             "potential": lambda q: 0.0,
             "spin0": 0.0,
-            "turn0": None,
+            "orientation0": None,
             "inertia": None,
         },
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle import bodies
+from jostle import pose
 from jostle._tools import rotations
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.2, 0.3, 0.8]])
@@ -80,7 +80,7 @@ def test_nearest_is_not_advised_for_clumps_and_refuses_them():
     assert "nearest" not in refused(low)
     for Q in (within, within.sets[0]):
         with pytest.raises(jo.errors.InvalidValue, match="the balls of a clump keep their places"):
-            jo.nearest(low.bodies.places(low.q0, low.turning), Q)
+            jo.nearest(low.pose0.centres, Q)
 
 
 def test_the_nearest_start_that_is_advised_is_that_of_the_start_time():
@@ -97,7 +97,7 @@ def test_the_nearest_start_that_is_advised_is_that_of_the_start_time():
 
 def test_a_change_that_is_not_admissible_is_called_by_its_name():
     def sunk(state):
-        return state._replace(q=np.array([-0.5])) if state.t > 0.5 else state
+        return state.replace(q=np.array([-0.5])) if state.t > 0.5 else state
 
     ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
     with pytest.raises(
@@ -110,7 +110,7 @@ def test_a_change_that_turns_a_clump_into_a_wall_is_refused():
     def upright(state):
         if state.t < 0.35:
             return state
-        return state._replace(turning=state.turning._replace(turn=np.full(1, np.pi / 2)))
+        return state.replace(orientation=np.full(1, np.pi / 2))
 
     flat = jo.Motion(q0=[[0.0, 0.5]], within=jo.Clumps([TRIPLE]) & FLOOR)
     with pytest.raises(jo.errors.InfeasibleStart, match="clump 0, ball 0 and plane"):
@@ -140,18 +140,18 @@ def test_moments_of_inertia_are_about_the_axes_in_which_the_arms_were_given(axis
     sol = jo.solve(thrown, jo.Maury(), t=0.1, h=0.01)
     np.testing.assert_allclose(sol.energy().kinetic, 0.5 * MOMENTS[0] @ spin**2, rtol=1e-12)
     np.testing.assert_allclose(sol.places(0), arms, atol=1e-15)
-    assert sol.turn[0].tolist() == [[1.0, 0.0, 0.0, 0.0]]
+    assert sol.orientation[0].tolist() == [[1.0, 0.0, 0.0, 0.0]]
 
 
 def test_moments_about_the_same_axes_give_the_same_motion_however_the_arms_are_written():
-    """A tilted clump with `turn0` back is the clump that is not tilted: only its own axes are others."""
+    """A tilted clump with `orientation0` back is the clump that is not tilted: only its own axes are others."""
     R, spin = turned_about([0.6, 0.0, 0.8], 0.5), [0.3, 2.0, -0.7]
     from scipy.spatial.transform import Rotation
 
     x, y, z, w = Rotation.from_matrix(R).as_quat()
     made = {"q0": [[0.0] * 3], "spin0": spin, "within": jo.Clumps([(LONG, 0.2)])}
     plain = jo.solve(jo.Motion(inertia=MOMENTS, **made), jo.Maury(), t=1.0, h=0.01)
-    turned = made | {"within": jo.Clumps([(LONG @ R, 0.2)]), "turn0": [w, x, y, z]}
+    turned = made | {"within": jo.Clumps([(LONG @ R, 0.2)]), "orientation0": [w, x, y, z]}
     same = jo.solve(jo.Motion(inertia=np.full((1, 3), 0.7), **turned), jo.Maury(), t=0.0, h=0.01)
     np.testing.assert_allclose(same.places(0), LONG, atol=1e-12)
     own = jo.solve(jo.Motion(**turned), jo.Maury(), t=1.0, h=0.01)
@@ -202,7 +202,7 @@ def test_clumps_without_friction_have_normal_rows():
 
 def test_rotations_are_computed_once_a_step(monkeypatch):
     asked = []
-    monkeypatch.setattr(bodies, "matrices", lambda turn: asked.append(turn) or rotations.matrices(turn))
+    monkeypatch.setattr(pose, "matrices", lambda turn: asked.append(turn) or rotations.matrices(turn))
     problem = jo.Motion(q0=[[0.0, 0.0, 0.0]], spin0=[[1.0, 2.0, 3.0]], within=jo.Clumps([UNEQUAL]))
     scheme = jo.Maury()
     state = scheme.advance(problem, scheme.start(problem, 0.0), 0.01)
@@ -211,15 +211,14 @@ def test_rotations_are_computed_once_a_step(monkeypatch):
     assert len(asked) == 1
 
 
-def test_kept_rotations_are_those_of_the_turns():
-    made = jo.Motion(q0=[[0.0, 0.0, 0.0]], within=jo.Clumps([UNEQUAL])).bodies
-    turn = np.array([[1.0, 0.0, 0.0, 0.0]])
-    before = made.oriented(turn).levers
+def test_kept_rotations_are_those_of_the_orientations():
+    bodies, q = jo.Motion(q0=[[0.0, 0.0, 0.0]], within=jo.Clumps([UNEQUAL])).bodies, np.zeros((1, 3))
+    orientation = np.array([[1.0, 0.0, 0.0, 0.0]])
+    here = pose.Pose(bodies, q, orientation)
+    assert here.levers is here.levers
     with pytest.raises(ValueError, match="read-only"):
-        turn[:] = [[0.0, 1.0, 0.0, 0.0]]
-    assert made.oriented(turn).levers is before
-    other = np.array([[0.0, 1.0, 0.0, 0.0]])
-    assert not np.allclose(made.oriented(other).levers, before)
+        orientation[:] = [[0.0, 1.0, 0.0, 0.0]]
+    assert not np.allclose(pose.Pose(bodies, q, np.array([[0.0, 1.0, 0.0, 0.0]])).levers, here.levers)
 
 
 def test_nothing_is_projected_without_contacts():

@@ -64,6 +64,25 @@ def test_a_gradient_on_a_kink_is_not_refused_and_a_wrong_one_beside_it_is():
         Q.linearise(0.0, np.array([0.5]))
 
 
+@pytest.mark.parametrize("x", [10.0, 100.0, 999.5, 1000.0, 12345.6, 1e6])
+@pytest.mark.parametrize("length", [0.1, 1.0, 10.0])
+def test_a_wave_is_differenced_across_less_than_its_period_however_far_it_is_from_the_origin(x, length):
+    """Beside it a constant, whose search goes on to the longest steps, and a straight line."""
+    Q = jo.constraints(lambda t, q: [q[1] - 0.1 * length * np.sin(q[0] / length), 1.0, q[0] + 2e6])
+    G = Q.linearise(0.0, np.array([x, 0.3])).G.toarray()
+    noise = 1e-15 * x / length
+    np.testing.assert_allclose(G, [[-0.1 * np.cos(x / length), 1.0], [0.0, 0.0], [1.0, 0.0]], atol=1e-8 + 1e2 * noise)
+
+
+def test_a_right_gradient_of_a_wave_far_away_is_not_refused():
+    def gradient(t, q):
+        return [[-0.1 * np.cos(q[0]), 1.0]]
+
+    Q = jo.constraints(gradient=gradient)(lambda t, q: [q[1] - 0.1 * np.sin(q[0])])
+    q = np.array([1000.0, 0.3])
+    np.testing.assert_array_equal(Q.linearise(0.0, q).G.toarray(), gradient(0.0, q))
+
+
 class Counting:
     """A function that counts how often it is evaluated."""
 

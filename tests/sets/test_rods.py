@@ -80,7 +80,7 @@ def test_the_saved_gaps_show_a_rod_that_is_too_long():
     assert sol.gaps() == pytest.approx(1.0 - length)
     assert length.max() > 1.004
     assert sol.overlap == pytest.approx(length.max() - 1.0)
-    assert smallest_gap(bob, jo.schemes.State(0.0, sol.q[-1], sol.u[-1])) == pytest.approx(1.0 - length[-1])
+    assert smallest_gap(bob, jo.schemes.State.of(0.0, sol.q[-1], sol.u[-1])) == pytest.approx(1.0 - length[-1])
 
 
 def test_the_nearest_configuration_of_a_triangle_has_three_sides_of_length_one():

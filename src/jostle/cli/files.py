@@ -126,7 +126,7 @@ def _of_scenario(name: str, text: bool) -> Found:
         }, seconds  # fmt: skip
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
-        **({"law": repr(run.problem.law)} if getattr(run.problem, "turning", None) is not None else {}),
+        **({"law": repr(run.problem.law)} if run.problem.bodies.turn else {}),
         "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
         "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
     }, seconds  # fmt: skip

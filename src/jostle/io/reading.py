@@ -319,7 +319,7 @@ def _turned(source: Source) -> dict[str, Any]:
     else:
         turn = States(source, layout.ORIENTATION, [1.0, 0.0, 0.0, 0.0], slice(4), (n, 4))
     return {
-        "turn": turn,
+        "orientation": turn,
         "spin": States(source, layout.SPIN, 0.0, slice(3 - axes, 3), spins),
         "tangential": Ragged(source, source.tangential),
         "rolling": Ragged(source, source.rolling),

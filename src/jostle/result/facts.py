@@ -278,7 +278,7 @@ class Facts:
             _check_units(units)
             groups, people = groups or Groups(crowd.groups, crowd.group), _of_crowd(crowd)
         within, d = problem.within, dimension_of(problem)
-        places = problem.bodies.places(problem.q0 if q is None else q, getattr(problem, "turning", None))
+        places = problem.pose0.at(problem.q0 if q is None else q).centres
         walls, names = walls_of(within, t, places)
         return cls(
             order=2 if isinstance(problem, Motion) else 1,

@@ -13,6 +13,7 @@ from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
+from jostle.pose import Pose
 from jostle.problems import Motion, Sweeping
 from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
 from jostle.result.facts import Facts, drawable
@@ -83,7 +84,7 @@ class Solution:
         Shapes of the walls at each saved time, for a solution that was read from a file.
     refinement : Refinement or None
         How the time step was chosen, for a solution of ``solve(..., accuracy=...)``.
-    turn : array, shape (k, n) or (k, n, 4), or None
+    orientation : array, shape (k, n) or (k, n, 4), or None
         How the bodies are turned at the saved times: angles in the plane, quaternions (w, x, y, z) in space; None if
         they do not turn.
     spin : array, shape (k, n) or (k, n, 3), or None
@@ -123,7 +124,7 @@ class Solution:
     saved_facts: Facts | None = None
     saved_shapes: Any = None
     refinement: Any = None
-    turn: Array | None = None
+    orientation: Array | None = None
     spin: Array | None = None
     tangential: tuple[Array, ...] | None = None
     rolling: tuple[Array, ...] | None = None
@@ -255,7 +256,7 @@ class Solution:
         """
         if self.order == 1:
             raise InvalidValue("a first-order problem has no kinetic energy")
-        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u, self.turn, self.spin)
+        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u, self.orientation, self.spin)
         return Energy(kinetic, potential_of(self.problem, self.facts, (self.t, self.q, self.u)))
 
     def energy_balance(self) -> EnergyBalance:
@@ -400,15 +401,15 @@ class Solution:
         --------
         >>> import jostle as jo
         >>> dumbbell = [[-1.0, 0.0], [1.0, 0.0]], 0.5
-        >>> one = jo.Motion(q0=[[0.0, 3.0]], turn0=np.pi / 2, within=jo.Clumps([dumbbell]))
+        >>> one = jo.Motion(q0=[[0.0, 3.0]], orientation0=np.pi / 2, within=jo.Clumps([dumbbell]))
         >>> jo.solve(one, jo.Maury(), t=1.0, h=1.0).places(-1)[:, 1].tolist()
         [2.0, 4.0]
         """
         q = np.asarray(self.q[k])
-        if self.turn is None:
+        if self.orientation is None:
             return q
         bodies = self.problem.bodies if isinstance(self.problem, Motion) else self.facts.bodies
-        return bodies.balls(q, np.asarray(self.turn[k]))
+        return Pose.of(bodies, q, np.asarray(self.orientation[k])).centres
 
     @property
     def overlap(self) -> float:

@@ -51,7 +51,7 @@ class Clumps(Balls):
     >>> dumbbell = [[-1.0, 0.0], [1.0, 0.0]], 0.5
     >>> thrown = jo.Motion(q0=[[0.0, 3.0]], v0=[1.0, 0.0], spin0=2.0, within=jo.Clumps([dumbbell]))
     >>> sol = jo.solve(thrown, jo.Maury(), t=1.0, h=0.1)
-    >>> sol.q[-1].round(9).tolist(), sol.turn[-1].round(9).tolist(), sol.spin[-1].tolist()
+    >>> sol.q[-1].round(9).tolist(), sol.orientation[-1].round(9).tolist(), sol.spin[-1].tolist()
     ([[1.0, 3.0]], [2.0], [2.0])
     """
 

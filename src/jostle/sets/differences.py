@@ -8,7 +8,8 @@ ladder of steps s = 16^k, beginning where q + s is hardly different from q, and 
 
 and at least 16^-j on the j-th rung above the first one on which g changes at all: one rung up, the error by round-off
 falls to a 16th, and that by curvature grows 256-fold. A rung on which the second differences are as large as the first
-ones sees a kink, or the far field of g, and does not count. The first minimum of the error is taken.
+ones sees a kink, or the far field of g, and does not count. The first minimum of the error is taken: longer steps may
+be whole periods of g, across which it looks straight.
 
 Afterwards a linearisation costs 2 N evaluations; the second differences, which these contain, and the sizes of q and g
 show whether the step is still good. Lengths enter only through q, g and g's own behaviour: units do not matter.
@@ -46,6 +47,9 @@ SETTLED_ERROR = 1e-10
 """A relative error below this value ends the search."""
 SHARED_ERROR = 1e-8
 """Constraints share a step if all their relative errors stay below this value."""
+RISEN, PLAUSIBLE_ERROR = 32.0, 1e-2
+"""The search of a constraint ends where, on two rungs, its error is larger by the factor RISEN than a plausible one
+further down."""
 MAX_SEARCH_CURVATURE = 1e-2
 """Rungs of the search with larger second differences, relative to the first ones, are skipped."""
 MAX_REMEMBERED_CURVATURE = 1e-5
@@ -219,6 +223,8 @@ class _Ladder:
         self.onset = np.full(m, -1)
         """The first rung on which each constraint changes."""
         self.done = np.zeros(m, dtype=bool)
+        self.top = np.full(m, MAX_EXPONENT)
+        """(m,) the number of rungs among which the step of each constraint is chosen: those until its search ended."""
         self.leaping = False
 
     @property
@@ -236,7 +242,9 @@ class _Ladder:
         self.rungs.append(rung)
         if len(self.rungs) > 1:
             self.errors.append(self._error(len(self.rungs) - 2))
-            self.done |= self._settled()
+            settled = self._settled()
+            self.top[settled & ~self.done] = len(self.errors)
+            self.done |= settled
         if rung.s > self.flat:
             self.done |= (self.onset < 0) & (self.gap != 0.0)
         self.leaping = not (~self.done & (self.onset >= 0)).any()
@@ -266,8 +274,9 @@ class _Ladder:
         smooth = self._smooth()
         best, last = smooth.min(axis=0), smooth[-1]
         grows = (best <= SHARED_ERROR) & (last > 4.0 * best)
+        risen = (best <= PLAUSIBLE_ERROR) & (smooth[-2:].min(axis=0) > RISEN * best)
         long = (self.onset >= 0) & (len(self.rungs) - self.onset > MAX_RUNGS)
-        return np.asarray((best <= SETTLED_ERROR) | grows | long)
+        return np.asarray((best <= SETTLED_ERROR) | grows | risen | long)
 
     def result(self) -> tuple[Gradient, Steps]:
         """The gradient, and the steps to remember: one for all constraints, if it serves all."""
@@ -280,11 +289,15 @@ class _Ladder:
             near = np.array([(rung.s <= self.far) | (self.low <= KINK_TOLERANCE) for rung in self.rungs[:-1]])
             error = np.where(kinked & near, np.array(self.errors), error)
         rows = np.arange(m)
-        chosen = error.argmin(axis=0)
+        chosen = np.where(np.arange(len(error))[:, None] < self.top, error, np.inf).argmin(axis=0)
         there = error[chosen, rows] <= MAX_ERROR
         if there.any():
             common = int(error[:, there].max(axis=1).argmin())
-            shared = there & (error[common] <= np.maximum(SHARED_ERROR, error[chosen, rows]))
+            own = np.array([self.rungs[k].D[row] for row, k in enumerate(chosen)])
+            with np.errstate(all="ignore"):
+                apart = np.abs(self.rungs[common].D - own).max(axis=1, initial=0.0)
+            limit = np.where(there, np.maximum(SHARED_ERROR, error[chosen, rows]), 0.0)
+            shared = there & (error[common] <= limit) & (apart <= limit * np.abs(own).max(axis=1, initial=0.0))
             chosen[shared | ~there] = common
         found, rung = error[chosen, rows], [self.rungs[k] for k in chosen]
         G = np.where(there[:, None], np.array([at.D[row] for row, at in enumerate(rung)]), 0.0)

@@ -350,7 +350,7 @@ def nearest(
     if within.bodies.clumped is not None:
         raise InvalidValue(
             "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
-            "apart by q0 and turn0"
+            "apart by q0 and orientation0"
         )
     solver = solver or DEFAULT_SOLVER
     return require(nearest_with_contacts(within, floats(q, name="q"), mass, t, solver)[0], solver)
