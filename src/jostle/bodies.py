@@ -33,7 +33,10 @@ Sizes = tuple[Array | None, float]
 def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False, called: str = "body") -> Array:
     """The radii of n bodies at time t, checked."""
     if radii.ndim > 1 or radii.size not in (1, n):
-        raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
+        raise InvalidValue(
+            f"radii have shape {radii.shape}, and q has the positions of {n} {'body' if n == 1 else 'bodies'}: give "
+            f"one radius for all bodies or one for each, and q of shape (n, d) for n bodies"
+        )
     given = radii.ravel()
     spread = np.broadcast_to(given, (n,))
     if n == 0:

@@ -722,6 +722,8 @@ class Sweeping(Problem):
     ):
         q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
+        if _within(within).bodies.clumped is not None:
+            raise InvalidValue("Clumps turn, which only bodies with inertia do: use jo.Motion, or jo.Balls for discs")
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         M = of_masses(1.0 if mass is None else mass, q.shape)
         _set(self, bodies=replace(self.within.bodies, mass=M), weighted=mass is not None)

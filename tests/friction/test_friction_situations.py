@@ -699,7 +699,7 @@ def test_how_far_a_clump_is_off_its_centre_is_measured_by_its_size(size):
 @pytest.mark.whole
 @pytest.mark.filterwarnings("ignore::jostle.errors.Wedged")
 def test_a_pile_of_discs_that_bounce_finishes_at_the_default_tolerance():
-    """Step 90 needs a start of Newton's method from scattered multipliers."""
+    """In step 90, sweeps alone do not converge, and Newton's method from what they leave does."""
     rng, n = np.random.default_rng(3), 60
     radii = rng.uniform(0.08, 0.12, n)
     row, column = np.divmod(np.arange(n), 6)

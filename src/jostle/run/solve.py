@@ -232,7 +232,8 @@ class BodySteps(Steps):
         P = state.projection
         assert P is not None
         if self.strict and not P.converged and scheme.solver.promises:
-            raise NotConverged(f"{not_converged(P, scheme.solver)}; strict=False records it and continues", P)
+            error = not_converged(P, scheme.solver, type(scheme).__name__)
+            raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
             check_convexity(scheme.solver.tol, where.problem.within, before, state)
         if looks:

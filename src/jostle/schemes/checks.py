@@ -16,7 +16,7 @@ from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet, margins, part_of, parts
+from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.surfaces import Crossing, Step
@@ -258,7 +258,13 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
 
 
 def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None:
-    """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
+    """Raise `InvalidValue` if a set names what it does not have or hides its equalities, or two keep bodies apart."""
+    apart = [type(Q).__name__ for Q in parts(within) if keeps_apart(Q)]
+    if len(apart) > 1:
+        raise InvalidValue(
+            f"{' and '.join(apart)} keep the same bodies apart, so that each pair would have several contacts: leave "
+            f"one out (Line and Clumps have no period)"
+        )
     check_owned(repr(within), contacts.pairs, contacts.numbers)
     if state.centres.ndim == 2:
         check_bodies(repr(within), contacts.pairs, len(state.centres), within.bodies)

@@ -173,7 +173,9 @@ class Walls(BodySet):
         """(n, d) the centres of the bodies, the walls at time t, (n,) the radii, None for points, and the length."""
         q, d = floats(q, name="q"), self.dimension
         if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
-            raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
+            raise InvalidValue(
+                f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}: give (n, {d}) for n bodies"
+            )
         x = q.reshape(-1, d)
         radii, smallest = self.bodies.sizes(t, x)
         if radii is None and self.thin and self.bodies.radii is None:
