@@ -50,8 +50,8 @@ def test_one_entry_that_a_function_returns_is_not_repeated_over_coordinates(sche
         lambda q0, one: jo.Motion(q0=q0, force=lambda t, q: one).force(0.0, np.array(q0), np.array(q0)),
         lambda q0, one: jo.Sweeping(q0=q0, velocity=one),
         lambda q0, one: jo.Sweeping(q0=q0, velocity=lambda t, q: one).velocity(0.0, np.array(q0)),
-        lambda q0, one: jo.ensembles.Copies(q0=q0, force=one),
-        lambda q0, one: jo.ensembles.Copies(q0=q0, force=np.zeros(np.shape(q0)[-1]), v0=one),
+        lambda q0, one: jo.vibro.Copies(q0=q0, force=one),
+        lambda q0, one: jo.vibro.Copies(q0=q0, force=np.zeros(np.shape(q0)[-1]), v0=one),
         lambda q0, one: jo.Source((np.zeros(np.shape(q0)[-1]), np.ones(np.shape(q0)[-1])), rate=1.0, within=RAIN,
                                   velocity=one),
     ],
@@ -77,7 +77,7 @@ def test_one_entry_for_each_body_is_not_repeated_over_coordinates(given):
 def test_copies_do_not_repeat_one_entry_over_coordinates(value):
     start = {"q0": [[0.0, 1.0], [1.0, 1.0]], "force": [0.0, -10.0], "within": FLOOR}
     with pytest.raises(jo.InvalidValue, match=next(iter(value))):
-        jo.ensembles.Copies(**{**start, **value})
+        jo.vibro.Copies(**{**start, **value})
 
 
 @pytest.mark.parametrize(

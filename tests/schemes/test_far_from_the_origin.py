@@ -49,11 +49,11 @@ def test_an_overlap_at_the_start_is_seen_far_from_the_origin(scheme):
 
 def test_copies_fall_through_a_small_gap_as_one_body_does():
     far, t, h = 8e6, 0.016, 1e-3
-    copies = jo.ensembles.Copies(q0=[[far + 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
-    end = jo.ensembles.advance(copies, jo.MoreauJean(), t=t, h=h)
+    copies = jo.vibro.Copies(q0=[[far + 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
+    end = jo.vibro.advance(copies, jo.MoreauJean(), t=t, h=h)
     assert end.q0[0, 0] - far == pytest.approx(5e-3 - 0.5 * G * t * t, abs=1e-6)
     with pytest.raises(jo.InfeasibleStart):
-        jo.ensembles.Copies(q0=[[far - 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
+        jo.vibro.Copies(q0=[[far - 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
 
 
 def problems_far_away(far):
@@ -118,9 +118,7 @@ def test_events_and_copies_refuse_such_coordinates_too():
         jo.solve_by_events(problems_far_away(1e12)["balls"][0], t=1.0)
     box = jo.Box([1e12], [1e12 + 2.0])
     with pytest.raises(jo.InvalidValue, match=r"q\[0\] of copy 0 is 1e\+12"):
-        jo.ensembles.advance(
-            jo.ensembles.Copies(q0=[[1e12 + 1.0]], force=[0.0], within=box), jo.MoreauJean(), t=1.0, h=0.1
-        )
+        jo.vibro.advance(jo.vibro.Copies(q0=[[1e12 + 1.0]], force=[0.0], within=box), jo.MoreauJean(), t=1.0, h=0.1)
 
 
 def test_bodies_that_are_not_there_may_be_anywhere():

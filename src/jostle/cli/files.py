@@ -108,8 +108,8 @@ Found = tuple[dict[str, Any] | str, dict[str, str]]
 
 
 def _of_scenario(name: str, text: bool) -> Found:
-    from jostle.ensembles.study_files import is_study, study_description
     from jostle.scenarios import load
+    from jostle.study.files import is_study, study_description
 
     if name.endswith(".toml") and is_study(Path(name)):
         return Path(name).read_text(encoding="utf-8") if text else study_description(Path(name)), {}

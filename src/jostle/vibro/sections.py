@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.ensembles.copies import ByEvents, Copies, March, check_skip, step_of
 from jostle.errors import InvalidValue
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
+from jostle.vibro.copies import ByEvents, Copies, March, check_skip, step_of
 
 REPEAT_TOLERANCE = 1e-5
 """A section repeats itself if it comes back to within this fraction of the motion of its copy during one period."""
@@ -48,8 +48,8 @@ class Sections:
     Examples
     --------
     >>> import jostle as jo
-    >>> ball = jo.ensembles.Copies(q0=[1.0], force=[0.0], v0=[2.0])
-    >>> found = jo.ensembles.sections(ball, period=0.5, steps=4, periods=3)
+    >>> ball = jo.vibro.Copies(q0=[1.0], force=[0.0], v0=[2.0])
+    >>> found = jo.vibro.sections(ball, period=0.5, steps=4, periods=3)
     >>> found.q[0, :, 0].tolist(), found.u[0, :, 0].tolist()
     ([2.0, 3.0, 4.0], [2.0, 2.0, 2.0])
     >>> found.extent.tolist()
@@ -70,7 +70,7 @@ class Sections:
     @property
     def noise(self) -> Array:
         """(n,): the round-off of the sections of each copy."""
-        return ROUND_OFF * np.abs(self.points).max(axis=(1, 2))
+        return np.asarray(ROUND_OFF * np.abs(self.points).max(axis=(1, 2)))
 
     def at_rest(self, tol: float = REPEAT_TOLERANCE) -> Booleans:
         """Find the copies that have come to rest.
@@ -88,8 +88,8 @@ class Sections:
         Examples
         --------
         >>> import jostle as jo
-        >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=[0.5, 1.0])
-        >>> jo.ensembles.sections(ball, period=1.0, steps=50, periods=8).at_rest().tolist()
+        >>> ball = jo.vibro.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=[0.5, 1.0])
+        >>> jo.vibro.sections(ball, period=1.0, steps=50, periods=8).at_rest().tolist()
         [True, False]
         """
         first, last = self.extent.T
@@ -117,8 +117,8 @@ class Sections:
         Examples
         --------
         >>> import jostle as jo
-        >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=1.0)
-        >>> jo.ensembles.sections(ball, period=0.4472135955, steps=20, periods=16).periods().tolist()  # half a bounce
+        >>> ball = jo.vibro.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=1.0)
+        >>> jo.vibro.sections(ball, period=0.4472135955, steps=20, periods=16).periods().tolist()  # half a bounce
         [2]
         """
         x, allowed = self.points, np.maximum(tol * self.extent[:, 1], self.noise)
@@ -172,10 +172,10 @@ def sections(
     >>> def drive(t, q, u, parameters):
     ...     return np.cos(parameters[0] * t) - q[0]
     >>> omega = np.array([2.63, 2.68])
-    >>> copies = jo.ensembles.Copies(
+    >>> copies = jo.vibro.Copies(
     ...     q0=[-0.5], force=drive, within=jo.HalfSpace([-1.0]), parameters=omega, restitution=0.8
     ... )
-    >>> jo.ensembles.sections(copies, period=2 * np.pi / omega, steps=32, periods=900, skip=880).periods().tolist()
+    >>> jo.vibro.sections(copies, period=2 * np.pi / omega, steps=32, periods=900, skip=880).periods().tolist()
     [1, 2]
     """
     check_skip(skip, periods)
@@ -235,8 +235,8 @@ def advance(copies: Copies, scheme: ByEvents | Paoli | MoreauJean | None = None,
     Examples
     --------
     >>> import jostle as jo
-    >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
-    >>> rested = jo.ensembles.advance(ball, t=2.0, h=0.01)
+    >>> ball = jo.vibro.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
+    >>> rested = jo.vibro.advance(ball, t=2.0, h=0.01)
     >>> (rested.q0.round(12) + 0.0).tolist(), rested.v0.tolist(), rested.t0.tolist()
     ([[0.0]], [[0.0]], [2.0])
     """
@@ -274,8 +274,8 @@ class CopyImpacts:
     Examples
     --------
     >>> import jostle as jo
-    >>> ball = jo.ensembles.Copies(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
-    >>> hits = jo.ensembles.impacts(ball, t=1.2, h=0.1, keep=3)
+    >>> ball = jo.vibro.Copies(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
+    >>> hits = jo.vibro.impacts(ball, t=1.2, h=0.1, keep=3)
     >>> hits.t.round(6).tolist(), hits.speed.round(6).tolist(), hits.count.tolist()
     ([[nan, 0.5, 1.0]], [[nan, 5.0, 2.5]], [2])
     """
@@ -317,8 +317,8 @@ def impacts(
     >>> import jostle as jo
     >>> def drive(t, q, u, parameters):
     ...     return np.cos(2.68 * t) - q[0]
-    >>> copies = jo.ensembles.Copies(q0=[-0.5], force=drive, within=jo.HalfSpace([-1.0]), restitution=0.8)
-    >>> hits = jo.ensembles.impacts(copies, t=2000.0, h=0.05, keep=3)
+    >>> copies = jo.vibro.Copies(q0=[-0.5], force=drive, within=jo.HalfSpace([-1.0]), restitution=0.8)
+    >>> hits = jo.vibro.impacts(copies, t=2000.0, h=0.05, keep=3)
     >>> hits.speed.round(4).tolist()                                  # the period has doubled
     [[0.4501, 0.4564, 0.4501]]
     """
