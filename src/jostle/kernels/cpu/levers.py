@@ -36,7 +36,7 @@ from jostle.kernels.cpu.loop import PIECE, SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.meeting import new_meeting
 from jostle.kernels.memory import working_memory
 from jostle.kernels.parallel import all_finite, cut, together
-from jostle.kernels.reference.cones import COUPLED, SETTLED, natural_over
+from jostle.kernels.reference.cones import COUPLED, natural_over
 from jostle.kernels.reference.dense import ROUND_OFF, TINY
 from jostle.kernels.reference.levers import LOCAL_STEPS, Cone, Lever, LeverRows
 from jostle.kernels.reference.residuals import Answer, residual_of_sums
@@ -47,8 +47,8 @@ IN_ORDER = 64
 N, MU, BY_N, BY_T, S, P, Y, W, A, B = 0, 3, 4, 5, 6, 9, 12, 15, 21, 30
 """Entries of a contact: normal, friction coefficient, 1 / W_n, 1 / W_t, slack at w, multiplier, the one that the sweep
 starts from, the upper half of the local matrix, and the matrices from both spins to the slip, by rows."""
-VIOLATION, NOISE, STUCK, BEFORE, NUMBERS = 39, 40, 41, 42, 43
-"""Allowed violation of the normal slack, the margins and the slips that count as zero, and the margin at the test
+W_N, VIOLATION, NOISE, STUCK, BEFORE, NUMBERS = 39, 40, 41, 42, 43, 44
+"""W_n, the allowed violation of the normal slack, the margins and the slips that count as zero, and the margin at the test
 before; and how many entries there are."""
 
 
@@ -354,6 +354,7 @@ def _enter(
         contact[to, W], contact[to, W + 1], contact[to, W + 3] = local[c, 0, 0], local[c, 0, 1], local[c, 1, 1]
         if d == 3:
             contact[to, W + 2], contact[to, W + 4], contact[to, W + 5] = local[c, 0, 2], local[c, 1, 2], local[c, 2, 2]
+        contact[to, W_N] = scale[c, 0]
         contact[to, MU], contact[to, BY_N], contact[to, BY_T] = mu[c], 1.0 / scale[c, 0], 1.0 / scale[c, 1]
         contact[to, VIOLATION], contact[to, NOISE], contact[to, STUCK] = violation[c], noise[c, 0], noise[c, 1]
         contact[to, BEFORE] = -np.inf
@@ -416,63 +417,60 @@ def _slip(sweeps, c, x):
 def _push(sweeps, c, x, p):
     """x += M^-1 G_c^T p for the multiplier p of a contact."""
     contact, body = sweeps.contact, sweeps.body
-    for end in range(2):
-        a, first = 2 * np.uint64(sweeps.index[end, c]), A + end * (B - A)
-        move = body[V, a, 3] * (2 * end - 1)
-        for k in range(3):
-            body[x, a, k] += move * p[k]
-            turn = contact[c, first + k] * p[0] + contact[c, first + 3 + k] * p[1] + contact[c, first + 6 + k] * p[2]
-            body[x, a + 1, k] += turn
+    a, b = 2 * np.uint64(sweeps.index[FIRST, c]), 2 * np.uint64(sweeps.index[SECOND, c])
+    one, other = body[V, a, 3], body[V, b, 3]
+    for k in range(3):
+        body[x, a, k] -= one * p[k]
+        body[x, b, k] += other * p[k]
+    for k in range(3):
+        body[x, a + 1, k] += contact[c, A + k] * p[0] + contact[c, A + 3 + k] * p[1] + contact[c, A + 6 + k] * p[2]
+    for k in range(3):
+        body[x, b + 1, k] += contact[c, B + k] * p[0] + contact[c, B + 3 + k] * p[1] + contact[c, B + 6 + k] * p[2]
+
+
+@jit(helper=True, fastmath=SUMS)
+def _step(q, s, n, mu, by_n, by_t, coulomb):
+    """The law of a contact whose slack is s for the multiplier q, with the local matrix of W_n and W_t."""
+    s_n, q_n = _dot(s, n), _dot(q, n)
+    along, wanted = q_n - by_t * s_n, q_n - by_n * s_n
+    tx, ty, tz = q[0] - by_t * s[0] - along * n[0], q[1] - by_t * s[1] - along * n[1], q[2] - by_t * s[2] - along * n[2]
+    t = np.sqrt(tx * tx + ty * ty + tz * tz)
+    if not coulomb and t > mu * wanted:
+        ratio = mu * by_n / by_t
+        wanted = (wanted + ratio * t) / (1.0 + ratio * mu)
+    wanted = max(wanted, 0.0)
+    factor = mu * wanted / t if t > mu * wanted else 1.0
+    return wanted * n[0] + factor * tx, wanted * n[1] + factor * ty, wanted * n[2] + factor * tz
 
 
 @jit(helper=True, fastmath=SUMS)
 def _sweep(sweeps, block, anew, beta):
     """A Gauss-Seidel sweep over selected contacts: P and Y anew, v those of P."""
     contact, coulomb, against, total = sweeps.contact, sweeps.coulomb, 0.0, 0.0
-    source, first = P if anew else Y, sweeps.ends[block]
-    for r in range(first, first + sweeps.kept[block]):
+    source, first = np.uint64(P if anew else Y), sweeps.ends[block]
+    for r in range(np.uint64(first), np.uint64(first + sweeps.kept[block])):
         c = np.uint64(sweeps.swept[r])
-        s, n, y = _slip(sweeps, c, V), _read(contact, c, N), _read(contact, c, source)
+        s, n, y, p = _slip(sweeps, c, V), _read(contact, c, N), _read(contact, c, source), _read(contact, c, P)
         mu, by_n, by_t = contact[c, MU], contact[c, BY_N], contact[c, BY_T]
-        q, moved = y, s
-        for inner in range(LOCAL_STEPS):
-            if inner > 0:
-                dx, dy, dz = q[0] - y[0], q[1] - y[1], q[2] - y[2]
-                xx, xy, xz = _read(contact, c, W)
-                yy, yz, zz = _read(contact, c, W + 3)
-                moved = (
-                    s[0] + (xx * dx + xy * dy + xz * dz),
-                    s[1] + (xy * dx + yy * dy + yz * dz),
-                    s[2] + (xz * dx + yz * dy + zz * dz),
-                )
-            s_n, q_n = _dot(moved, n), _dot(q, n)
-            along = q_n - by_t * s_n
-            tx = q[0] - by_t * moved[0] - (q_n - by_t * s_n) * n[0]
-            ty = q[1] - by_t * moved[1] - along * n[1]
-            tz = q[2] - by_t * moved[2] - along * n[2]
-            t, wanted = np.sqrt(tx * tx + ty * ty + tz * tz), q_n - by_n * s_n
-            if not coulomb and t > mu * wanted:
-                ratio = mu * by_n / by_t
-                wanted = (wanted + ratio * t) / (1.0 + ratio * mu)
-            wanted = max(wanted, 0.0)
-            factor = mu * wanted / t if t > mu * wanted else 1.0
-            before = q
-            q = (wanted * n[0] + factor * tx, wanted * n[1] + factor * ty, wanted * n[2] + factor * tz)
-            change = abs(q[0] - before[0]) + abs(q[1] - before[1]) + abs(q[2] - before[2])
-            if change <= SETTLED * (abs(q[0]) + abs(q[1]) + abs(q[2])):
-                break
-        p = _read(contact, c, P)
+        q = _step(y, s, n, mu, by_n, by_t, coulomb)
+        for _ in range(LOCAL_STEPS - 1):
+            dx, dy, dz = q[0] - y[0], q[1] - y[1], q[2] - y[2]
+            xx, xy, xz = _read(contact, c, W)
+            yy, yz, zz = _read(contact, c, W + 3)
+            moved = (
+                s[0] + (xx * dx + xy * dy + xz * dz),
+                s[1] + (xy * dx + yy * dy + yz * dz),
+                s[2] + (xz * dx + yz * dy + zz * dz),
+            )
+            q = _step(q, moved, n, mu, by_n, by_t, coulomb)
         step = q[0] - y[0], q[1] - y[1], q[2] - y[2]
         way = q[0] - p[0], q[1] - p[1], q[2] - p[2]
         _push(sweeps, c, V, step)
         for k in range(3):
             contact[c, P + k], contact[c, Y + k] = q[k], q[k] + beta * way[k]
-        against -= _dot(step, way) / by_n
-        total += (
-            _dot(step, step) / by_n
-            if coulomb
-            else contact[c, S] * q[0] + contact[c, S + 1] * q[1] + contact[c, S + 2] * q[2]
-        )
+        W_n = contact[c, W_N]
+        against -= W_n * _dot(step, way)
+        total += W_n * _dot(step, step) if coulomb else _dot(_read(contact, c, S), q)
     return against, total
 
 
