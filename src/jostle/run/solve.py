@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
 from jostle._tools.of_run import new_run
+from jostle.endings import Never
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping, carried, refuse_changes
@@ -96,7 +97,8 @@ def solve(
     until : callable (state) -> bool or str, optional
         Ends the run after the first step for which it returns True; the status is then "stopped", or "blocked" if it
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
-        class, also stops the run before a step that raises this error.
+        class, also stops the run before a step that raises this error. The ending that the problem has itself
+        (`Motion.ending`) ends the run as well: the first of both. ``jo.endings.Never()`` goes on to t.
     change : callable (state) -> State, or a sequence of them, optional
         Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
         from the state that it returns. `Source` and `Outlet` let bodies come and go.
@@ -178,6 +180,8 @@ def solve(
     due = Saving(every, grid.start)
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
+    own = None if isinstance(until, Never) else carried(problem, "ending")
+    endings = tuple(one for one in (until, own) if one is not None)
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -187,12 +191,12 @@ def solve(
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
     with new_run():
-        keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
+        keeping = CheckpointsOfRun(files, problem, scheme, made, own, grid, free, where)
         steps = BodySteps(keeping, saver, made, strict)
         if files is None or files.random is None:  # the watch would draw from the generator of the run
             steps.watch = ForceWatch.of(where.problem, scheme)
-        steps.flies = not (made or until or progress or files or device != "cpu")
-        solution: Solution = follow(steps, due, until, progress)
+        steps.flies = not (made or endings or progress or files or device != "cpu")
+        solution: Solution = follow(steps, due, endings, progress)
     return solution
 
 
