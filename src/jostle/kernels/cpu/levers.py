@@ -48,8 +48,8 @@ N, MU, BY_N, BY_T, S, P, Y, W, A, B = 0, 3, 4, 5, 6, 9, 12, 15, 21, 30
 """Entries of a contact: normal, friction coefficient, 1 / W_n, 1 / W_t, slack at w, multiplier, the one that the sweep
 starts from, the upper half of the local matrix, and the matrices from both spins to the slip, by rows."""
 W_N, VIOLATION, NOISE, STUCK, BEFORE, NUMBERS = 39, 40, 41, 42, 43, 44
-"""W_n, the allowed violation of the normal slack, the margins and the slips that count as zero, and the margin at the test
-before; and how many entries there are."""
+"""W_n, the allowed violation of the normal slack, the margins and the slips that count as zero, and the margin at the
+test before; and how many entries there are."""
 
 
 # Blocks of rows: products with G and its transpose, local matrices, starts of sweeps, and residuals.
