@@ -391,9 +391,11 @@ class Turned(NamedTuple):
     @staticmethod
     def of(state: State) -> Turned | None:
         """That of a state; None if its bodies do not turn."""
-        orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
-        if orientation is None or spin is None:
+        if state.pose.orientation is None:
             return None
+        orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
+        assert orientation is not None
+        assert spin is not None
         if tangential is None or rolling is None:
             d = state.q.shape[-1]
             tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))
