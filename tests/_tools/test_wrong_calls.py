@@ -59,8 +59,7 @@ RESULTS = {
     "io.EXPORTS", "io.Facts", "io.Images", "io.Groups", "io.SI", "io.Units",
     "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
-    "impacts.SpringImpact", "models.TwoMotions",
-    "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
+    "impacts.SpringImpact",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
     "crowds.BEHAVIOURS", "crowds.Distribution",
@@ -416,7 +415,6 @@ def calls(path):
         "spheres": {"radii": [0.5, 0.5], "box": box2, "gravity": 9.81, "seed": 0},
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
-        "two_motions_with_restitution": {"e": 0.5},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
     }
     density = {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None}
