@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import jostle as jo
-from jostle.ensembles import Study, grid, sweep
+from jostle.study import Study, grid, sweep
 
 PEOPLE, RADIUS, SPEED, H, LONGEST = 100, 0.2, 1.34, 0.05, 240.0
 STOPPED = 1e-6

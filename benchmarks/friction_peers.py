@@ -178,16 +178,16 @@ class Jostle:
     def look(self) -> tuple[Contacts, Moving]:
         q = self.q()
         self.step()
-        contacts, turning = self.state.contacts, self.state.turning
+        contacts, tangential = self.state.contacts, self.state.impulses.tangential
         assert contacts is not None
-        assert turning is not None
+        assert tangential is not None
         i, j = contacts.pairs.T
         normal = contacts.normals.reshape(len(i), -1)
-        impulse = self.state.multipliers[:, None] * normal + turning.tangential
+        impulse = self.state.multipliers[:, None] * normal + tangential
         reach = self.radii[i] + np.where(j >= 0, contacts.gap / 2.0, 0.0)
         point = q[i] + reach[:, None] * normal
         found = Contacts(i, np.maximum(j, -1), normal, contacts.gap, impulse, point)
-        return found, Moving(q, self.u(), np.array(turning.spin))
+        return found, Moving(q, self.u(), np.array(self.state.spin))
 
 
 class Pymunk:

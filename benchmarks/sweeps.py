@@ -33,7 +33,7 @@ def measured(runs: int, workers: int, save: Path | None) -> dict[str, float]:
         begin = time.perf_counter()
         subprocess.run(command, cwd=folder, check=True)
         seconds = time.perf_counter() - begin
-        results = jo.ensembles.read(Path(folder) / "study")
+        results = jo.study.read(Path(folder) / "study")
     times = results.summary("evacuation_time")
     if save is not None:
         picture(results, save)
@@ -46,7 +46,7 @@ def measured(runs: int, workers: int, save: Path | None) -> dict[str, float]:
     }  # fmt: skip
 
 
-def picture(results: jo.ensembles.Results, save: Path) -> None:
+def picture(results: jo.study.Results, save: Path) -> None:
     """People inside over time, with the band that holds 90 % of the runs."""
     left = results.curves("leaving_times")
     t = np.linspace(0.0, max(times[np.isfinite(times)].max() for times in left), 300)

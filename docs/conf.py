@@ -15,7 +15,7 @@ import jostle
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.cli import lessons
 from jostle.cli.lessons import notebook_text
-from jostle.ensembles.executing import ONE_THREAD
+from jostle.study.executing import ONE_THREAD
 
 project = "jostle"
 author = "the jostle developers"

@@ -146,8 +146,8 @@ def drive(t, q, u, parameters):
 
 def copies():
     starts = np.linspace(0.1, 1.0, 9)[:, None]
-    made = jo.ensembles.Copies(q0=starts, force=drive, within=jo.HalfSpace([1.0]), restitution=0.7)
-    found = jo.ensembles.sections(made, period=2.0, steps=40, periods=6)
+    made = jo.vibro.Copies(q0=starts, force=drive, within=jo.HalfSpace([1.0]), restitution=0.7)
+    found = jo.vibro.sections(made, period=2.0, steps=40, periods=6)
     return digest(found.q, found.u)
 
 

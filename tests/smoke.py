@@ -68,7 +68,7 @@ def functions_that_need_extras() -> int:
     import jostle as jo
     from jostle import viz
     from jostle.crowds.pedestrians import to_pedpy
-    from jostle.ensembles.table import write_table
+    from jostle.study.tables import write_table
 
     sol = jo.io.read("run.vtkhdf")
     people = jo.Sweeping(q0=[[0.0, 0.0], [3.0, 0.0]], velocity=[1.0, 0.0], within=jo.Free())

@@ -103,8 +103,8 @@ def test_kernels_are_reached_through_their_interface_alone():
     outside = {(name, one) for name in graph.keys() - of_devices for one in graph[name] & of_devices}
     assert outside == {
         ("jostle.cli.machine", "jostle.kernels.cpu.warm_up"),
-        ("jostle.ensembles.copies", "jostle.kernels.cpu.copies"),  # defined by the schemes
-        ("jostle.ensembles.copies", "jostle.kernels.cpu.flights"),  # defined by `solve_by_events`
+        ("jostle.vibro.copies", "jostle.kernels.cpu.copies"),  # defined by the schemes
+        ("jostle.vibro.copies", "jostle.kernels.cpu.flights"),  # defined by `solve_by_events`
     }
     served = set().union(*(reached(graph, package) for package in packages))
     assert of_devices - served == {"jostle.kernels.cpu.warm_up"}, "files that serve no kernel of the interface"

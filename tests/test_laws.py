@@ -88,7 +88,7 @@ def test_a_function_of_the_speed_gets_the_speeds_of_approach():
 WRONG_VALUES = {
     "too large": (
         lambda v: 1.0 + v,
-        r"step 11 \(t = 1.1\): the restitution of body 0 and wall q\[1\] >= lower is 2 at ",
+        r"step 11 \(t = 1.1\): the restitution of ball 0 and wall q\[1\] >= lower is 2 at ",
     ),
     "negative": (lambda v: -v, "is -1 at a speed of 1; it must lie in"),
     "not a number": (lambda v: np.nan * v, "is nan at a speed of 1"),

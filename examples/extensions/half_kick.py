@@ -27,7 +27,7 @@ class HalfKick(jo.Scheme):
         contacts, (P, u, p, _) = project_velocity(
             self.solver, problem, state, h, predicted, M
         )
-        return jo.schemes.State(t + h, q + h * u, u, P, contacts, p)
+        return jo.schemes.State.of(t + h, q + h * u, u, P, contacts, p)
 
 
 SCHEMES.register("half_kick", HalfKick)  # [scheme] kind = "half_kick" in scenario files

@@ -52,14 +52,15 @@ if _typing.TYPE_CHECKING:
         analysis,
         crowds,
         endings,
-        ensembles,
         impacts,
         io,
         macro,
         models,
         scenarios,
+        study,
         terminal,
         theory,
+        vibro,
         viz,
     )
 
@@ -112,7 +113,6 @@ __all__ = [
     "convex",
     "crowds",
     "endings",
-    "ensembles",
     "errors",
     "gradients",
     "impact",
@@ -131,14 +131,16 @@ __all__ = [
     "solve",
     "solve_by_events",
     "solvers",
+    "study",
     "terminal",
     "theory",
+    "vibro",
     "viz",
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "ensembles", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory",
-    "viz",
+    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "study", "terminal", "theory",
+    "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 

@@ -3,9 +3,8 @@
 Radii and masses live here and nowhere else. Sets ask their `Bodies` for radii; the sets of an intersection share one
 object. A problem adds the masses, and the inertia of bodies that turn.
 
-Sets know balls only. A body is one ball, or a clump of several, which sit at the ends of arms from its centre of mass:
-`places` and `velocities` are those of the balls, by the positions and turns of the bodies. Between two contacts a body
-moves on by `moved`: in a straight line, and turning freely.
+A body is one ball, or a clump of several, which sit at the ends of arms from its centre of mass; `jostle.pose` says
+where they are.
 """
 
 from __future__ import annotations
@@ -19,55 +18,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, finite, frozen, moved_to
-from jostle._tools.rotations import AXES, crossed, free_rotation, matrices, product
+from jostle._tools.rotations import AXES, matrices
 from jostle.convex.metric import Metric, metric, of_masses
 from jostle.errors import InvalidValue, NotFinite
 
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of a body that is not turned."""
-KEPT = 3
-"""A step knows the turns before it, in the middle of it and after it."""
+PLURALS = {"body": "bodies", "person": "people"}
+"""Words for several bodies, which have no plural in -s."""
 Sizes = tuple[Array | None, float]
 """The radii of n bodies, None for points; and the smallest of them, 0 for points."""
 
 
-def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
+def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False, called: str = "body") -> Array:
     """The radii of n bodies at time t, checked."""
     if radii.ndim > 1 or radii.size not in (1, n):
-        raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
+        raise InvalidValue(
+            f"radii have shape {radii.shape}, and q has the positions of {n} {'body' if n == 1 else 'bodies'}: give "
+            f"one radius for all bodies or one for each, and q of shape (n, d) for n bodies"
+        )
     given = radii.ravel()
     spread = np.broadcast_to(given, (n,))
     if n == 0:
         return spread
     if not np.isfinite(given).all():
-        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
+        raise NotFinite(f"radius of {called} {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
     if given.min() < 0 or (given.min() == 0 and not allow_zero):
         body = int(np.argmin(given))
-        raise InvalidValue(f"radius of body {body} is {given[body]:g} at t = {t:g}; it must be positive")
+        raise InvalidValue(f"radius of {called} {body} is {given[body]:g} at t = {t:g}; it must be positive")
     return spread
-
-
-class Turning(NamedTuple):
-    """How bodies are turned and how fast they turn, and the friction of the last step."""
-
-    turn: Array
-    """(n,) angles in the plane, or (n, 4) unit quaternions (w, x, y, z) in space."""
-    spin: Array
-    """(n,) or (n, 3) angular velocities, about fixed axes."""
-    tangential: Array
-    """(m, d) the impulse along the surfaces in each contact of the last step, on the second body of its pair."""
-    rolling: Array
-    """(m, 1) or (m, 3) the angular impulse of rolling resistance in each contact, on the second body of its pair."""
-
-
-class Oriented(NamedTuple):
-    """What follows from the turns of bodies."""
-
-    turn: Array
-    rotations: Array
-    """(n, d, d) from the axes of each body to fixed axes."""
-    levers: Any
-    """(b, d) from the centre of mass of a body to the centre of each ball, in fixed axes; 0 where bodies are balls."""
 
 
 class Clumped(NamedTuple):
@@ -85,17 +64,17 @@ class Clumped(NamedTuple):
     length: float
     """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump."""
 
+    @property
+    def number(self) -> Integers:
+        """(b,) the number of each ball in its body, from 0."""
+        return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
+
     def as_given(self) -> Clumped:
         """The same clumps by the axes in which their arms were given, which need not be principal axes of the balls."""
         if self.axes.ndim == 1:
             return self
         arms = np.einsum("bij,bj->bi", matrices(self.axes)[self.owner], self.arms)
         return self._replace(arms=arms, axes=np.broadcast_to(UNTURNED, self.axes.shape).copy())
-
-    def name(self, ball: int) -> str:
-        """What a ball is called: by its body, and by its number in it."""
-        body = self.owner[ball]
-        return f"body {body}, ball {ball - int(np.searchsorted(self.owner, body))}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +95,8 @@ class Bodies:
         Moments of inertia about the principal axes. None: the bodies do not turn.
     clumped : Clumped, optional
         Which balls belong to which body. None: each body is one ball.
+    called : str, default "body"
+        What a body is called: "ball", "clump", "person".
 
     Examples
     --------
@@ -130,10 +111,11 @@ class Bodies:
     mass: Metric | Callable[[Array], ArrayLike] | None = None
     inertia: Array | None = None
     clumped: Clumped | None = None
+    called: str = "body"
     _kept: dict[tuple[int, type], Sizes] = field(default_factory=dict, init=False, repr=False)
     """Radii that do not depend on time, as arrays of each type."""
-    _oriented: list[Oriented] = field(default_factory=list, init=False, repr=False)
-    """What is known of the last turns, as a step asks for them about twenty times."""
+    _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)
+    """The last metric without spins, and with them."""
 
     def __post_init__(self) -> None:
         if self.radii is not None:
@@ -164,7 +146,7 @@ class Bodies:
             return known
         radii = self.radii_at(t)
         if radii.ndim or radii:
-            each = contiguous(body_radii(radii, len(x), t, allow_zero=True))
+            each = contiguous(body_radii(radii, len(x), t, allow_zero=True, called=self.called))
             smallest = float(each.min(initial=np.inf)) if self.clumped is None else self.clumped.length
             found: Sizes = moved_to(each, x), smallest
         else:
@@ -187,57 +169,44 @@ class Bodies:
             return True
         return not (self.swell or other.swell) and np.array_equal(self.radii_at(0.0), other.radii_at(0.0))
 
-    def places(self, q: Array, turning: Turning | None) -> Array:
-        """The centres of the balls: q itself if each body is one ball, (b, d) for clumps of b balls together."""
-        return q if turning is None else self._balls(q, turning.turn)
+    @property
+    def several(self) -> str:
+        """What several bodies are called."""
+        return PLURALS.get(self.called, f"{self.called}s")
 
-    def balls(self, q: Array, turn: Array) -> Array:
-        """The centres of the balls, by the turns of the axes in which bodies were given, as a `Solution` has them."""
-        return q if self.clumped is None else self._balls(q, product(turn, self.clumped.axes))
+    def name(self, part: int) -> str:
+        """What a part is called in an error, a table, a picture and a file: by its body, and by its number in it.
 
-    def _balls(self, q: Array, turn: Array) -> Array:
-        """The centres of the balls, by the turns of principal axes."""
+        >>> import jostle as jo
+        >>> jo.Balls([0.5] * 4).bodies.name(3), jo.Clumps([([[0.0, 0.0], [1.0, 0.0]], 0.5)] * 3).bodies.name(5)
+        ('ball 3', 'clump 2, ball 1')
+        """
         if self.clumped is None:
-            return q
-        centres: Array = q.reshape(-1, self.clumped.arms.shape[1])[self.clumped.owner] + self.levers(turn)
-        return centres
+            return f"{self.called} {part}"
+        body = int(self.clumped.owner[part])
+        return f"{self.called} {body}, ball {part - int(np.searchsorted(self.clumped.owner, body))}"
 
-    def velocities(self, u: Array, turning: Turning | None) -> Array:
-        """The velocities of the centres of the balls: u itself if each body is one ball, (b, d) for b balls."""
-        if self.clumped is None or turning is None:
-            return u
-        owner, levers = self.clumped.owner, self.levers(turning.turn)
-        return u.reshape(-1, self.clumped.arms.shape[1])[owner] + crossed(turning.spin[owner], levers)
+    def names(self, i: int, j: int) -> str:
+        """What two parts are called together.
 
-    def levers(self, turn: Array, balls: Any = slice(None)) -> Any:
-        """(m, d) from the centre of mass of a body to the centre of each of these balls; 0 where bodies are balls."""
+        >>> import jostle as jo
+        >>> jo.Balls([0.5] * 4).bodies.names(0, 3)
+        'balls 0 and 3'
+        """
         if self.clumped is None:
-            return 0.0
-        return self.oriented(turn).levers[balls]
+            return f"{self.several} {i} and {j}"
+        return f"{self.name(i)} and {self.name(j)}"
 
-    def oriented(self, turn: Array) -> Oriented:
-        """What follows from the turns of the bodies, which are read-only from now on."""
-        for known in self._oriented:
-            if known.turn is turn:
-                return known
-        turn.setflags(write=False)
-        R, levers = matrices(turn), 0.0
-        if self.clumped is not None:
-            levers = np.einsum("bij,bj->bi", R[self.clumped.owner], self.clumped.arms)
-        found = Oriented(turn, R, levers)
-        self._oriented[:] = [found, *self._oriented[: KEPT - 1]]
-        return found
+    def pair_name(self, i: int, j: int) -> str:
+        """What a pair of `Contacts.pairs` is called in a table: two parts, a part and a wall, or a row.
 
-    def terms(self, places: Array, turning: Turning | None) -> Array | float:
-        """The sizes of the centre of mass and of the arm that each centre of a ball in clumps is the sum of; else 0."""
-        if self.clumped is None or turning is None:
-            return 0.0
-        arms = self.levers(turning.turn)
-        return np.asarray(np.abs(arms) + np.abs(places - arms))
-
-    def name(self, ball: int) -> str:
-        """What a ball is called: "body 3" if each body is one ball, "body 3, ball 0" in clumps."""
-        return f"body {ball}" if self.clumped is None else self.clumped.name(ball)
+        >>> Bodies().pair_name(0, 1), Bodies().pair_name(0, -3), Bodies().pair_name(-1, 2)
+        ('0 - 1', '0 - wall 2', 'row 2')
+        """
+        if i < 0:
+            return f"row {j}"
+        name = str if self.clumped is None else self.name
+        return f"{name(i)} - {name(j) if j >= 0 else f'wall {-1 - j}'}"
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""
@@ -248,42 +217,24 @@ class Bodies:
         """Whether angular velocities are taken about the axes of each body: in space, if its moments differ."""
         return self.inertia is not None and not bool((self.inertia == self.inertia[:, :1]).all())
 
-    def joined(self, u: Array, turn: Array, spin: Array) -> Array:
-        """(n, d + s) velocities and spins; the spins are about the axes of each body if its moments differ."""
-        return np.concatenate([u.reshape(len(turn), u.shape[-1]), self._own_spin(turn, spin)], axis=1)
+    @property
+    def turn(self) -> bool:
+        """Whether the bodies turn: those with friction, and clumps."""
+        return self.inertia is not None
 
-    def _own_spin(self, turn: Array, spin: Array) -> Array:
-        """(n, s) spins, about the axes of each body if its moments differ."""
-        if self.own_axes:
-            spin = np.einsum("nji,nj->ni", self.oriented(turn).rotations, spin)
-        return spin if spin.ndim == 2 else spin[:, None]
-
-    def split(self, w: Array, turn: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-        """Velocities in a shape, and spins: the opposite of `joined`."""
-        d = shape[-1]
-        spin = w[:, d:]
-        if self.own_axes:
-            spin = np.einsum("nij,nj->ni", self.oriented(turn).rotations, spin)
-        return contiguous(w[:, :d]).reshape(shape), contiguous(spin if d == 3 else spin[:, 0])
-
-    def rotated(self, turn: Array, spin: Array, h: float) -> tuple[Array, Array]:
-        """Turns and spins after a time h without torques."""
+    def energy_of_spins(self, w: Array) -> float:
+        """The kinetic energy of the spins in velocities w, see `jostle.pose`."""
         assert self.inertia is not None
-        return free_rotation(turn, spin, self.inertia, h, lambda turn: self.oriented(turn).rotations)
-
-    def energy_of_spins(self, turn: Array, spin: Array) -> float:
-        """The kinetic energy of spins, by the turns of principal axes."""
-        assert self.inertia is not None
-        return 0.5 * float((moved_to(self.inertia, spin) * self._own_spin(turn, spin) ** 2).sum())
-
-    def given_turn(self, turn: Array) -> Array:
-        """The turns of the axes in which the bodies were given, by those of their principal axes."""
-        if self.clumped is None or turn.ndim == 1:
-            return turn
-        return product(turn, self.clumped.axes * np.array([1.0, -1.0, -1.0, -1.0]))
+        J = moved_to(self.inertia, w)
+        return 0.5 * float((J * w[:, -J.shape[1] :] ** 2).sum())
 
     def with_inertia(self, M: Metric, shape: tuple[int, ...]) -> Metric:
-        """The metric on velocities and spins together, as `joined` arranges them, for velocities in a shape."""
+        """The metric on velocities w, which have spins, from that on velocities in a shape."""
+        if not self._metrics or self._metrics[0] is not M:
+            self._metrics[:] = M, self._with_inertia(M, shape)
+        return self._metrics[1]
+
+    def _with_inertia(self, M: Metric, shape: tuple[int, ...]) -> Metric:
         J, d = self.inertia, shape[-1]
         assert J is not None
         if M.diagonal:

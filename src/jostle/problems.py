@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,11 +21,12 @@ from jostle._tools.arguments import Truths, accepts, check_arguments, described,
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
 from jostle._tools.of_run import OfRun
 from jostle._tools.pickling import check_parts
-from jostle._tools.rotations import AXES, product
-from jostle.bodies import Bodies, Turning, solid
+from jostle._tools.rotations import AXES
+from jostle.bodies import Bodies, solid
 from jostle.convex.metric import Metric, of_masses
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
 from jostle.laws import Coulomb, ImpactLaw, Restitution, check_law
+from jostle.pose import Pose
 from jostle.sets.base import ConstraintSet, Free, anew, of_present, parts
 from jostle.sets.clumps import CENTRED, Clumps
 from jostle.sets.presence import Presence
@@ -320,6 +322,18 @@ class Problem:
     bodies: Bodies
     presence: Presence | None
     past: Remembers | None
+    orientation0: Array | None = None
+    spin0: Array | None = None
+
+    @cached_property
+    def pose0(self) -> Pose:
+        """Where the bodies are at the start, and how they are turned."""
+        return Pose.of(self.bodies, self.q0, self.orientation0)
+
+    @cached_property
+    def w0(self) -> Array:
+        """The velocities of all that moves at the start, see `jostle.pose`."""
+        return read_only(self.pose0.joined(getattr(self, "v0", np.zeros_like(self.q0)), self.spin0))
 
     def changes(self) -> Sequence[Change]:
         """What acts on the state after each step of a run, such as sources and outlets, gates and stairs.
@@ -377,7 +391,7 @@ class Problem:
 
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
-        _set(twin, **vars(self))
+        _set(twin, **_attributes(self))
         return twin
 
 
@@ -467,7 +481,7 @@ class Motion(Problem):
     spin0 : array_like, default 0.0
         Angular velocities at the start, of bodies with friction and of `Clumps`: one number for each body in the plane,
         one vector in space.
-    turn0 : array_like, optional
+    orientation0 : array_like, optional
         How the bodies are turned at the start: angles in the plane, quaternions (w, x, y, z) in space. None: not
         turned.
     inertia : array_like, optional
@@ -490,8 +504,8 @@ class Motion(Problem):
         Who is present at the start; None: everyone, always.
     past : Remembers or None
         The force that was given, if it depends on the past of the run.
-    turning : Turning or None
-        How the bodies are turned and turn at the start; None if they do not turn.
+    orientation0, spin0 : array or None
+        How the bodies are turned, and their angular velocities, at the start; None if they do not turn.
 
     Examples
     --------
@@ -511,7 +525,8 @@ class Motion(Problem):
     stiff: StiffForce | None
     presence: Presence | None
     past: Remembers | None
-    turning: Turning | None
+    orientation0: Array | None
+    spin0: Array | None
     potential: Callable[[Array], float] | None = None
     _given: ClassVar[Any]
     _given_potential: ClassVar[Any]
@@ -528,7 +543,7 @@ class Motion(Problem):
         present: Truths | None = None,
         potential: Callable[[Array], float] | None = None,
         spin0: ArrayLike = 0.0,
-        turn0: ArrayLike | None = None,
+        orientation0: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
     ):
         q = read_only(finite(q0, "q0"))
@@ -543,22 +558,23 @@ class Motion(Problem):
         _set(self, _given=force if callable(force) or stiff else deepcopy(force), _given_potential=potential)
         presence = None if present is None else Presence.of(q, present, self.bodies.largest)
         _set(self, potential=None if potential is None else checked_potential(potential))
-        self._turn(law, spin0, turn0, inertia)
+        self._turn(law, spin0, orientation0, inertia)
         if presence is not None and self.bodies.clumped is not None:
             raise InvalidValue("clumps cannot come and go: leave out present=, or use jo.Balls")
-        start = self.bodies.places(q if presence is None else presence.placed(q), self.turning)
+        start = (self.pose0 if presence is None else self.pose0.at(presence.placed(q))).centres
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
     def _turn(
-        self, law: ImpactLaw | None, spin0: ArrayLike, turn0: ArrayLike | None, inertia: ArrayLike | None
+        self, law: ImpactLaw | None, spin0: ArrayLike, orientation0: ArrayLike | None, inertia: ArrayLike | None
     ) -> None:
-        """Give the bodies inertia, turns and spins, if they have friction or are clumps."""
+        """Give the bodies inertia, orientations and spins, if they have friction or are clumps."""
         bodies, q, clumped = self.bodies, self.q0, self.bodies.clumped
-        _set(self, turning=None)
+        _set(self, orientation0=None, spin0=None)
         if not isinstance(law, Coulomb) and clumped is None:
-            if inertia is not None or turn0 is not None or np.any(spin0):
+            if inertia is not None or orientation0 is not None or np.any(spin0):
                 raise InvalidValue(
-                    "balls without friction do not turn: give law=jo.Coulomb(mu), or leave out spin0, turn0 and inertia"
+                    "balls without friction do not turn: give law=jo.Coulomb(mu), or leave out spin0, orientation0 and "
+                    "inertia"
                 )
             return
         if q.ndim not in (1, 2) or q.shape[-1] not in AXES:
@@ -575,12 +591,9 @@ class Motion(Problem):
         if clumped is not None and inertia is not None:
             clumped = clumped.as_given()
             bodies = replace(bodies, clumped=clumped)
-        spin = _of_bodies(spin0, "spin0", n, d)
-        turn = _turns(turn0, n, d)
-        if clumped is not None:
-            turn = product(turn, clumped.axes)
+        _set(self, spin0=read_only(_of_bodies(spin0, "spin0", n, d)))
+        _set(self, orientation0=read_only(_orientations(orientation0, n, d)))
         _set(self, bodies=replace(bodies, inertia=J))
-        _set(self, turning=Turning(turn, spin, np.zeros((0, d)), np.zeros((0, AXES[d]))))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
@@ -600,14 +613,13 @@ class Motion(Problem):
     def on(self, place: Any) -> Self:
         there = copy(self)
         _set(there, force=from_host(self.force, place), constant_force=to_device(self.constant_force, place))
-        bodies, turning = self.bodies, to_device(self.turning, place)
-        bodies = replace(bodies, mass=to_device(bodies.mass, place), inertia=to_device(bodies.inertia, place))
-        _set(there, bodies=bodies, turning=turning, within=anew(self.within), _given=None)
+        mass, inertia = to_device(self.bodies.mass, place), to_device(self.bodies.inertia, place)
+        _set(there, bodies=replace(self.bodies, mass=mass, inertia=inertia), within=anew(self.within), _given=None)
         return there
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the functions that were given, not those that check their values."""
-        parts = dict(vars(self))
+        parts = _attributes(self)
         if self._given is not None:
             parts["force"] = parts.pop("_given")
         if self._given_potential is not None:
@@ -710,6 +722,8 @@ class Sweeping(Problem):
     ):
         q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
+        if _within(within).bodies.clumped is not None:
+            raise InvalidValue("Clumps turn, which only bodies with inertia do: use jo.Motion, or jo.Balls for discs")
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         M = of_masses(1.0 if mass is None else mass, q.shape)
         _set(self, bodies=replace(self.within.bodies, mass=M), weighted=mass is not None)
@@ -735,7 +749,7 @@ class Sweeping(Problem):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the velocity that was given, not the function that checks its values."""
-        parts = dict(vars(self))
+        parts = _attributes(self)
         if self._given is not None:
             parts["velocity"] = parts.pop("_given")
         return check_parts(self, parts)
@@ -760,18 +774,19 @@ def _of_bodies(value: ArrayLike, name: str, n: int, d: int) -> Array:
     return np.array(np.broadcast_to(given.ravel() if d == 2 else given, shape), order="C")
 
 
-def _turns(value: ArrayLike | None, n: int, d: int) -> Array:
+def _orientations(value: ArrayLike | None, n: int, d: int) -> Array:
     """Angles (n,), or unit quaternions (n, 4)."""
     if d == 2:
-        return _of_bodies(0.0 if value is None else value, "turn0", n, d)
-    given = finite([1.0, 0.0, 0.0, 0.0] if value is None else value, "turn0")
+        return _of_bodies(0.0 if value is None else value, "orientation0", n, d)
+    given = finite([1.0, 0.0, 0.0, 0.0] if value is None else value, "orientation0")
     if given.shape not in ((4,), (n, 4)):
         raise InvalidValue(
-            f"turn0 has shape {given.shape}: give one quaternion (w, x, y, z) for all bodies or one for each, {(n, 4)}"
+            f"orientation0 has shape {given.shape}: give one quaternion (w, x, y, z) for all bodies or one for each, "
+            f"{(n, 4)}"
         )
     size = np.linalg.norm(given, axis=-1, keepdims=True)
     if not (size > 0.0).all():
-        raise InvalidValue("a quaternion in turn0 is zero, and does not say how its body is turned")
+        raise InvalidValue("a quaternion in orientation0 is zero, and does not say how its body is turned")
     return np.array(np.broadcast_to(given / size, (n, 4)), order="C")
 
 
@@ -813,6 +828,11 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
         return J
     radii = np.broadcast_to(bodies.radii_at(0.0), (n,))
     return solid(np.where(radii > 0.0, radii, 1.0), mass, d)  # nothing turns a point, so that any inertia will do
+
+
+def _attributes(problem: Any) -> dict[str, Any]:
+    """The attributes of a problem, without those that follow from others."""
+    return {name: value for name, value in vars(problem).items() if name not in ("pose0", "w0")}
 
 
 def _set(problem: Any, **values: Any) -> None:

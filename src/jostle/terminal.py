@@ -19,11 +19,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from jostle.ensembles.sweeps import StudyProgress
 from jostle.kernels.compile_news import PATIENCE, Compiling, listening
 from jostle.result.status import fraction_in_words
 from jostle.run import loop
 from jostle.schemes.state import State
+from jostle.study.runs import StudyProgress
 from jostle.viz.films import Drawn
 
 if TYPE_CHECKING:

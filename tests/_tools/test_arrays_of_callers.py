@@ -47,7 +47,7 @@ MADE = {
     jo.Rods: {"pairs": np.array([[0, 1], [1, -1]]), "lengths": numbers(1, 1), "points": numbers([0, 0])},
     jo.Motion: {**BALLS, "v0": numbers(*PLACES), "force": numbers(*PLACES), "present": np.array([True, True, False])},
     jo.Sweeping: {**BALLS, "velocity": numbers(*PLACES)},
-    jo.ensembles.Copies: {
+    jo.vibro.Copies: {
         "q0": numbers([1]), "force": numbers(1), "v0": numbers([1]), "parameters": numbers([1]),
         "restitution": numbers(0.5), "mass": numbers(1), "t0": numbers(0),
     },

@@ -50,8 +50,8 @@ def test_one_entry_that_a_function_returns_is_not_repeated_over_coordinates(sche
         lambda q0, one: jo.Motion(q0=q0, force=lambda t, q: one).force(0.0, np.array(q0), np.array(q0)),
         lambda q0, one: jo.Sweeping(q0=q0, velocity=one),
         lambda q0, one: jo.Sweeping(q0=q0, velocity=lambda t, q: one).velocity(0.0, np.array(q0)),
-        lambda q0, one: jo.ensembles.Copies(q0=q0, force=one),
-        lambda q0, one: jo.ensembles.Copies(q0=q0, force=np.zeros(np.shape(q0)[-1]), v0=one),
+        lambda q0, one: jo.vibro.Copies(q0=q0, force=one),
+        lambda q0, one: jo.vibro.Copies(q0=q0, force=np.zeros(np.shape(q0)[-1]), v0=one),
         lambda q0, one: jo.Source((np.zeros(np.shape(q0)[-1]), np.ones(np.shape(q0)[-1])), rate=1.0, within=RAIN,
                                   velocity=one),
     ],
@@ -77,7 +77,7 @@ def test_one_entry_for_each_body_is_not_repeated_over_coordinates(given):
 def test_copies_do_not_repeat_one_entry_over_coordinates(value):
     start = {"q0": [[0.0, 1.0], [1.0, 1.0]], "force": [0.0, -10.0], "within": FLOOR}
     with pytest.raises(jo.InvalidValue, match=next(iter(value))):
-        jo.ensembles.Copies(**{**start, **value})
+        jo.vibro.Copies(**{**start, **value})
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_change_cannot_turn_the_clock_back():
     """Forces and walls were taken at the changed time, and the frames had the times of the run."""
     pushed = jo.Motion(q0=[1.0], force=lambda t, q: [t])
     with pytest.raises(jo.InvalidValue, match=r"keep the time of the state, t = 0\.1; it returned t = 0"):
-        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, change=lambda state: state._replace(t=0.0))
+        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, change=lambda state: state.replace(t=0.0))
 
 
 @pytest.mark.parametrize("h", [1e-8, np.full(100, 1e-8)])
@@ -299,7 +299,7 @@ def test_a_stress_is_computed_with_the_radii_of_the_run(tmp_path):
     file = jo.io.Output(tmp_path / "run.vtkhdf", contacts=True)
     sol = jo.solve(balls, jo.Maury(), t=0.1, h=0.05, output=file)
     for run in (sol, jo.io.read(file.path)):
-        with pytest.raises(jo.InvalidValue, match=r"the radius of body 0 is 0\.6, and in the run it is 0\.3"):
+        with pytest.raises(jo.InvalidValue, match=r"the radius of ball 0 is 0\.6, and in the run it is 0\.3"):
             jo.analysis.stress(run, radii=0.6, volume=1.0)
         np.testing.assert_allclose(jo.analysis.stress(run, radii=0.3, volume=1.0), [[3.6, 0.0], [0.0, 0.0]], rtol=1e-6)
 
@@ -333,8 +333,8 @@ def test_a_file_is_not_read_with_another_problem(tmp_path):
         return jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], mass=mass, within=jo.Balls([0.3, radius]))
 
     path = jo.io.write(jo.solve(balls(0.3, [1.0, 0.1]), jo.Maury(), t=0.1, h=0.1), tmp_path / "run.vtkhdf")
-    with pytest.raises(jo.InvalidValue, match=r"the radius of body 1 is 0\.3 in run\.vtkhdf and 0\.4 in the problem"):
+    with pytest.raises(jo.InvalidValue, match=r"the radius of ball 1 is 0\.3 in run\.vtkhdf and 0\.4 in the problem"):
         jo.io.read(path, balls(0.4, [1.0, 0.1]))
-    with pytest.raises(jo.InvalidValue, match=r"the mass of body 1 is 0\.1 in run\.vtkhdf and 7 in the problem"):
+    with pytest.raises(jo.InvalidValue, match=r"the mass of ball 1 is 0\.1 in run\.vtkhdf and 7 in the problem"):
         jo.io.read(path, balls(0.3, [1.0, 7.0]))
     assert jo.io.read(path, balls(0.3, [1.0, 0.1])).gaps().round(6).tolist() == [0.4, 0.4]

@@ -31,7 +31,8 @@ PARTS = {
         f"{part}.": getattr(jo, part)
         for part in (
             "crowds",
-            "ensembles",
+            "study",
+            "vibro",
             "models",
             "macro",
             "analysis",
@@ -53,9 +54,9 @@ RESULTS = {
     "macro.State", "macro.ObstacleStep",
     "macro.Structure", "macro.Velocity", "macro.WassersteinProjection",
     "analysis.Forces",
-    "ensembles.Attractor", "ensembles.Basins", "ensembles.ByEvents", "ensembles.CopyImpacts", "ensembles.Orbits",
-    "ensembles.Sections",
-    "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
+    "vibro.Attractor", "vibro.Basins", "vibro.ByEvents", "vibro.CopyImpacts", "vibro.Orbits",
+    "vibro.Sections",
+    "study.CURVES", "study.MEASURES", "study.Results", "study.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "io.Groups", "io.SI", "io.Units",
     "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
@@ -101,7 +102,7 @@ def files():
     jo.io.write(things()["run"], path / "run.vtkhdf")
     flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
     moved = jo.macro.solve(flow, jo.macro.Splitting(), t=0.1, h=0.1, output=path / "moved.vtkhdf")
-    jo.ensembles.sweep(jo.ensembles.Study(dict), executor=ThreadPoolExecutor(1), folder=path / "run.vtkhdf.study")
+    jo.study.sweep(jo.study.Study(dict), executor=ThreadPoolExecutor(1), folder=path / "run.vtkhdf.study")
     return folder, moved
 
 
@@ -201,7 +202,7 @@ def calls(path):
             "present": None,
             "potential": lambda q: 0.0,
             "spin0": 0.0,
-            "turn0": None,
+            "orientation0": None,
             "inertia": None,
         },
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
@@ -534,9 +535,9 @@ def calls(path):
         "load": {"source": "cradle_apart", "settings": (), "seed": 0}, "shipped": {"name": "cradle_apart"},
         "parse": {"text": jo.scenarios.shipped("cradle_apart"), "name": "a", "settings": (), "seed": 0},
     }  # fmt: skip
-    copies = jo.ensembles.Copies(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    copies = jo.vibro.Copies(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
     periods = {"copies": copies, "scheme": None, "period": 1.0, "steps": 4, "periods": 3}
-    ensembles = {
+    vibro = {
         "Copies": {
             "q0": [1.0], "force": [-1.0], "within": jo.HalfSpace([1.0]), "v0": 0.0, "parameters": (),
             "restitution": 0.5, "mass": 1.0, "t0": 0.0,
@@ -551,6 +552,8 @@ def calls(path):
         "periodic_orbits": {
             "copies": copies, "scheme": None, "period": 1.0, "steps": 4, "times": 1, "max_iterations": 3,
         },
+    }  # fmt: skip
+    study = {
         "PreciseMean": {"measure": "x", "width": 1.0, "relative": None, "confidence": 0.95, "least": 5},
         "SettledCurves": {
             "curve": "x", "erd": 0.1, "epc": 0.1, "sc": 0.1, "mean": 0.1, "std": 0.1, "consecutive": 3,
@@ -564,7 +567,7 @@ def calls(path):
         "latin_hypercube": {"parameters": {"a": (0.0, 1.0)}, "n": 2, "seed": 0},
         "read": {"folder": path / "run.vtkhdf.study"},
         "sweep": {
-            "study": jo.ensembles.Study(dict), "executor": ThreadPoolExecutor(1), "workers": 1,
+            "study": jo.study.Study(dict), "executor": ThreadPoolExecutor(1), "workers": 1,
             "folder": path / "study", "until": None, "retry_failed": False, "progress": None,
         },
         "write_table": {"columns": {"n": [1]}, "path": path / "table.csv"},
@@ -572,7 +575,8 @@ def calls(path):
     groups = {
         "": ours,
         "crowds.": crowds,
-        "ensembles.": ensembles,
+        "study.": study,
+        "vibro.": vibro,
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,

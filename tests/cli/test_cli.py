@@ -296,7 +296,7 @@ def test_a_batch_system_that_ends_a_study_keeps_its_finished_runs(here, jostle, 
         code, _, err = jostle("sweep", "few.toml", "--workers", 1)
     assert code == 143
     assert "interrupted: 2 of 3 runs are finished; repeat the command to continue few" in err
-    assert len(jo.ensembles.read("few")) == 2
+    assert len(jo.study.read("few")) == 2
 
 
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle, uninterrupted):

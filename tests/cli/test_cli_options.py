@@ -238,14 +238,14 @@ class Cluster:
 
 
 def test_the_options_of_a_sweep_are_obeyed(here, jostle, monkeypatch):
-    asked, real = [], jo.ensembles.sweep
+    asked, real = [], jo.study.sweep
 
     def sweep(study, **options):
         asked.append({name: str(options[name]) for name in ("executor", "workers", "folder", "retry_failed")})
         with ThreadPoolExecutor(1) as threads:
             return real(study, executor=threads)
 
-    monkeypatch.setattr("jostle.ensembles.sweep", sweep)
+    monkeypatch.setattr("jostle.study.sweep", sweep)
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Cluster))
     Path("few.toml").write_text('scenario = "cradle_apart"\nset = { run.t = 0.02 }\nmeasures = ["end_time"]\n')
     code, out, err = jostle("sweep", "few.toml")

@@ -73,7 +73,7 @@ def at_the_closed_door(*places):
     plan = building()
     people = crowd(len(places), radius=R, q0=places, speed=1.0, room=plan)
     change, state = people.changes(), jo.Venel().start(people, 0.0)
-    change[-1](state._replace(t=EVERY))
+    change[-1](state.replace(t=EVERY))
     return people, state
 
 
@@ -131,9 +131,9 @@ def test_a_crowd_that_waits_for_a_lift_is_not_blocked():
     people = crowd(Group("late", places=[(20.5, 1.5)], radius=R, speed=1.0), room=plan)
     change, state = people.changes(), jo.Venel().start(people, 0.0)
     doors = change[-1]
-    assert not people._anyone_waits(state._replace(t=50.0))
+    assert not people._anyone_waits(state.replace(t=50.0))
     doors.remind(None)
-    assert people._anyone_waits(doors(state._replace(t=70.0)))
+    assert people._anyone_waits(doors(state.replace(t=70.0)))
 
 
 def test_a_lift_that_is_away_is_resumed_to_the_bit(tmp_path):
@@ -213,7 +213,7 @@ def test_nobody_comes_into_a_lift_while_it_is_away():
     doors, inside = LiftDoors([lift], 2), []
     for t, x in ((1.0, [1.0, -1.0]), (2.0, [1.0, 1.0]), (0.0, [-1.0, 1.0]), (1.0, [-1.0, 1.0])):
         q = np.array([[x[0], 0.0], [x[1], 0.0]])
-        doors(State(t, q, 0.0 * q))
+        doors(State.of(t, q, 0.0 * q))
         inside.append(doors.memory.inside[0].tolist())
     assert inside == [[True, False], [True, False], [False, False], [False, True]]
 

@@ -131,8 +131,8 @@ def test_whoever_stands_in_a_door_exactly_as_wide_walks_out_of_it():
     [
         (lambda: crowd(2, radius=R, room=hall(), q0=[[1, 1], [9, 3]]), r"person 1 at \[9.0, 3.0\] is outside"),
         (lambda: crowd(1, radius=R, room=hall(), q0=[[5.5, 3.0]]), "person 0 .* is outside"),
-        (lambda: crowd(2, radius=R, room=hall(), q0=[[1, 1], [1.3, 1]]), r"the gap of balls 0 and 1 is -2\.00e-01"),
-        (lambda: crowd(1, radius=R, room=hall(), q0=[[0.1, 3.0]]), "body 0 and segment"),
+        (lambda: crowd(2, radius=R, room=hall(), q0=[[1, 1], [1.3, 1]]), r"the gap of people 0 and 1 is -2\.00e-01"),
+        (lambda: crowd(1, radius=R, room=hall(), q0=[[0.1, 3.0]]), "person 0 and segment"),
         (lambda: crowd(1, radius=R, room=two_halls(), q0=[[25, 3]]), "person 0 at .*cannot reach their exit"),
         (lambda: crowd(3, radius=[0.2, 0.7, 0.2], room=hall(), q0=[[1, 1], [3, 3], [1, 5]]), "person 1 .*1.4 wide"),
         (

@@ -74,7 +74,7 @@ def test_of_two_at_the_end_of_the_stairs_the_one_further_along_comes_off_first()
         q[last, 0] -= late
         people = jo.crowds.crowd(2, radius=R, room=plan, speed=1.0, q0=q)
         stairs = people.changes()[0]
-        after = stairs(State(0.0, q, 0.0 * q, None)).q
+        after = stairs(State.of(0.0, q, 0.0 * q, None)).q
         np.testing.assert_array_equal(after[last], q[last])
         assert after[1 - last, 0] == pytest.approx(R)
 

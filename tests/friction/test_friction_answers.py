@@ -275,7 +275,7 @@ def test_a_disc_dropped_on_a_slope(scheme, d):
         close(sol.u[-1] @ e, v, 1e-9)
         close(sol.spin[-1], [rolls(d, -each) for each in spin], 1e-9)
         if d == 2:
-            assert sol.turn[-1] == pytest.approx(turn, abs=3.0 * h)
+            assert sol.orientation[-1] == pytest.approx(turn, abs=3.0 * h)
         return np.abs(sol.q[-1] @ e + [0.0, 9.0] - x).max()
 
     for h in (0.4, 0.2):

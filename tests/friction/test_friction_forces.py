@@ -77,8 +77,8 @@ def test_the_stress_of_clumps_has_branches_between_centres_of_mass():
     """Two dumbbells end to end, pressed together by 6: F (x) l = 6 times 2; turned by 45 degrees, in both axes."""
     along = np.array([1.0, 1.0]) / 2.0**0.5
     press = jo.Motion(
-        q0=[0.0 * along, 2.0 * along], turn0=[np.pi / 4.0] * 2, force=np.outer([6.0, -6.0], along), law=jo.Coulomb(0.5),
-        within=jo.Clumps([DUMBBELL] * 2),
+        q0=[0.0 * along, 2.0 * along], orientation0=[np.pi / 4.0] * 2, force=np.outer([6.0, -6.0], along),
+        law=jo.Coulomb(0.5), within=jo.Clumps([DUMBBELL] * 2),
     )  # fmt: skip
     sol = jo.solve(press, jo.Maury(), t=0.1, h=0.01)
     sigma = jo.analysis.stress(sol, radii=0.5, volume=4.0)

@@ -50,13 +50,13 @@ class Swarm:
         self.problem = jo.Motion(
             q0=q0, v0=v0, mass=self.mass, within=within, law=jo.Coulomb(mu, e, rolling=rolling),
             spin0=3.0 * random.normal(size=n if d == 2 else (n, 3)),
-            turn0=random.normal(size=n if d == 2 else (n, 4)),
+            orientation0=random.normal(size=n if d == 2 else (n, 4)),
         )  # fmt: skip
 
     def totals(self, sol, k):
         """Momentum, angular momentum and kinetic energy at a saved time."""
         bodies, m = self.problem.bodies, self.mass[:, None]
-        q, u, spin, turn = sol.q[k], sol.u[k], sol.spin[k], sol.turn[k]
+        q, u, spin, turn = sol.q[k], sol.u[k], sol.spin[k], sol.orientation[k]
         if self.d == 2:
             own = bodies.inertia[:, 0] * spin
         else:
@@ -136,10 +136,10 @@ def test_a_free_body_keeps_energy_and_angular_momentum(scheme):
                             ([1.0, 2.0, 2.5], jo.Balls([0.5]))):  # fmt: skip
         free = jo.Motion(
             q0=[[0.0, 0.0, 0.0]], v0=[1.0, 0.0, 0.0], spin0=[0.05, 3.0, 0.1], within=within, inertia=inertia,
-            turn0=[0.9, 0.1, 0.2, 0.3], law=jo.Coulomb(0.5),
+            orientation0=[0.9, 0.1, 0.2, 0.3], law=jo.Coulomb(0.5),
         )  # fmt: skip
         sol = jo.solve(free, scheme, t=5.0, h=0.1)
-        axes, J = [turned_by(each)[0] for each in sol.turn], free.bodies.inertia[0]
+        axes, J = [turned_by(each)[0] for each in sol.orientation], free.bodies.inertia[0]
         momentum = np.array([R @ (J * (R.T @ spin[0])) for R, spin in zip(axes, sol.spin, strict=True)])
         assert np.abs(momentum - momentum[0]).max() < 1e-10
         energy = sol.energy().kinetic

@@ -228,7 +228,7 @@ def test_theta_and_a_function_belong_together():
 
 
 def test_multipliers_and_lyapunov_spectra_of_copies_are_those_of_the_saltation_matrices():
-    """`jo.ensembles` differences its map for multipliers, and has saltation matrices in compiled loops for spectra."""
+    """`jo.study` differences its map for multipliers, and has saltation matrices in compiled loops for spectra."""
     omega, wall = 2.6, jo.HalfSpace([-1.0])
     period = 2.0 * np.pi / omega
 
@@ -236,7 +236,7 @@ def test_multipliers_and_lyapunov_spectra_of_copies_are_those_of_the_saltation_m
         return np.cos(parameters[0] * t) - q[0]
 
     start = {"q0": [-0.65], "v0": [0.02], "within": wall, "parameters": [omega], "restitution": 0.8}
-    orbit = jo.ensembles.periodic_orbits(jo.ensembles.Copies(force=drive, **start), period=period, steps=128)
+    orbit = jo.vibro.periodic_orbits(jo.vibro.Copies(force=drive, **start), period=period, steps=128)
     swing = jo.gradients.with_vjp(lambda t, q: np.cos(omega * t) - q, lambda t, q, y: -y)
     motion = {"force": swing, "within": wall, "law": jo.Restitution(0.8)}
     found = jo.sensitivity_by_events(jo.Motion(q0=orbit.q[0], v0=orbit.u[0], **motion), t=period)
@@ -244,8 +244,8 @@ def test_multipliers_and_lyapunov_spectra_of_copies_are_those_of_the_saltation_m
     np.testing.assert_allclose(
         np.sort_complex(np.linalg.eigvals(found.derivative)), np.sort_complex(orbit.multipliers[0]), rtol=1e-5
     )
-    copies = jo.ensembles.Copies(force=drive, **start)
-    spectrum = jo.ensembles.lyapunov_spectra(copies, period=period, steps=128, periods=3)[0]
+    copies = jo.vibro.Copies(force=drive, **start)
+    spectrum = jo.vibro.lyapunov_spectra(copies, period=period, steps=128, periods=3)[0]
     found = jo.sensitivity_by_events(jo.Motion(q0=[-0.65], v0=[0.02], **motion), t=3.0 * period)
     growth = np.log(np.abs(np.linalg.det(found.derivative))) / (3.0 * period)
     assert spectrum.sum() == pytest.approx(growth, rel=1e-6)

@@ -80,7 +80,7 @@ OTHERS = {
     "friction": (rough(), rough(law=jo.Coulomb(0.6))),
     "inertia": (rough(inertia=0.1), rough(inertia=0.2)),
     "spin": (rough(), rough(spin0=1.0)),
-    "turn": (rough(), rough(turn0=1.0)),
+    "turn": (rough(), rough(orientation0=1.0)),
     "arms of a clump": (dumbbell(0.4), dumbbell(0.5)),
     "radii": (balls(), balls(radii=(0.3, 0.41))),
     "wall": (balls(), balls(height=0.1)),

@@ -182,6 +182,20 @@ def test_a_checkpoint_whose_impacts_do_not_fit_is_refused(tmp_path):
 
 def test_records_and_tables_of_impacts_are_the_same():
     table = run("clumps").recorded
-    again = Impacts.of(table.records, table.clumped)
+    again = Impacts.of(table.records, table.bodies)
     assert columns(again) == columns(table)
     assert again.tangential.shape == (len(table), 2)
+
+
+def test_a_file_calls_bodies_what_the_run_calls_them(tmp_path):
+    room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
+    people = jo.crowds.crowd(3, radius=0.2, room=room)
+    for name, problem, scheme, called in (
+        ("balls", RUNS["balls"][0](), jo.Maury(), "ball 2"),
+        ("clumps", RUNS["clumps"][0](), jo.Maury(), "clump 1, ball 0"),
+        ("people", people, jo.Venel(), "person 2"),
+        ("point", RUNS["point"][0](), jo.Paoli(), "body 2"),
+    ):
+        jo.solve(problem, scheme, t=0.1, h=0.05, output=tmp_path / f"{name}.vtkhdf")
+        read = jo.io.read(tmp_path / f"{name}.vtkhdf")
+        assert problem.bodies.name(2) == read.facts.bodies.name(2) == called

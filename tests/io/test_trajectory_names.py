@@ -55,7 +55,7 @@ def test_a_table_that_is_there_is_not_replaced(here, jostle):
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.vtkhdf"])
 def test_a_study_makes_no_folder_with_the_name_of_a_file(tmp_path, name):
-    study = jo.ensembles.Study(lambda seed: fall(), repeat=2)
+    study = jo.study.Study(lambda seed: fall(), repeat=2)
     with pytest.raises(jo.InvalidValue, match=r"a study writes a folder.*'out'.*table\.csv"):
-        jo.ensembles.sweep(study, folder=tmp_path / name)
+        jo.study.sweep(study, folder=tmp_path / name)
     assert os.listdir(tmp_path) == []

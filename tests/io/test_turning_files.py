@@ -82,7 +82,7 @@ def test_places_of_balls_need_no_problem(runs, files, name):
 def test_single_precision_is_near(runs, tmp_path, name):
     jo.io.write(runs[name], tmp_path / "a.vtkhdf", dtype="float32")
     found = jo.io.read(tmp_path / "a.vtkhdf")
-    for part in ("q", "u", "turn", "spin"):
+    for part in ("q", "u", "orientation", "spin"):
         here, there = np.asarray(getattr(found, part)), getattr(runs[name], part)
         assert np.abs(here - there).max() <= 1e-6 * np.abs(there).max()
         assert part == "q" or not np.array_equal(here, there)
@@ -92,8 +92,8 @@ def test_some_frames_and_bodies_are_read_at_a_time(runs, files):
     found, expected = jo.io.read(files / "spheres.vtkhdf"), runs["spheres"]
     assert found.spin.shape == expected.spin.shape
     assert found.spin[3:5].tolist() == expected.spin[3:5].tolist()
-    assert found.turn[-1, 1].tolist() == expected.turn[-1, 1].tolist()
-    assert "States of shape (31, 2, 4)" in repr(found.turn)
+    assert found.orientation[-1, 1].tolist() == expected.orientation[-1, 1].tolist()
+    assert "States of shape (31, 2, 4)" in repr(found.orientation)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -112,7 +112,7 @@ def test_vtk_sees_spins_and_orientations_and_friction(runs, files, name):
         w, x, y, z = seen.point_data["orientation"].T
         assert w * w + x * x + y * y + z * z == pytest.approx(1.0)
         turned = matrices(np.stack([w, x, y, z], axis=1))[:, :d, :d]
-        assert turned == pytest.approx(matrices(np.asarray(sol.turn[k]))[owner], abs=1e-12)
+        assert turned == pytest.approx(matrices(np.asarray(sol.orientation[k]))[owner], abs=1e-12)
         assert np.linalg.norm(seen.wall_points["orientation"], axis=1).tolist() == [1.0] * len(seen.wall_points["body"])
         active = sol.multipliers[k] != 0.0
         cells = seen.cell_data["tangential"][1:]
@@ -136,7 +136,7 @@ def test_rolling_resistance_is_about_the_third_axis_in_the_plane(runs, files):
 def test_files_of_bodies_that_do_not_turn_have_nothing_new(tmp_path):
     ball = jo.Motion(q0=[[0.0, 1.0]], force=[0.0, -10.0], within=jo.Balls([0.5]) & jo.HalfSpace([0.0, 1.0]))
     sol = jo.solve(ball, jo.Maury(), t=0.2, h=0.1, output=jo.io.Output(tmp_path / "a.vtkhdf", contacts=True))
-    assert sol.turn is None
+    assert sol.orientation is None
     assert sol.spin is None
     assert sol.tangential is None
     with h5py.File(tmp_path / "a.vtkhdf") as file:
@@ -173,12 +173,12 @@ def test_clumps_that_are_absent_are_absent_with_all_their_balls(tmp_path):
     with Writer(tmp_path / "a.vtkhdf", shape=(3, 2), contacts=True, dtype="float64", facts=facts, about={}) as file:
         contacts = [[3, 5], [5, -1]], [1.0, 2.0], [[1.0, 0.0], [0.0, -1.0]]
         file.frame(
-            0.0, q, np.ones((3, 2)), facts.radii, *contacts, turn=[0.1, 0.2, 0.3], spin=[1.0, 2.0, 3.0],
+            0.0, q, np.ones((3, 2)), facts.radii, *contacts, orientation=[0.1, 0.2, 0.3], spin=[1.0, 2.0, 3.0],
             tangential=[[0.0, 0.5], [0.25, 0.0]], rolling=[[1.0], [2.0]],
         )  # fmt: skip
     found = jo.io.read(tmp_path / "a.vtkhdf")
     np.testing.assert_array_equal(found.q[0], q)
-    assert found.turn[0].tolist() == [0.1, 0.0, 0.3]
+    assert found.orientation[0].tolist() == [0.1, 0.0, 0.3]
     assert found.spin[0].tolist() == [1.0, 0.0, 3.0]
     assert found.tangential[0].tolist() == [[0.0, 0.5], [0.25, 0.0]]
     assert found.rolling[0].tolist() == [[1.0], [2.0]]
@@ -192,9 +192,9 @@ def test_clumps_that_are_absent_are_absent_with_all_their_balls(tmp_path):
     ("given", "message"),
     [
         ({}, "belong to bodies that turn"),
-        ({"turn": [0.0]}, "turn and spin must have the shapes"),
-        ({"turn": [0.0] * 3, "spin": np.zeros((3, 3))}, "turn and spin must have the shapes"),
-        ({"turn": [0.0] * 3, "tangential": np.zeros((2, 2))}, "there are 0 multipliers, tangential impulses"),
+        ({"orientation": [0.0]}, "orientation and spin must have the shapes"),
+        ({"orientation": [0.0] * 3, "spin": np.zeros((3, 3))}, "orientation and spin must have the shapes"),
+        ({"orientation": [0.0] * 3, "tangential": np.zeros((2, 2))}, "there are 0 multipliers, tangential impulses"),
     ],
 )
 def test_a_frame_that_does_not_fit_is_refused(tmp_path, given, message):
@@ -208,7 +208,7 @@ def test_a_frame_that_does_not_fit_is_refused(tmp_path, given, message):
 
 def test_spins_of_bodies_that_do_not_turn_are_refused(tmp_path):
     with Writer(tmp_path / "a.vtkhdf", shape=(1, 2), about={}) as file, pytest.raises(InvalidValue, match="belong to"):
-        file.frame(0.0, [[0.0, 0.0]], [[0.0, 0.0]], turn=[0.0])
+        file.frame(0.0, [[0.0, 0.0]], [[0.0, 0.0]], orientation=[0.0])
 
 
 NEW_DATA = [f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "centre")]
@@ -220,7 +220,7 @@ def read_all(path):
     """Everything that a file has."""
     sol = jo.io.read(path)
     sol.q.source.columns(layout.ORIENTATION, 0.0, np.arange(3), slice(4))  # in the plane only VTK reads it
-    return [np.asarray(part) for part in (sol.q, sol.turn, sol.spin)], [*sol.tangential, *sol.rolling]
+    return [np.asarray(part) for part in (sol.q, sol.orientation, sol.spin)], [*sol.tangential, *sol.rolling]
 
 
 @pytest.mark.parametrize("name", NEW_DATA)
@@ -321,7 +321,7 @@ def test_arrays_have_turns_spins_and_friction(runs, tmp_path, name):
     sol = runs[name]
     with np.load(jo.io.export(sol, tmp_path / "a.npz")) as found:
         assert found["spin"].tolist() == sol.spin.tolist()
-        assert found["turn"].tolist() == sol.turn.tolist()
+        assert found["orientation"].tolist() == sol.orientation.tolist()
         assert found["tangential"].tolist() == np.concatenate(sol.tangential).tolist()
         assert found["rolling"].tolist() == np.concatenate(sol.rolling).tolist()
         if name == "clumps":
@@ -347,7 +347,7 @@ def test_ovito_gets_orientations(runs, tmp_path):
     owner = [0] * 4 + [1] * 4
     assert last.particles.body.tolist() == owner
     assert last.particles.position == pytest.approx(sol.places(-1), rel=1e-6)
-    assert last.particles.orientation == pytest.approx(sol.turn[-1][owner], abs=1e-6)
+    assert last.particles.orientation == pytest.approx(sol.orientation[-1][owner], abs=1e-6)
     assert last.log["particles/spin"] == pytest.approx(sol.spin[-1][owner], rel=1e-6)
 
 

@@ -35,8 +35,8 @@ def clumps():
     """A dumbbell, a worm and a single disc that fall onto a floor and onto each other."""
     within = jo.Clumps([DUMBBELL, WORM, ([[0.0, 0.0]], 0.3)]) & jo.HalfSpace([0.0, 1.0])
     return jo.Motion(
-        q0=[[0.0, 2.0], [3.0, 3.0], [1.0, 5.0]], force=[0.0, -10.0], turn0=[0.3, 1.0, 0.0], spin0=[1.0, 2.0, 3.0],
-        law=jo.Coulomb(mu=0.5), within=within,
+        q0=[[0.0, 2.0], [3.0, 3.0], [1.0, 5.0]], force=[0.0, -10.0], orientation0=[0.3, 1.0, 0.0],
+        spin0=[1.0, 2.0, 3.0], law=jo.Coulomb(mu=0.5), within=within,
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def solved(name, t=T, **more):
 
 def same(found, expected, start=0):
     """Whether a run, or the rest of one from a frame on, has the bits of another."""
-    for name in ("t", "q", "u", "turn", "spin"):
+    for name in ("t", "q", "u", "orientation", "spin"):
         np.testing.assert_array_equal(np.asarray(getattr(found, name)), np.asarray(getattr(expected, name))[start:])
     for k in range(len(found.t)):
         active = expected.multipliers[k + start] != 0.0

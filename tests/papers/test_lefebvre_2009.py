@@ -335,7 +335,7 @@ def test_a_cluster_whose_gaps_cannot_all_be_closed_keeps_its_glue(small, solver)
     near, most = 0.1, abs(small) / h
     pairs = problem.within.linearise(0.0, q0, near).pairs
     assert len(pairs) == 12
-    state = jo.schemes.State(0.0, q0, np.zeros_like(q0), memory=Glue(pairs, np.full(12, -1.0)))
+    state = jo.schemes.State.of(0.0, q0, np.zeros_like(q0), memory=Glue(pairs, np.full(12, -1.0)))
     for _ in range(10):
         state = scheme.step(problem, state, h)
         gap = problem.within.linearise(state.t, state.q, near).gap
@@ -355,7 +355,7 @@ def test_the_gaps_of_a_long_chain_that_turns_are_closed():
     v0 = rate * q0[:, ::-1]
     row = jo.Motion(q0=q0, v0=v0, within=jo.Balls(np.full(20, 0.5)))
     pairs = row.within.linearise(0.0, q0, 0.1).pairs
-    scheme, state = Gluey(), jo.schemes.State(0.0, q0, v0, memory=Glue(pairs, np.full(19, -100.0)))
+    scheme, state = Gluey(), jo.schemes.State.of(0.0, q0, v0, memory=Glue(pairs, np.full(19, -100.0)))
     for _ in range(50):
         state = scheme.step(row, state, h)
         assert np.linalg.norm(np.diff(state.q, axis=0), axis=1).max() - 1.0 <= 0.55 * (h * rate) ** 2

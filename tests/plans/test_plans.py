@@ -75,8 +75,8 @@ def test_a_plan_knows_how_far_outside_people_are_and_when_it_is_empty():
     plan = plans()["holed"]
     q = np.array([[1.0, 1.0], [9.5, 3.0], [4.0, 3.0]])
     assert plan.outside(q).tolist() == [0.0, 1.5, 1.0]
-    assert not plan.empty(jo.schemes.State(0.0, q, np.zeros_like(q)))
-    assert plan.empty(jo.schemes.State(0.0, q[1:2], np.zeros((1, 2))))
+    assert not plan.empty(jo.schemes.State.of(0.0, q, np.zeros_like(q)))
+    assert plan.empty(jo.schemes.State.of(0.0, q[1:2], np.zeros((1, 2))))
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def test_a_room_knows_who_is_inside_and_when_it_is_empty():
     room = jo.crowds.Room(SQUARE, doors=[DOOR])
     q = np.array([[5.0, 4.0], [10.1, 4.0], [-0.1, 1.0], [9.9, 7.9]])
     assert room.inside(q).tolist() == [True, False, False, True]
-    assert not room.empty(jo.schemes.State(0.0, q, np.zeros_like(q)))
-    assert room.empty(jo.schemes.State(0.0, q[1:3], np.zeros((2, 2))))
+    assert not room.empty(jo.schemes.State.of(0.0, q, np.zeros_like(q)))
+    assert room.empty(jo.schemes.State.of(0.0, q[1:3], np.zeros((2, 2))))
 
 
 def test_a_room_is_a_plan_whose_exits_are_its_doors():

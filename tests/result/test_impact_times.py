@@ -168,7 +168,7 @@ def test_the_rate_after_an_impact_of_clumps_that_turn_is_its_own(d):
     bar = jo.Motion(
         q0=[[0.0, 0.3213, 0.0][:d]],
         v0=[0.0, -1.0, 0.0][:d],
-        turn0=turn,
+        orientation0=turn,
         within=within,
         law=jo.Restitution(0.5),
         inertia=0.2,

@@ -32,8 +32,8 @@ def assert_same(cpu, there):
     for name in ("q", "u"):
         assert type(getattr(there, name)) is np.ndarray
         np.testing.assert_array_equal(getattr(there, name), getattr(cpu, name))
-    turns = getattr(cpu.problem, "turning", None) is not None
-    for name in ("spin", "turn") if turns else ():
+    turns = cpu.problem.bodies.turn
+    for name in ("spin", "orientation") if turns else ():
         np.testing.assert_array_equal(getattr(there, name), getattr(cpu, name))
     for name in ("multipliers", "pairs", "normals", *(["tangential"] if turns else [])):
         for one, other in zip(getattr(there, name), getattr(cpu, name), strict=True):
@@ -150,7 +150,7 @@ def test_who_looks_at_a_run_sees_arrays_of_numpy():
         assert type(state.q) is np.ndarray
         assert not state.q.flags.writeable
         assert not state.u.flags.writeable
-        return state._replace(u=state.u + 0.01)
+        return state.replace(u=state.u + 0.01)
 
     def tell(progress):
         state = progress.state

@@ -49,7 +49,7 @@ def put(body, place, when=0.0):
             return state
         q = state.q.copy()
         q[body] = place
-        return state._replace(q=q, presence=state.presence.changed(np.array([body]), PRESENT))
+        return state.replace(q=q, presence=state.presence.changed(np.array([body]), PRESENT))
 
     return enter
 
@@ -510,7 +510,7 @@ def test_who_is_let_out_is_put_aside_and_leaves_the_place_free():
 
 OVERLAPS = {
     "a ball that is there": ([0.4, 2.0], "balls 0 and 3"),
-    "a wall": ([5.0, 0.2], "body 3 and plane"),
+    "a wall": ([5.0, 0.2], "ball 3 and plane"),
 }
 
 
@@ -588,7 +588,7 @@ def test_a_change_may_push():
     push = np.array([[0.0, 0.0], [0.0, 1.0]])
 
     def kick(state):
-        return state._replace(u=state.u + push) if 0.045 < state.t < 0.055 else state
+        return state.replace(u=state.u + push) if 0.045 < state.t < 0.055 else state
 
     sol = jo.solve(free, jo.Maury(), t=0.1, h=H, change=kick)
     assert sol.u[:, 1, 1].tolist() == [0.0] * 5 + [1.0] * 6
@@ -619,7 +619,7 @@ def test_warm_starts_survive_those_who_come_and_go():
         if state.t < 0.045 or state.presence.codes[n - 2] == GONE:
             return state
         presence = state.presence.changed(np.array([n - 2]), GONE)
-        return state._replace(q=presence.placed(state.q), u=presence.still(state.u), presence=presence)
+        return state.replace(q=presence.placed(state.q), u=presence.still(state.u), presence=presence)
 
     sol = jo.solve(bed, scheme, t=0.1, h=H, change=[leave, put(n - 1, [3.0, 20.0], when=0.045)])
     iterations = sol.stats["iterations"]
@@ -645,7 +645,7 @@ def test_impacts_name_the_bodies_by_the_numbers_they_always_had():
         after = drop(state)
         u = state.u.copy()
         u[4] = [0.0, -1.0]
-        return after._replace(u=u) if after is not state else after
+        return after.replace(u=u) if after is not state else after
 
     sol = jo.solve(fall, jo.Maury(), t=1.0, h=H, change=[enter, out])
     hits = sol.impacts()
@@ -792,7 +792,7 @@ def test_a_change_that_returns_nan_in_the_last_step_is_refused(name, within):
     """No step follows that would notice it."""
 
     def lose(state):
-        return state._replace(**{name: getattr(state, name) * np.nan}) if state.t > 0.95 else state
+        return state.replace(**{name: getattr(state, name) * np.nan}) if state.t > 0.95 else state
 
     ball = jo.Motion(q0=[1.0, 2.0], v0=[0.0, -1.0], within=within)
     with pytest.raises(jo.errors.NotFinite, match=f"{name} of the changed state, entry .0,. became nan") as raised:

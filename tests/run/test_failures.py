@@ -246,7 +246,7 @@ def test_a_mass_that_becomes_singular_on_the_way_is_an_error_at_that_step():
 @pytest.mark.parametrize("radii", [[1.0, 0.0], [1.0, -0.5], [1.0, np.nan], [1.0, np.inf]])
 def test_impossible_radii_are_refused_by_body(radii):
     """Radius <= 0 or not finite: the error names the body."""
-    with pytest.raises(jo.JostleError, match="radius of body 1"):
+    with pytest.raises(jo.JostleError, match="radius of ball 1"):
         jo.solve(jo.Motion(q0=[[0.0, 0.0], [9.0, 0.0]], within=jo.Balls(radii)), jo.Maury(), t=1.0, h=0.1)
 
 
@@ -262,7 +262,7 @@ def test_a_radius_that_shrinks_away_is_an_error_at_that_step(scheme, later, what
     with pytest.raises(jo.JostleError) as raised:
         jo.solve(problem, scheme, t=1.0, h=0.1)
     kept = failed_at(raised.value, step=4, h=0.1)
-    says(raised.value, "radius of body 1", what)
+    says(raised.value, "radius of ball 1", what)
     same_run(kept, jo.solve(problem, scheme, t=3 * 0.1, h=0.1))
 
 

@@ -119,7 +119,7 @@ def runs(where, t, **more):
     act = {
         "until": lambda calls, state: calls >= 34,
         "force": lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]),
-        "change": lambda calls, state: state._replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
+        "change": lambda calls, state: state.replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
     }[where]
     counting = Counting(act)
     force = counting if where == "force" else [-1.0]
@@ -269,7 +269,7 @@ generator = np.random.default_rng(3)
 
 
 def shaken(state):
-    return state._replace(u=state.u + 1e-3 * generator.normal(size=state.u.shape))
+    return state.replace(u=state.u + 1e-3 * generator.normal(size=state.u.shape))
 
 
 class Patience(Tally):
@@ -304,7 +304,7 @@ class Push:
     speed: float
 
     def __call__(self, state):
-        return state._replace(u=state.u + self.speed)
+        return state.replace(u=state.u + self.speed)
 
 
 def test_changes_that_are_dataclasses_are_compared_by_their_data(tmp_path):
@@ -327,7 +327,7 @@ def test_functions_without_a_memory_cause_no_warning(tmp_path):
     )
 
     def change(state):
-        return state._replace(u=state.u + size[0] * 1e-6 * drawing.normal(size=state.u.shape))
+        return state.replace(u=state.u + size[0] * 1e-6 * drawing.normal(size=state.u.shape))
 
     people = jo.crowds.crowd(3, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q, seed=1)
     output = jo.io.Output(checkpoint=tmp_path / "checkpoint", random=drawing)

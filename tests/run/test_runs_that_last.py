@@ -483,7 +483,7 @@ def test_a_trajectory_of_another_run_is_not_cut_by_a_resume(tmp_path):
 def test_a_memory_that_cannot_be_kept_is_refused(tmp_path):
     class Forgetful(jo.Maury):
         def step(self, problem, state, h):
-            return super().step(problem, state, h)._replace(memory=self.note)
+            return super().step(problem, state, h).replace(memory=self.note)
 
     for note in ("words", type("Note", (), {"_asdict": lambda self: {"a": object()}})()):
         Forgetful.note = note

@@ -101,7 +101,7 @@ def test_a_change_that_returns_its_own_buffer_does_not_share_it():
 
     def push(state):
         velocity[:] = state.t
-        return state._replace(u=velocity)
+        return state.replace(u=velocity)
 
     sol = jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=1.0, h=0.25, change=push)
     np.testing.assert_allclose(sol.u[:, 0], [0.0, 0.25, 0.5, 0.75, 1.0])

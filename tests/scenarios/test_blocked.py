@@ -81,13 +81,13 @@ def test_a_crowd_that_was_interrupted_ends_as_if_it_had_not_been(text, tmp_path)
 
 def test_somebody_who_moves_a_little_now_and_then_is_not_blocked():
     """The standstill counts from the last move; 40 % of a radius is none, 60 % is."""
-    state = State(0.0, np.zeros((2, 2)), np.zeros((2, 2)))
+    state = State.of(0.0, np.zeros((2, 2)), np.zeros((2, 2)))
 
     def ends_at(step):
         until = EmptyOrBlocked(lambda state: False, np.array([1.0, 1.0]))
         for t in np.arange(0.0, 60.0, 0.5):
             q = np.array([[0.0, 0.0], [3.0, step * (t // 9.0)]])
-            if until(state._replace(t=float(t), q=q)):
+            if until(state.replace(t=float(t), q=q)):
                 return t
         return np.inf
 

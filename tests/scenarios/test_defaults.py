@@ -112,7 +112,7 @@ def test_grains_swell_at_their_rate_up_to_the_most(more, at_four):
 def state(codes, q):
     q = np.array(q, dtype=float)
     presence = Presence.of(q, np.ones(len(q), dtype=bool))
-    return State(0.0, q, np.zeros_like(q), presence=presence.changed(np.arange(len(q)), np.array(codes)))
+    return State.of(0.0, q, np.zeros_like(q), presence=presence.changed(np.arange(len(q)), np.array(codes)))
 
 
 def test_who_waits_has_not_fallen_and_who_is_gone_has():

@@ -142,7 +142,7 @@ def _restitutions(problem):
 
 def _contacts(problem):
     """Contacts of two bodies, and of a body at each of its walls."""
-    apart = problem.bodies.places(np.arange(float(problem.q0.size)).reshape(problem.q0.shape), problem.turning)
+    apart = problem.pose0.at(np.arange(float(problem.q0.size)).reshape(problem.q0.shape)).centres
     walls = problem.within.linearise(0.0, apart).numbers
     pairs = np.array([(0, len(apart) - 1), *((0, -1 - w) for w in range(walls))])
     return types.SimpleNamespace(pairs=pairs, gap=np.zeros(len(pairs)), only=lambda rows: None)
@@ -150,8 +150,8 @@ def _contacts(problem):
 
 def _turns(problem):
     """How bodies are turned and turn, and the friction between them and on walls."""
-    contacts, turning = _contacts(problem), problem.turning
-    found = [turning.turn, turning.spin, problem.bodies.inertia]
+    contacts = _contacts(problem)
+    found = [problem.pose0.orientation, problem.spin0, problem.bodies.inertia]
     if isinstance(problem.law, jo.Coulomb):
         points = 0.1 + np.ones((len(contacts.pairs), problem.q0.shape[1]))
         found += [problem.law.friction(contacts), problem.law.resistance(contacts)]
@@ -334,7 +334,7 @@ def signature(text):
     found = [problem.q0, getattr(problem, "v0", 0.0), [run.t, run.h, run.every, run.strict]]
     if isinstance(problem, jo.Motion):
         found += [problem.metric(problem.q0).mass, _restitutions(problem)]
-        found += [] if problem.turning is None else _turns(problem)
+        found += [] if problem.spin0 is None else _turns(problem)
     for t in (0.0, 0.37, 0.43):
         q = start.q + 0.07 * random.normal(size=shape) * (t > 0.0)
         force = isinstance(problem, jo.Motion)
@@ -343,8 +343,8 @@ def signature(text):
             moved, u = q.copy(), np.full(shape, speed)
             moved[..., 0] += right
             moved[..., -1] -= down
-            state = start._replace(t=t, q=moved, u=u)
-            places = problem.bodies.places(start.q, start.turning)
+            state = start.replace(t=t, q=moved, u=u)
+            places = start.centres
             contacts = state.within(problem.within).linearise(t, places, np.inf)
             found += [np.sort(contacts.gap), contacts.pairs.astype(float)]
             found.append([-1.0 if run.until is None else float(run.until(state))])

@@ -121,11 +121,11 @@ def test_clumps_have_shapes_by_their_shares(other, balls):
     counts = np.bincount(clumped.owner)
     masses = problem.bodies.mass.mass.reshape(4, 2)[:, 0]
     assert masses == pytest.approx(np.where(counts == 2, 2 * np.pi * 0.09, np.pi * 0.04))
-    assert len(set(problem.turning.turn.tolist())) == 4
+    assert len(set(problem.orientation0.tolist())) == 4
 
 
 def test_a_seed_says_how_clumps_are_turned():
-    turns = [built(WORMS.replace("@", ONE), f"seed={seed}").problem.turning.turn.tolist() for seed in (1, 1, 2)]
+    turns = [built(WORMS.replace("@", ONE), f"seed={seed}").problem.orientation0.tolist() for seed in (1, 1, 2)]
     assert turns[0] == turns[1] != turns[2]
 
 
@@ -151,8 +151,8 @@ def test_clumps_in_space_start_on_a_lattice_of_their_sizes():
     problem = built(text).problem
     apart = np.linalg.norm(problem.q0[:, None] - problem.q0, axis=2)[np.triu_indices(8, 1)]
     assert apart.min() >= 1.4
-    assert np.linalg.norm(problem.turning.turn, axis=1) == pytest.approx(np.ones(8))
-    assert problem.turning.spin.tolist() == [[1.0, 2.0, 3.0]] * 8
+    assert np.linalg.norm(problem.orientation0, axis=1) == pytest.approx(np.ones(8))
+    assert problem.spin0.tolist() == [[1.0, 2.0, 3.0]] * 8
 
 
 @pytest.mark.parametrize(

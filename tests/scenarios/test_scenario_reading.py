@@ -7,10 +7,10 @@ import pytest
 
 import jostle as jo
 import rows
-from jostle.ensembles.study_files import load_study
 from jostle.scenarios import Scenario, ScenarioError, load, names, parse, shipped
 from jostle.scenarios.reading import changed
 from jostle.scenarios.toml import document
+from jostle.study.files import load_study
 
 SMALL = {"hourglass": 20, "silo": 20, "spheres": 20, "jamming": 20, "vibrated_layer": 20}
 

@@ -165,8 +165,8 @@ def test_a_room_is_empty_wherever_those_are_kept_who_have_left():
     assert not run.until(state)
     everyone = np.ones(len(state.q), dtype=bool)
     presence = Presence.of(state.q, everyone)
-    assert not run.until(state._replace(presence=presence))
-    assert run.until(state._replace(presence=presence.changed(everyone, GONE)))
+    assert not run.until(state.replace(presence=presence))
+    assert run.until(state.replace(presence=presence.changed(everyone, GONE)))
 
 
 def test_the_ball_comes_to_rest_at_the_rim():

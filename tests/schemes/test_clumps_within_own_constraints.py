@@ -11,7 +11,7 @@ DOWN = [0.0, -9.81]
 @pytest.mark.parametrize("d", [2, 3])
 def test_clumps_fall_over_on_a_flat_floor_of_their_own_as_on_a_half_space(d):
     arms = np.array([[-1.0, 0.0, 0.1], [1.0, 0.0, -0.2], [0.1, 0.3, 0.0]])[:, :d]
-    start = {"inertia": 0.4} if d == 2 else {"inertia": [[0.2, 0.4, 0.5]], "turn0": [0.8, 0.1, 0.0, 0.5]}
+    start = {"inertia": 0.4} if d == 2 else {"inertia": [[0.2, 0.4, 0.5]], "orientation0": [0.8, 0.1, 0.0, 0.5]}
     start |= {"q0": [[0.0, 1.5, 0.0][:d]], "spin0": -3.0 if d == 2 else [0.3, 0.5, -3.0], "force": [*DOWN, 0.0][:d]}
     bar, ends, overlaps = jo.Clumps([(arms, 0.0)]), [], []
     for floor in (jo.constraints(lambda t, q: q[:, 1]), jo.HalfSpace(np.eye(d)[1])):
@@ -35,7 +35,7 @@ def test_a_bar_that_stands_on_a_floor_of_its_own_may_start_there(angle):
     low = np.sin(angle) * 1.7
     bar = jo.Clumps([([[-1.7, 0.0], [1.7, 0.0]], 0.0)]) & jo.constraints(lambda t, q: q[:, 1])
     for y, fits in ((low, True), (low - 1e-6, False)):
-        standing = jo.Motion(q0=[[0.0, y]], turn0=angle, within=bar, inertia=1.0)
+        standing = jo.Motion(q0=[[0.0, y]], orientation0=angle, within=bar, inertia=1.0)
         for scheme in (jo.Maury(), jo.MoreauJean()):
             if fits:
                 assert jo.solve(standing, scheme, t=0.1, h=0.1).status == "finished"

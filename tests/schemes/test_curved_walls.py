@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.ensembles import Copies, Gaps, advance
+from jostle.vibro import Copies, Gaps, advance
 from rows import examples, whole
 
 CIRCLE = jo.Inside([0.0, 0.0], 1.0)

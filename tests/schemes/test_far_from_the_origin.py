@@ -49,11 +49,11 @@ def test_an_overlap_at_the_start_is_seen_far_from_the_origin(scheme):
 
 def test_copies_fall_through_a_small_gap_as_one_body_does():
     far, t, h = 8e6, 0.016, 1e-3
-    copies = jo.ensembles.Copies(q0=[[far + 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
-    end = jo.ensembles.advance(copies, jo.MoreauJean(), t=t, h=h)
+    copies = jo.vibro.Copies(q0=[[far + 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
+    end = jo.vibro.advance(copies, jo.MoreauJean(), t=t, h=h)
     assert end.q0[0, 0] - far == pytest.approx(5e-3 - 0.5 * G * t * t, abs=1e-6)
     with pytest.raises(jo.InfeasibleStart):
-        jo.ensembles.Copies(q0=[[far - 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
+        jo.vibro.Copies(q0=[[far - 5e-3]], force=[-G], within=jo.HalfSpace([1.0], far))
 
 
 def problems_far_away(far):
@@ -101,7 +101,7 @@ def test_the_unit_of_length_does_not_change_what_is_refused():
 @every_scheme
 def test_a_body_that_gets_too_far_away_ends_the_run_with_what_came_before(scheme):
     ball = jo.Motion(q0=[[0.0, 0.0], [0.0, 9.0]], v0=[[2e7, 0.0], [0.0, 0.0]], within=jo.Balls([1.0, 1.0]))
-    with pytest.raises(jo.InvalidValue, match=r"^step \d+ .*: coordinate 0 of body 0 is .*Shift the origin") as caught:
+    with pytest.raises(jo.InvalidValue, match=r"^step \d+ .*: coordinate 0 of ball 0 is .*Shift the origin") as caught:
         jo.solve(ball, scheme, t=200.0, h=0.25)
     assert 1 < len(caught.value.solution.t) < 200
 
@@ -114,13 +114,11 @@ def test_a_flight_of_many_steps_ends_where_a_body_gets_too_far_away(scheme):
 
 
 def test_events_and_copies_refuse_such_coordinates_too():
-    with pytest.raises(jo.InvalidValue, match="coordinate 0 of body 1 is"):
+    with pytest.raises(jo.InvalidValue, match="coordinate 0 of ball 1 is"):
         jo.solve_by_events(problems_far_away(1e12)["balls"][0], t=1.0)
     box = jo.Box([1e12], [1e12 + 2.0])
     with pytest.raises(jo.InvalidValue, match=r"q\[0\] of copy 0 is 1e\+12"):
-        jo.ensembles.advance(
-            jo.ensembles.Copies(q0=[[1e12 + 1.0]], force=[0.0], within=box), jo.MoreauJean(), t=1.0, h=0.1
-        )
+        jo.vibro.advance(jo.vibro.Copies(q0=[[1e12 + 1.0]], force=[0.0], within=box), jo.MoreauJean(), t=1.0, h=0.1)
 
 
 def test_bodies_that_are_not_there_may_be_anywhere():

@@ -223,7 +223,7 @@ def test_paoli_goes_on_from_a_velocity_that_a_change_gave():
     ball = jo.Motion(q0=[0.0], v0=[1.0])
 
     def stop(state):
-        return state._replace(u=np.zeros(1)) if 0.45 < state.t < 0.55 else state
+        return state.replace(u=np.zeros(1)) if 0.45 < state.t < 0.55 else state
 
     for scheme in (jo.Paoli(), jo.Maury(), jo.MoreauJean()):
         sol = jo.solve(ball, scheme, t=1.0, h=0.1, change=stop)

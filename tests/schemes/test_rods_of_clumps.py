@@ -62,7 +62,9 @@ def test_a_dumbbell_that_hangs_by_a_ball_is_a_double_pendulum(scheme, d, law):
         start = {"v0": in_space([[speed, -A * spin]], d), "spin0": about(spin, d)}
         sol = jo.solve(hanging(d, law, **start), scheme, t=0.3, h=h)
         errors.append(np.abs(sol.q[-1][0, :2] - [x, y]).max())
-        turn = sol.turn[-1][0] if d == 2 else 2.0 * np.arctan2(sol.turn[-1][0, 3], sol.turn[-1][0, 0])
+        turn = (
+            sol.orientation[-1][0] if d == 2 else 2.0 * np.arctan2(sol.orientation[-1][0, 3], sol.orientation[-1][0, 0])
+        )
         assert turn == pytest.approx(th, abs=5.0 * h)
     assert errors[1] < 1e-2
     assert errors[0] / errors[1] > (3.3 if isinstance(scheme, jo.MoreauJean) else 1.7)
@@ -144,11 +146,13 @@ def test_three_rods_hold_a_clump_that_two_would_hold():
     for scheme in SCHEMES:
         sol = jo.solve(swing, scheme, t=1.0, h=0.01)
         np.testing.assert_allclose(sol.q[-1][0], [L * np.sin(end), L - L * np.cos(end)], atol=3e-2)
-        assert np.abs(sol.turn).max() < 1e-6
+        assert np.abs(sol.orientation).max() < 1e-6
 
 
 def test_a_rod_in_a_clump_is_refused():
-    with pytest.raises(jo.InvalidValue, match="rod 1 joins two balls of body 1"):
+    with pytest.raises(
+        jo.InvalidValue, match="rod 1 joins clump 1, ball 1 and clump 1, ball 0, which are rigid together"
+    ):
         jo.Clumps([(ARMS, 0.1)] * 2) & jo.Rods([(1, 2), (3, 2)], [1.0, 2 * A])
 
 

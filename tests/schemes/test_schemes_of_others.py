@@ -17,7 +17,7 @@ class Marking(jo.Maury):
 
     def step(self, problem, state, h):
         after, here = super().step(problem, state, h), state.presence.here[:, None]
-        return after._replace(q=np.where(here, after.q, self.q), u=np.where(here, after.u, self.u))
+        return after.replace(q=np.where(here, after.q, self.q), u=np.where(here, after.u, self.u))
 
 
 def falling():
@@ -57,7 +57,7 @@ def test_a_velocity_that_is_not_finite_is_refused_although_positions_are(value):
     class Careless(jo.Maury):
         def step(self, problem, state, h):
             after = super().step(problem, state, h)
-            return after._replace(u=np.full_like(after.u, value)) if state.t > 0.85 else after
+            return after.replace(u=np.full_like(after.u, value)) if state.t > 0.85 else after
 
     ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
     with pytest.raises(jo.errors.NotFinite, match=r"step 10 \(t = 1\): velocity \(0,\) became (nan|inf)"):
@@ -81,12 +81,12 @@ BALL = jo.Motion(q0=[[0.0, 1.0]], force=[0.0, -9.81], within=jo.Balls(0.5) & jo.
     "alter",
     [
         lambda state: None,
-        lambda state: state._replace(multipliers=None),
-        lambda state: state._replace(multipliers=np.zeros(9)),
-        lambda state: state._replace(contacts=state.contacts.only(np.zeros(0, dtype=int))),
-        lambda state: state._replace(q=state.q.ravel()),
-        lambda state: state._replace(q=state.q.astype(np.float32)),
-        lambda state: state._replace(u=state.u.tolist()),
+        lambda state: state.replace(multipliers=None),
+        lambda state: state.replace(multipliers=np.zeros(9)),
+        lambda state: state.replace(contacts=state.contacts.only(np.zeros(0, dtype=int))),
+        lambda state: state.replace(q=state.q.ravel()),
+        lambda state: state.replace(q=state.q.astype(np.float32)),
+        lambda state: state.replace(u=state.u.tolist()),
     ],
 )
 def test_a_state_whose_arrays_do_not_fit_is_refused(alter):
@@ -96,10 +96,10 @@ def test_a_state_whose_arrays_do_not_fit_is_refused(alter):
 
 def test_multipliers_that_are_not_finite_are_refused():
     with pytest.raises(jo.errors.NotFinite, match=r"multiplier .* became nan"):
-        jo.solve(BALL, returning(lambda state: state._replace(multipliers=np.nan * state.multipliers)), t=1.0, h=0.05)
+        jo.solve(BALL, returning(lambda state: state.replace(multipliers=np.nan * state.multipliers)), t=1.0, h=0.05)
 
 
 def test_overlaps_of_a_scheme_that_moves_what_it_projected_are_measured():
     """It inherits from a scheme whose residual bounds the overlaps: they were 0 for any q."""
-    sol = jo.solve(BALL, returning(lambda state: state._replace(q=state.q - [0.0, 0.3])), t=1.0, h=0.05)
+    sol = jo.solve(BALL, returning(lambda state: state.replace(q=state.q - [0.0, 0.3])), t=1.0, h=0.05)
     assert sol.overlap == pytest.approx(0.6)

@@ -21,7 +21,7 @@ class Careless(jo.Scheme):
         t, q = state.t, state.q
         contacts = problem.within.linearise(t + h, q)
         P = self.solver.project(problem.velocity(t, q), contacts.velocities(h))
-        return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
+        return State.of(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Blind(jo.Scheme):
     def step(self, problem, state, h):
         u, nothing = problem.velocity(state.t, state.q), jo.Free().linearise(state.t, state.q)
         P = self.solver.project(u, nothing.velocities(h))
-        return State(state.t + h, state.q + h * u, u, P, nothing, P.multipliers)
+        return State.of(state.t + h, state.q + h * u, u, P, nothing, P.multipliers)
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])
@@ -94,7 +94,7 @@ def test_a_step_without_a_projection_is_an_error():
     @dataclass(frozen=True, kw_only=True)
     class Silent(jo.Scheme):
         def step(self, problem, state, h):
-            return State(state.t + h, state.q, state.u)
+            return State.of(state.t + h, state.q, state.u)
 
     with pytest.raises(jo.InvalidValue, match="the step of Silent must return a state with its projection"):
         jo.solve(crowd(None), Silent(), t=1.0, h=0.1)
@@ -104,7 +104,7 @@ def test_a_position_that_is_not_finite_is_named():
     @dataclass(frozen=True, kw_only=True)
     class Exploding(Careless):
         def step(self, problem, state, h):
-            return super().step(problem, state, h)._replace(q=state.q + np.inf)
+            return super().step(problem, state, h).replace(q=state.q + np.inf)
 
     with pytest.raises(jo.errors.NotFinite, match=r"position \(0, 0\) became inf"):
         jo.solve(crowd(None), Exploding(), t=1.0, h=0.1)

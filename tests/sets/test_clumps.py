@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle import bodies
+from jostle import pose
 from jostle._tools import rotations
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.2, 0.3, 0.8]])
@@ -25,9 +25,9 @@ def refused(problem, scheme=None, t=1.0):
 def test_a_ball_is_called_by_its_body_and_its_number_in_it():
     bodies = jo.Clumps([TRIPLE, PAIR]).bodies
     assert [bodies.name(ball) for ball in range(5)] == [
-        "body 0, ball 0", "body 0, ball 1", "body 0, ball 2", "body 1, ball 0", "body 1, ball 1",
+        "clump 0, ball 0", "clump 0, ball 1", "clump 0, ball 2", "clump 1, ball 0", "clump 1, ball 1",
     ]  # fmt: skip
-    assert jo.Balls([0.5] * 3).bodies.name(2) == "body 2"
+    assert jo.Balls([0.5] * 3).bodies.name(2) == "ball 2"
 
 
 @pytest.mark.parametrize("radii", [None, 0.25, [0.4] * 3 + [0.5] * 2])
@@ -35,17 +35,17 @@ def test_a_ball_is_called_by_its_body_and_its_number_in_it():
 def test_walls_name_the_body_of_a_ball_also_with_radii_of_their_own(wall, radii):
     within = jo.Clumps([TRIPLE, PAIR]) & wall([0.0, 1.0], radii=radii)
     said = refused(jo.Motion(q0=[[0.0, 9.0], [5.5, -0.3]], within=within))
-    assert "body 1, ball 1" in said
+    assert "clump 1, ball 1" in said
     assert "body 4" not in said
 
 
 def test_two_clumps_and_rods_between_them_are_named_by_bodies_and_balls():
     near = jo.Motion(q0=[[0.0, 1.0], [1.5, 1.0]], within=jo.Clumps([TRIPLE, PAIR]) & FLOOR)
-    assert "body 0, ball 2 and body 1, ball 0" in refused(near)
+    assert "clump 0, ball 2 and clump 1, ball 0" in refused(near)
     rods = jo.Rods([(1, 4), (3, -1)], 2.0, points=[[5.0, 7.0]])
     said = refused(jo.Motion(q0=[[0.0, 1.0], [5.0, 1.0]], within=jo.Clumps([TRIPLE, PAIR]) & rods))
-    assert "rod 0 between body 0, ball 1 and body 1, ball 1" in said
-    assert "rod 1 between body 1, ball 0 and point 0" in said
+    assert "rod 0 between clump 0, ball 1 and clump 1, ball 1" in said
+    assert "rod 1 between clump 1, ball 0 and point 0" in said
     missing = jo.Motion(q0=[[0.0, 1.0], [5.0, 1.0]], within=jo.Clumps([TRIPLE, PAIR]) & jo.Rods([(1, 5)], 2.0))
     assert "a rod names ball 5, and there are 5, numbered from 0 to 4" in refused(missing)
 
@@ -53,25 +53,25 @@ def test_two_clumps_and_rods_between_them_are_named_by_bodies_and_balls():
 def test_a_ball_of_a_clump_that_went_through_a_wall_is_named():
     thin = jo.Segments([[[-9.0, 0.0], [9.0, 0.0]]])
     falling = jo.Motion(q0=[[0.0, 5.0], [4.0, 0.6]], v0=[[0, 0], [0, -90]], within=jo.Clumps([TRIPLE, PAIR]) & thin)
-    assert "the centre of body 1, ball 0 went through segment" in refused(falling, jo.MoreauJean())
+    assert "the centre of clump 1, ball 0 went through segment" in refused(falling, jo.MoreauJean())
 
 
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean()])
 def test_tables_of_clumps_name_bodies_and_balls(scheme):
     q0 = [[0.0, 3.0], [4.0, 0.55]]
     sol = jo.solve(jo.Motion(q0=q0, force=DOWN, within=jo.Clumps([TRIPLE, PAIR]) & FLOOR), scheme, t=0.3, h=0.01)
-    names = ["body 1, ball 0 - wall 0", "body 1, ball 1 - wall 0"]
+    names = ["clump 1, ball 0 - wall 0", "clump 1, ball 1 - wall 0"]
     assert sorted(set(sol.impulses()["pair"].tolist())) == names
     assert set(sol.impulses()["first"].tolist()) == {3, 4}
     lines = str(sol.impacts(speed=0.1)).splitlines()
-    assert [line[12:35] for line in lines[2:]] == names
+    assert [line[12:36] for line in lines[2:]] == names
     assert len({len(line) for line in lines[1:]}) == 1
 
 
 def test_two_clumps_that_meet_are_named_in_the_table():
     q0, v0 = [[0.0, 0.0], [2.5, 0.0]], [[1.0, 0.0], [0.0, 0.0]]
     sol = jo.solve(jo.Motion(q0=q0, v0=v0, within=jo.Clumps([TRIPLE, PAIR])), jo.MoreauJean(), t=1.0, h=0.01)
-    assert "body 0, ball 2 - body 1, ball 0" in str(sol.impacts())
+    assert "clump 0, ball 2 - clump 1, ball 0" in str(sol.impacts())
 
 
 def test_nearest_is_not_advised_for_clumps_and_refuses_them():
@@ -80,7 +80,7 @@ def test_nearest_is_not_advised_for_clumps_and_refuses_them():
     assert "nearest" not in refused(low)
     for Q in (within, within.sets[0]):
         with pytest.raises(jo.errors.InvalidValue, match="the balls of a clump keep their places"):
-            jo.nearest(low.bodies.places(low.q0, low.turning), Q)
+            jo.nearest(low.pose0.centres, Q)
 
 
 def test_the_nearest_start_that_is_advised_is_that_of_the_start_time():
@@ -97,7 +97,7 @@ def test_the_nearest_start_that_is_advised_is_that_of_the_start_time():
 
 def test_a_change_that_is_not_admissible_is_called_by_its_name():
     def sunk(state):
-        return state._replace(q=np.array([-0.5])) if state.t > 0.5 else state
+        return state.replace(q=np.array([-0.5])) if state.t > 0.5 else state
 
     ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
     with pytest.raises(
@@ -110,10 +110,10 @@ def test_a_change_that_turns_a_clump_into_a_wall_is_refused():
     def upright(state):
         if state.t < 0.35:
             return state
-        return state._replace(turning=state.turning._replace(turn=np.full(1, np.pi / 2)))
+        return state.replace(orientation=np.full(1, np.pi / 2))
 
     flat = jo.Motion(q0=[[0.0, 0.5]], within=jo.Clumps([TRIPLE]) & FLOOR)
-    with pytest.raises(jo.errors.InfeasibleStart, match="body 0, ball 0 and plane"):
+    with pytest.raises(jo.errors.InfeasibleStart, match="clump 0, ball 0 and plane"):
         jo.solve(flat, jo.Maury(), t=1.0, h=0.1, change=upright)
 
 
@@ -140,18 +140,18 @@ def test_moments_of_inertia_are_about_the_axes_in_which_the_arms_were_given(axis
     sol = jo.solve(thrown, jo.Maury(), t=0.1, h=0.01)
     np.testing.assert_allclose(sol.energy().kinetic, 0.5 * MOMENTS[0] @ spin**2, rtol=1e-12)
     np.testing.assert_allclose(sol.places(0), arms, atol=1e-15)
-    assert sol.turn[0].tolist() == [[1.0, 0.0, 0.0, 0.0]]
+    assert sol.orientation[0].tolist() == [[1.0, 0.0, 0.0, 0.0]]
 
 
 def test_moments_about_the_same_axes_give_the_same_motion_however_the_arms_are_written():
-    """A tilted clump with `turn0` back is the clump that is not tilted: only its own axes are others."""
+    """A tilted clump with `orientation0` back is the clump that is not tilted: only its own axes are others."""
     R, spin = turned_about([0.6, 0.0, 0.8], 0.5), [0.3, 2.0, -0.7]
     from scipy.spatial.transform import Rotation
 
     x, y, z, w = Rotation.from_matrix(R).as_quat()
     made = {"q0": [[0.0] * 3], "spin0": spin, "within": jo.Clumps([(LONG, 0.2)])}
     plain = jo.solve(jo.Motion(inertia=MOMENTS, **made), jo.Maury(), t=1.0, h=0.01)
-    turned = made | {"within": jo.Clumps([(LONG @ R, 0.2)]), "turn0": [w, x, y, z]}
+    turned = made | {"within": jo.Clumps([(LONG @ R, 0.2)]), "orientation0": [w, x, y, z]}
     same = jo.solve(jo.Motion(inertia=np.full((1, 3), 0.7), **turned), jo.Maury(), t=0.0, h=0.01)
     np.testing.assert_allclose(same.places(0), LONG, atol=1e-12)
     own = jo.solve(jo.Motion(**turned), jo.Maury(), t=1.0, h=0.01)
@@ -202,7 +202,7 @@ def test_clumps_without_friction_have_normal_rows():
 
 def test_rotations_are_computed_once_a_step(monkeypatch):
     asked = []
-    monkeypatch.setattr(bodies, "matrices", lambda turn: asked.append(turn) or rotations.matrices(turn))
+    monkeypatch.setattr(pose, "matrices", lambda turn: asked.append(turn) or rotations.matrices(turn))
     problem = jo.Motion(q0=[[0.0, 0.0, 0.0]], spin0=[[1.0, 2.0, 3.0]], within=jo.Clumps([UNEQUAL]))
     scheme = jo.Maury()
     state = scheme.advance(problem, scheme.start(problem, 0.0), 0.01)
@@ -211,15 +211,14 @@ def test_rotations_are_computed_once_a_step(monkeypatch):
     assert len(asked) == 1
 
 
-def test_kept_rotations_are_those_of_the_turns():
-    made = jo.Motion(q0=[[0.0, 0.0, 0.0]], within=jo.Clumps([UNEQUAL])).bodies
-    turn = np.array([[1.0, 0.0, 0.0, 0.0]])
-    before = made.oriented(turn).levers
+def test_kept_rotations_are_those_of_the_orientations():
+    bodies, q = jo.Motion(q0=[[0.0, 0.0, 0.0]], within=jo.Clumps([UNEQUAL])).bodies, np.zeros((1, 3))
+    orientation = np.array([[1.0, 0.0, 0.0, 0.0]])
+    here = pose.Pose(bodies, q, orientation)
+    assert here.levers is here.levers
     with pytest.raises(ValueError, match="read-only"):
-        turn[:] = [[0.0, 1.0, 0.0, 0.0]]
-    assert made.oriented(turn).levers is before
-    other = np.array([[0.0, 1.0, 0.0, 0.0]])
-    assert not np.allclose(made.oriented(other).levers, before)
+        orientation[:] = [[0.0, 1.0, 0.0, 0.0]]
+    assert not np.allclose(pose.Pose(bodies, q, np.array([[0.0, 1.0, 0.0, 0.0]])).levers, here.levers)
 
 
 def test_nothing_is_projected_without_contacts():

@@ -69,7 +69,7 @@ def test_crossings_are_noticed_also_if_the_class_learns_later_to_find_them():
     ball = jo.Motion(q0=[[0.0, 2.0]], within=jo.Balls([0.5]) & Floor([0.0, 1.0]))
     jo.solve(ball, jo.Maury(), t=0.1, h=0.1)
     Floor.crossing = lambda self, step: Crossing(0, "the floor", 1.0, 0.5)
-    with pytest.raises(jo.LeftTheSet, match="body 0 went through the floor"):
+    with pytest.raises(jo.LeftTheSet, match="ball 0 went through the floor"):
         jo.solve(ball, jo.Maury(), t=0.1, h=0.1)
 
 

@@ -78,7 +78,7 @@ def test_the_body_that_crossed_is_named_among_many():
     q0 = np.array([[-1.0, 0.0], [-1.0, 3.0], [-1.0, 6.0]])
     within = jo.Balls([0.1] * 3) & jo.Segments([[[0.0, -1.0], [0.0, 1.0]], [[0.0, 2.0], [0.0, 4.0]]], radii=0.1)
     problem = jo.Motion(q0=q0, v0=[[0.0, 0.0], [20.0, 0.0], [20.0, 0.0]], within=within)
-    with pytest.raises(jo.LeftTheSet, match=r"body 1 went through segment \[0.0, 2.0\] to \[0.0, 4.0\]") as raised:
+    with pytest.raises(jo.LeftTheSet, match=r"ball 1 went through segment \[0.0, 2.0\] to \[0.0, 4.0\]") as raised:
         jo.solve(problem, jo.MoreauJean(), t=1.0, h=0.07)
     assert raised.value.step == 1
     assert raised.value.solution.t.tolist() == [0.0]
@@ -178,7 +178,7 @@ def test_a_ball_that_goes_through_another_one_is_an_error(scheme, aside, period)
     """
     within = jo.Balls([0.1, 0.05], period=period)
     balls = jo.Motion(q0=[[-1.0, 0.0], [0.0, aside]], v0=[[100.0, 0.0], [0.0, 0.0]], within=within)
-    with pytest.raises(jo.LeftTheSet, match=r"centre of body 1 went through ball 0: .* by (5|2\.5) .* 0\.15 is safe"):
+    with pytest.raises(jo.LeftTheSet, match=r"centre of ball 1 went through ball 0: .* by (5|2\.5) .* 0\.15 is safe"):
         jo.solve(balls, scheme, t=0.1, h=0.05)
     assert jo.solve(balls, jo.Maury(), t=0.1, h=0.05).overlap < 1e-8
 
@@ -191,7 +191,7 @@ def test_a_ball_that_passes_another_one_in_a_long_step_is_no_error():
 
 def test_balls_that_change_places_in_a_first_order_step_are_an_error():
     meeting = jo.Sweeping(q0=[[-1.0, 0.0], [1.0, 0.0]], velocity=[[5.0, 0.0], [-5.0, 0.0]], within=jo.Balls([0.2, 0.2]))
-    with pytest.raises(jo.LeftTheSet, match="centre of body 0 went through ball 1: together they moved by 5 "):
+    with pytest.raises(jo.LeftTheSet, match="centre of ball 0 went through ball 1: together they moved by 5 "):
         jo.solve(meeting, jo.CatchingUp(), t=1.0, h=0.5)
     assert jo.solve(meeting, jo.Venel(), t=1.0, h=0.5).q[-1].ravel().round(9).tolist() == [-0.2, 0.0, 0.2, 0.0]
 

@@ -22,7 +22,7 @@ def test_gaps_are_distances_less_lengths():
     assert contacts.gap == pytest.approx([0.0, 0.5, 0.0])
     assert contacts.equal.tolist() == [True, True, True]
     assert [contacts.describe(row) for row in range(3)] == [
-        "rod 0 between body 0 and body 1", "rod 1 between body 2 and body 1", "rod 2 between body 0 and point 1"
+        "rod 0 between bodies 0 and 1", "rod 1 between bodies 2 and 1", "rod 2 between body 0 and point 1"
     ]  # fmt: skip
     assert TRIANGLE.gaps(0.0, moved) == pytest.approx(contacts.gap)
 
@@ -80,7 +80,7 @@ def test_the_saved_gaps_show_a_rod_that_is_too_long():
     assert sol.gaps() == pytest.approx(1.0 - length)
     assert length.max() > 1.004
     assert sol.overlap == pytest.approx(length.max() - 1.0)
-    assert smallest_gap(bob, jo.schemes.State(0.0, sol.q[-1], sol.u[-1])) == pytest.approx(1.0 - length[-1])
+    assert smallest_gap(bob, jo.schemes.State.of(0.0, sol.q[-1], sol.u[-1])) == pytest.approx(1.0 - length[-1])
 
 
 def test_the_nearest_configuration_of_a_triangle_has_three_sides_of_length_one():
@@ -119,7 +119,7 @@ def test_in_an_intersection_contacts_stay_contacts():
     assert rods.sum() == 59
     assert sorted(contacts.G.others.tolist()) == np.flatnonzero(rods).tolist()
     assert len(contacts.G.contacts.i) == len(contacts.gap) - 59
-    assert contacts.describe(int(np.flatnonzero(rods)[3])) == "rod 3 between body 3 and body 4"
+    assert contacts.describe(int(np.flatnonzero(rods)[3])) == "rod 3 between balls 3 and 4"
     assert contacts.velocities(0.1).equal.tolist() == rods.tolist()
     assert contacts.positions(contacts.at).equal.tolist() == rods.tolist()
     assert contacts.cone().equal.sum() == 59  # whatever their gaps
@@ -168,7 +168,7 @@ def test_rods_that_cannot_both_hold_are_named():
 def test_a_triangle_whose_sides_become_too_short_does_not_go_on():
     rods = jo.Rods(THREE, lambda t: [1.0, 1.0, 1.0 + 2.0 * t])
     q0 = [[0.0, 0.0], [0.5, np.sqrt(0.75)], [1.0, 0.0]]
-    with pytest.raises(jo.LeftTheSet, match=r"rod \d between body \d and body \d.*cannot all hold") as raised:
+    with pytest.raises(jo.LeftTheSet, match=r"rod \d between bodies \d and \d.*cannot all hold") as raised:
         jo.solve(jo.Motion(q0=q0, within=rods), jo.Maury(), t=1.0, h=0.01)
     assert 0.5 < raised.value.time < 0.6
 
@@ -225,7 +225,7 @@ def test_a_rod_needs_bodies_that_exist_and_ends_apart():
         rods.linearise(0.0, PLACES)
     with pytest.raises(jo.InvalidValue, match="shape"):
         rods.linearise(0.0, np.zeros(4))
-    with pytest.raises(jo.errors.UndefinedGradient, match="rod 0 between body 0 and body 1"):
+    with pytest.raises(jo.errors.UndefinedGradient, match="rod 0 between bodies 0 and 1"):
         jo.Rods([(0, 1)], 1.0).linearise(0.0, np.zeros((2, 2)))
 
 

@@ -227,10 +227,10 @@ def test_an_overlap_is_measured_by_the_length_of_its_own_row():
         (jo.Line(RADII, lower=-1.0, upper=9.0), ROW, 3, "ball 2 and the upper wall"),
         (parabola, ONE, 1, "constraint 1 of parabola"),
         (jo.Balls(RADII) & jo.Outside(CENTRES, 0.1) & jo.HalfSpace([0, 1]), THREE, 2, "balls 1 and 2"),
-        (jo.Balls(RADII) & jo.Outside(CENTRES, 0.1) & jo.HalfSpace([0, 1]), THREE, 3, "body 0 and obstacle 0"),
-        (jo.Balls(RADII) & jo.Outside(CENTRES, 0.1) & jo.HalfSpace([0, 1]), THREE, 11, "body 2 and obstacle 2"),
+        (jo.Balls(RADII) & jo.Outside(CENTRES, 0.1) & jo.HalfSpace([0, 1]), THREE, 3, "ball 0 and obstacle 0"),
+        (jo.Balls(RADII) & jo.Outside(CENTRES, 0.1) & jo.HalfSpace([0, 1]), THREE, 11, "ball 2 and obstacle 2"),
         (jo.Balls(RADII) & jo.Outside(CENTRES, 0.1) & jo.HalfSpace([0, 1]), THREE, 12,
-         "body 0 and plane with normal [0.0, 1.0], at offset 0"),
+         "ball 0 and plane with normal [0.0, 1.0], at offset 0"),
     ],
 )  # fmt: skip
 def test_rows_are_described_in_words(Q, q, row, words):
@@ -376,11 +376,11 @@ def test_radii_are_positive_at_all_times():
     q = np.array([[0.0, 0.0], [5.0, 0.0]])
     assert shrinking.gap(0.5, q) == pytest.approx(3.5, rel=1e-15)
     for t, size in ((1.0, "0"), (1.5, "-0.5")):
-        with pytest.raises(jo.InvalidValue, match=f"radius of body 1 is {size} at t = {t:g}; it must be positive"):
+        with pytest.raises(jo.InvalidValue, match=f"radius of ball 1 is {size} at t = {t:g}; it must be positive"):
             shrinking.linearise(t, q)
     with pytest.raises(jo.InvalidValue, match="radius of body 0 is -1"):
         jo.HalfSpace([0, 1], radii=-1.0).linearise(0.0, ONE)
-    with pytest.raises(jo.errors.NotFinite, match="radius of body 1 is not finite"):
+    with pytest.raises(jo.errors.NotFinite, match="radius of ball 1 is not finite"):
         jo.Balls([1.0, np.nan]).linearise(0.0, q)
 
 

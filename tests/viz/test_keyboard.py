@@ -39,8 +39,8 @@ def test_a_whole_visit(tab, pile):
     press(tab, "Shift+N")
     c = int(np.argmax(pile.multipliers[-1]))
     i, j = pile.pairs[-1][c]
-    other = f"wall {-1 - j}" if j < 0 else f"body {j}"
-    assert tab.locator("#picked-name").inner_text() == f"Contact of body {i} and {other}"
+    other = f"wall {-1 - j}" if j < 0 else f"ball {j}"
+    assert tab.locator("#picked-name").inner_text() == f"Contact of ball {i} and {other}"
     force = float(tab.locator("#picked dd").first.inner_text())
     assert force == pytest.approx(pile.multipliers[-1][c] / 0.01, rel=1e-3)
     press(tab, "Escape")
@@ -76,9 +76,9 @@ def test_controls_are_worked_by_their_own_keys(tab):
     assert said(tab) == "forces hidden"
     focus(tab, "body")
     tab.keyboard.type("7")
-    assert tab.locator("#picked-name").inner_text() == "Body 7"
+    assert tab.locator("#picked-name").inner_text() == "Ball 7"
     press(tab, "ArrowUp")
-    assert tab.locator("#picked-name").inner_text() == "Body 8"
+    assert tab.locator("#picked-name").inner_text() == "Ball 8"
     focus(tab, "whole")
     press(tab, "Enter")
     focus(tab, "SUMMARY")
@@ -95,7 +95,7 @@ def test_bodies_are_visited_in_order_and_one_can_go_to_what_is_picked(tab):
     for key in ("n", "n", "n", "p", "p", "p", "n"):
         press(tab, key)
         names.append(tab.locator("#picked-name").inner_text())
-    assert names == [f"Body {k}" for k in (0, 1, 2, 1, 0, 23, 0)]
+    assert names == [f"Ball {k}" for k in (0, 1, 2, 1, 0, 23, 0)]
     assert tab.locator("#body").input_value() == "0"
     press(tab, "+", "d", "d", "w")
     away = tab.evaluate("() => viewer.place(0)")
@@ -121,7 +121,7 @@ def test_the_contacts_of_a_body_are_visited_from_the_strongest(tab, pile):
     for _ in forces:
         press(tab, "Shift+N")
         read.append(float(tab.locator("#picked dd").first.inner_text()))
-        assert f"body {body}" in tab.locator("#picked-name").inner_text()
+        assert f"ball {body}" in tab.locator("#picked-name").inner_text()
     assert read == pytest.approx(forces, rel=1e-3)
     press(tab, "Shift+P")
     assert float(tab.locator("#picked dd").first.inner_text()) == pytest.approx(forces[-2], rel=1e-3)

@@ -29,7 +29,7 @@ def test_a_click_between_two_bodies_or_at_the_wall_reads_the_contact(opened, pil
         i, j = pile.pairs[-1][c]
         (x, y), (a, b) = place(tab, int(i)), place(tab, int(j))
         tab.mouse.click((x + a) / 2, (y + b) / 2)
-        assert name(tab) == f"Contact of body {i} and body {j}"
+        assert name(tab) == f"Contact of ball {i} and ball {j}"
         assert tab.evaluate("viewer.contact") == [i, j]
         assert picked(tab) is None
         said = facts(tab)
@@ -47,7 +47,7 @@ def test_a_click_between_two_bodies_or_at_the_wall_reads_the_contact(opened, pil
     x, y = place(tab, int(i))
     r = pile.problem.within.sets[0].radii[i] * tab.evaluate("viewer.stage.camera.scale")
     tab.mouse.click(x, y + 0.9 * r)
-    assert name(tab) == f"Contact of body {i} and wall {-1 - wall}"
+    assert name(tab) == f"Contact of ball {i} and wall {-1 - wall}"
     assert facts(tab)["wall"] == "wall q[1] >= lower"
     said = facts(tab)
     assert float(said["force"]) == pytest.approx(pile.multipliers[-1][c] / 0.01, rel=1e-3)

@@ -261,7 +261,7 @@ def test_the_page_names_the_body_of_a_ball(clumps, opened):
     tab = opened(clumps)
     scrub(tab, 5)
     tab.locator("#body").fill("1")
-    assert tab.locator("#picked-name").inner_text() == "Ball 1 of body 0"
+    assert tab.locator("#picked-name").inner_text() == "Clump 0, ball 1"
     assert facts(tab)["contacts"] == "2"
     values = tab.evaluate("() => [...viewer.values('number')]")
     assert values == [0, 0, 1]

@@ -31,7 +31,7 @@ spin0[middle] = 3.0
 free = jo.Motion(q0=[[0.0, 0.0, 0.0]], spin0=[spin0], within=clump)
 sol = jo.solve(free, jo.Maury(), t=18.0, h=0.02, every=0.04)
 
-turn = Rotation.from_quat(np.roll(sol.turn[:, 0], -1, axis=1))  # x, y, z, w
+turn = Rotation.from_quat(np.roll(sol.orientation[:, 0], -1, axis=1))  # x, y, z, w
 own = turn.inv().apply(np.array(sol.spin[:, 0]))  # spin about the axes of the clump
 momentum = turn.apply(own @ moments)
 energy = sol.energy().kinetic

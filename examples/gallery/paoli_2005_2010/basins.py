@@ -26,16 +26,14 @@ def drive(t, q, u, parameters):
 
 side = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else 40
 q, u = np.meshgrid(np.linspace(-2.5, 0.0, side), np.linspace(-2.5, 2.5, side))
-starts = jo.ensembles.Copies(
+starts = jo.vibro.Copies(
     q0=q.reshape(-1, 1),
     v0=u.reshape(-1, 1),
     force=drive,
     within=jo.HalfSpace([-1.0]),
     restitution=0.8,
 )
-found = jo.ensembles.basins(
-    starts, period=2 * np.pi / 2.6, steps=16, periods=160, tol=3e-3
-)
+found = jo.vibro.basins(starts, period=2 * np.pi / 2.6, steps=16, periods=160, tol=3e-3)
 ax = jo.viz.basins(found.label.reshape(q.shape), (-2.5, 0.0), (-2.5, 2.5))
 if side > 40:
     ax.figure.savefig("basins.png", dpi=110)

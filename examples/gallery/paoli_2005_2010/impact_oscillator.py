@@ -9,7 +9,7 @@ after 350 periods. All oscillators run in one compiled loop on all cores, with e
 impacts. At :math:`\\omega = 2.65334772786` the orbit with one impact in each period
 becomes unstable, and the period doubles.
 
-This picture has 240 frequencies. ``python benchmarks/ensembles.py --picture
+This picture has 240 frequencies. ``python benchmarks/copies.py --picture
 diagram.png`` draws 1000 frequencies, each for 500 periods.
 """
 
@@ -23,7 +23,7 @@ def drive(t, q, u, parameters):
 
 
 omega = np.linspace(2.6, 3.2, 240)
-oscillators = jo.ensembles.Copies(
+oscillators = jo.vibro.Copies(
     q0=[-0.65],
     v0=[0.02],
     force=drive,
@@ -31,7 +31,7 @@ oscillators = jo.ensembles.Copies(
     parameters=omega,
     restitution=0.8,
 )
-seen = jo.ensembles.sections(
+seen = jo.vibro.sections(
     oscillators, period=2 * np.pi / omega, steps=24, periods=400, skip=350
 )
 ax = jo.viz.bifurcation(

@@ -16,16 +16,16 @@ import numpy as np
 import jostle as jo
 
 room = jo.scenarios.load("venel_2009", settings=["problem.groups.0.n=24", "run.h=0.1"])
-study = jo.ensembles.Study(
+study = jo.study.Study(
     room,
-    over=jo.ensembles.grid({"problem.behaviour.kind": ["plain", "inhibition"]}),
+    over=jo.study.grid({"problem.behaviour.kind": ["plain", "inhibition"]}),
     repeat=10,
     measures=["evacuation_time", "flow"],
     curves=["leaving_times"],
     seed=1,
 )
 with ThreadPoolExecutor(2) as threads:
-    results = jo.ensembles.sweep(study, executor=threads)
+    results = jo.study.sweep(study, executor=threads)
 for case, name in enumerate(["walk on", "slow down"]):
     time = results.summary("evacuation_time", case)
     print(f"{name}: {time.mean:.1f} s, 95 % interval {time.low:.1f} to {time.high:.1f} s")

@@ -103,7 +103,7 @@ RULES = {
     ),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "StoppingRule": Rule(
-        lambda value: callable(getattr(value, "holds", None)), "a stopping rule such as jo.ensembles.PreciseMean(...)"
+        lambda value: callable(getattr(value, "holds", None)), "a stopping rule such as jo.study.PreciseMean(...)"
     ),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
     "DTypeLike": Rule(_precision, "numpy.float32 or numpy.float64"),
@@ -120,7 +120,7 @@ RULES = {
 CLASSES = {
     "Crowd": "the people of jo.crowds.crowd(...)", "Distribution": "a distribution such as jo.crowds.Normal(...)",
     "Gate": "a jo.crowds.Gate", "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
-    "ByEvents": "a jo.ensembles.ByEvents()", "Copies": "a jo.ensembles.Copies", "Gaps": "a jo.ensembles.Gaps",
+    "ByEvents": "a jo.vibro.ByEvents()", "Copies": "a jo.vibro.Copies", "Gaps": "a jo.vibro.Gaps",
     "MoreauJean": "a jo.MoreauJean()", "Paoli": "a jo.Paoli()",
     "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
     "Axes": "matplotlib axes", "Cone": "a jo.convex.Cone",
@@ -130,7 +130,7 @@ CLASSES = {
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
     "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone",
-    "Executor": "an executor of concurrent.futures", "Study": "a jo.ensembles.Study",
+    "Executor": "an executor of concurrent.futures", "Study": "a jo.study.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
     "StiffForce": "a jo.StiffForce", "Shaken": "a jo.models.Shaken", "Turning": "a jo.models.Turning",

@@ -8,7 +8,7 @@ module.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -131,6 +131,10 @@ def place_of(array: Any) -> Place:
     return place  # type: ignore[no-any-return]
 
 
+STAYS: Mapping[str, str] = {"device": "stays"}
+"""Metadata of a field of a dataclass that `to_device` and `to_host` leave as it is."""
+
+
 def to_device(value: T, place: Any) -> T:
     """An array of NumPy as one of the module `place`, numpy or cupy; also all arrays of a dataclass or a NamedTuple."""
 
@@ -159,7 +163,8 @@ def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(value, np.ndarray) or on_device(value):
         return convert(value)
     if is_dataclass(value) and not isinstance(value, type):
-        before = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        moving = [field.name for field in fields(value) if field.init and field.metadata != STAYS]
+        before = {name: getattr(value, name) for name in moving}
         changed = _changed(before, convert)
         return replace(value, **changed) if changed else value
     if isinstance(value, tuple) and hasattr(value, "_fields"):

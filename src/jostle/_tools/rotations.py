@@ -6,8 +6,6 @@ functions take those of n bodies: (n,) or (n, 3) spins, (n,) or (n, 4) turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from jostle._tools.arrays import Array, place_of
@@ -92,33 +90,24 @@ def turned(turn: Array, way: Array) -> Array:
     return after
 
 
-def free_rotation(
-    turn: Array, spin: Array, inertia: Array, h: float, matrices: Callable[[Array], Array] = matrices
-) -> tuple[Array, Array]:
-    """Turns and spins after a time h without torques; inertia (n, 1) or (n, 3), about the axes of each body.
+def euler_rotation(turn: Array, R: Array, spin: Array, inertia: Array, h: float) -> tuple[Array, Array]:
+    """Turns and spins after a time h without torques, in space; spins and inertia, (n, 3), are about the axes R.
 
-    `matrices` returns the rotations of turns, where they are known already.
-
-    In space, Euler's equations by the implicit midpoint rule, and Cayley's map of the mean spin: energy and angular
-    momentum stay as they are. A ball, and a body in the plane, keeps its spin.
+    Euler's equations by the implicit midpoint rule, and Cayley's map of the mean spin: energy and angular momentum stay
+    as they are.
     """
-    if turn.ndim == 1 or (inertia == inertia[:, :1]).all():
-        return turned(turn, h * spin), spin
-    R = matrices(turn)
-    before = np.einsum("nji,nj->ni", R, spin)
-    after, J = before.copy(), inertia[:, :, None] * np.eye(3)
+    after, J = spin.copy(), inertia[:, :, None] * np.eye(3)
     for _ in range(MAX_ITERATIONS):
-        mean = (before + after) / 2.0
+        mean = (spin + after) / 2.0
         L = inertia * mean
-        rest = inertia * (after - before) + h * cross(mean, L)
+        rest = inertia * (after - spin) + h * cross(mean, L)
         slope = J + h / 2.0 * (_cross_matrices(mean) @ J - _cross_matrices(L))
         change = np.linalg.solve(slope, rest[:, :, None])[:, :, 0]
         after = after - change
         if (np.abs(change) <= ROUND_OFF * np.abs(after).max(initial=0.0)).all():
             break
-    mean = (before + after) / 2.0
-    later = turned(turn, h * np.einsum("nij,nj->ni", R, mean))
-    return later, np.einsum("nij,nj->ni", matrices(later), after)
+    mean = (spin + after) / 2.0
+    return turned(turn, h * np.einsum("nij,nj->ni", R, mean)), after
 
 
 def _cross_matrices(vectors: Array) -> Array:

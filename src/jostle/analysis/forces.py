@@ -276,8 +276,8 @@ def _check_radii(sol: Solution, k: int, radii: Array) -> None:
     if wrong.any():
         body = int(np.argmax(wrong))
         raise InvalidValue(
-            f"radii must be those of the run: the radius of body {body} is {radii[body]:g}, and in the run it is "
-            f"{in_run[body]:g} at t = {t:g}"
+            f"radii must be those of the run: the radius of {sol.facts.bodies.name(body)} is {radii[body]:g}, and in "
+            f"the run it is {in_run[body]:g} at t = {t:g}"
         )
 
 

@@ -108,8 +108,8 @@ Found = tuple[dict[str, Any] | str, dict[str, str]]
 
 
 def _of_scenario(name: str, text: bool) -> Found:
-    from jostle.ensembles.study_files import is_study, study_description
     from jostle.scenarios import load
+    from jostle.study.files import is_study, study_description
 
     if name.endswith(".toml") and is_study(Path(name)):
         return Path(name).read_text(encoding="utf-8") if text else study_description(Path(name)), {}
@@ -126,7 +126,7 @@ def _of_scenario(name: str, text: bool) -> Found:
         }, seconds  # fmt: skip
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
-        **({"law": repr(run.problem.law)} if getattr(run.problem, "turning", None) is not None else {}),
+        **({"law": repr(run.problem.law)} if run.problem.bodies.turn else {}),
         "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
         "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
     }, seconds  # fmt: skip

@@ -117,7 +117,6 @@ BROKEN = "broken: "
 def _plugins() -> list[str]:
     """The plug-ins of installed packages, and which of them are broken."""
     from jostle.crowds.behaviours import BEHAVIOURS
-    from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.io.exports import EXPORTS
     from jostle.macro.motion.scheme import DENSITY_SCHEMES
     from jostle.plans.formats import PLAN_FORMATS
@@ -125,6 +124,7 @@ def _plugins() -> list[str]:
     from jostle.schemes import SCHEMES
     from jostle.sets.shapes import OUTLINES
     from jostle.solvers import SOLVERS
+    from jostle.study.measures import CURVES, MEASURES
     from jostle.viz.quantities import QUANTITIES
 
     found = []

@@ -21,7 +21,7 @@ from jostle.errors import Interrupted
 from jostle.terminal import progress_bar
 
 if TYPE_CHECKING:
-    from jostle.ensembles import Results
+    from jostle.study import Results
 
 EXIT_FAILED_RUNS = 5
 """Exit code of a study in which some runs failed."""
@@ -47,8 +47,8 @@ def sweep(
     The study uses all cores, or a cluster. Run the same command again to continue a study that was interrupted or
     killed. It first repeats one finished run, to check that the results are still the same, and then makes the others.
     """
-    from jostle.ensembles import sweep as run_study
-    from jostle.ensembles.study_files import load_study
+    from jostle.study import sweep as run_study
+    from jostle.study.files import load_study
 
     chosen, folder = load_study(study), output or Path(study.stem)
     console = Console(stderr=True, quiet=quiet or as_json)
@@ -131,9 +131,9 @@ def show_summary(results: Results) -> None:
 
 def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
     """What a folder says about its study."""
-    from jostle.ensembles import read
-    from jostle.ensembles.journal import JOURNAL, description
     from jostle.io.new_files import being_written
+    from jostle.study import read
+    from jostle.study.journal import JOURNAL, description
 
     known, results = description(folder), read(folder)
     identity = known["identity"]

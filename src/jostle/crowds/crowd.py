@@ -7,6 +7,7 @@ walls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -366,7 +367,9 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
-    within = with_lift_doors(Balls(radii) & Segments(room.walls, radii=radii), room, radii)
+    people = Balls(radii)
+    people.bodies = replace(people.bodies, called="person")
+    within = with_lift_doors(people & Segments(room.walls, radii=radii), room, radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     places = places_of(groups, room, random)

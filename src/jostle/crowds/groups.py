@@ -127,7 +127,7 @@ class Entry:
         new[due] = True
         refused = np.unique(np.where(new[np.maximum(second, 0)] & (second >= 0), second, first))
         here = presence.changed(np.setdiff1d(due, refused), PRESENT)
-        return state._replace(q=here.placed(q), u=here.still(state.u), presence=here)
+        return state.replace(q=q).with_presence(here)
 
 
 def point_in(region: Any, random: np.random.Generator) -> Array:

@@ -111,7 +111,7 @@ class Stairs:
                 if self._free(state, moved, int(person)):
                     q = moved
                     break
-        return state if q is state.q else state._replace(q=q)
+        return state if q is state.q else state.replace(q=q)
 
     def _free(self, state: State, q: Array, person: int) -> bool:
         presence = state.presence or Presence.of(q, np.ones(len(q), dtype=bool))

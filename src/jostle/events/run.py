@@ -31,7 +31,7 @@ MAX_CHANGES_AT_ONCE = 1000
 
 def check_supported(problem: Motion) -> None:
     """Refuse what event-driven integration cannot do, and say why."""
-    if problem.turning is not None:
+    if problem.bodies.turn:
         raise SchemeRefuses(f"solve_by_events has no spin, and the bodies turn; {remedy(problem)} with jo.solve")
     for part in parts(problem.within):
         if isinstance(part, Balls) and np.isfinite(part.period).any():

@@ -14,7 +14,7 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.result.energies import Energy, kinetic_of
 from jostle.result.facts import Facts
-from jostle.result.impacts import Impacts, pair_name
+from jostle.result.impacts import Impacts
 from jostle.result.recording import STATISTICS
 from jostle.result.solution import Solution
 from jostle.result.status import MESSAGES
@@ -164,7 +164,7 @@ class EventSolution:
         pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *(event.pairs for event in self.events)])
         before, after = np.concatenate([np.zeros((2, 0)), *(event.rates for event in self.events)], axis=1)
         impulse = np.concatenate([np.zeros(0), *(event.impulse for event in self.events)])
-        return Impacts(t, pairs, before, after, impulse, t).faster_than(speed)
+        return Impacts(t, pairs, before, after, impulse, t, bodies=self.problem.bodies).faster_than(speed)
 
     def energy(self, t: ArrayLike) -> Energy:
         """Kinetic and potential energy at some times.
@@ -296,11 +296,12 @@ class EventSolution:
         lines += [f"{'t':>18s}  impulse by contact"] if n else []
         for event in self.events[:MAX_PRINTED]:
             each = (
-                f"{pair_name(i, j)}: {p:.6g}" for (i, j), p in zip(event.pairs.tolist(), event.impulse, strict=True)
+                f"{self.problem.bodies.pair_name(i, j)}: {p:.6g}"
+                for (i, j), p in zip(event.pairs.tolist(), event.impulse, strict=True)
             )
             lines.append(f"{event.t:18.12g}  {', '.join(each)}")
         lines += [f"{'...':>18s}  {n - MAX_PRINTED} more impacts"] if n > MAX_PRINTED else []
         for limit in self.accumulations:
-            names = ", ".join(pair_name(i, j) for i, j in limit.pairs.tolist())
+            names = ", ".join(self.problem.bodies.pair_name(i, j) for i, j in limit.pairs.tolist())
             lines.append(f"{limit.t:18.12g}  accumulation of impacts: {names}")
         return "\n".join(lines)

@@ -98,7 +98,7 @@ def integrated(problem: Motion, t: Span, max_events: int) -> EventRun:
         raise InvalidValue(f"problem must be a jo.Motion, not {problem!r}")
     start, end = start_and_end(t)
     run = (ParabolicRun if has_parabolas(problem) else SmoothRun)(problem, start, end, max_events)
-    check_resolution(problem, State(start, problem.q0, problem.v0))
+    check_resolution(problem, State(start, problem.pose0, problem.w0))
     try:
         if end > start:
             run.integrate()

@@ -434,7 +434,7 @@ class VelocityStep(Step):
 
     def end(self, after: State) -> State:
         u = self.u.reshape(after.u.shape)
-        return after._replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
+        return after.replace(q=read_only(self.before.q + self.h * u), u=read_only(u))
 
     def rates_of_offsets(self) -> Array:
         contacts, before, h = self.contacts, self.before, self.h
@@ -486,7 +486,7 @@ class MauryStep(VelocityStep):
         return np.asarray(scheme.predict(problem, before.t, before.q, before.u, self.h)[0].ravel())
 
     def point_forward(self, dq: Array, du: Array, change: Change) -> Array:
-        (_, q, u, *_), shape = self.before, self.before.q.shape
+        q, u, shape = self.before.q, self.before.u, self.before.q.shape
         impulse = np.zeros(q.size)
         if not self.run.slopes.constant:
             ways = dq.reshape(shape), du.reshape(shape)
@@ -497,7 +497,7 @@ class MauryStep(VelocityStep):
         return np.asarray(du + self.M.solve(impulse))
 
     def point_reverse(self, of_w: Array, sums: Sums) -> tuple[Array, Array]:
-        _, q, u, *_ = self.before
+        q, u = self.before.q, self.before.u
         a = self.M.solve(of_w)
         _add_mass(sums, a, self.w - u.ravel())
         of_q, of_u = np.zeros(q.size), of_w
@@ -569,13 +569,13 @@ KINDS: dict[type[Scheme], Any] = {Maury: MauryStep, Venel: VenelStep, CatchingUp
 
 def _slope_forward(step: Step, dq: Array) -> Array:
     """The change of the desired velocity."""
-    t, q, u, *_ = step.before
+    t, q, u = step.before.t, step.before.q, step.before.u
     return step.run.slopes.forward(t, q, u, dq.reshape(q.shape), np.zeros_like(q)).ravel()
 
 
 def _slope_reverse(step: Step, of_w: Array) -> Array:
     """The gradient of <of_w, U> with respect to q."""
-    t, q, u, *_ = step.before
+    t, q, u = step.before.t, step.before.q, step.before.u
     return step.run.slopes.reverse(t, q, u, of_w.reshape(q.shape))[0].ravel()
 
 
@@ -629,7 +629,7 @@ def _check(problem: Any, scheme: Scheme) -> None:
     scheme.check(problem)
     check_certain(scheme.solver)
     reasons = {
-        "bodies that turn (friction, clumps)": getattr(problem, "turning", None) is not None,
+        "bodies that turn (friction, clumps)": problem.bodies.turn,
         "a StiffForce": getattr(problem, "stiff", None) is not None,
         "bodies that come and go": problem.presence is not None,
         "a force or velocity that depends on the past of the run": problem.past is not None,

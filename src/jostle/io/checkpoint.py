@@ -26,17 +26,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
-from jostle.bodies import Turning
+from jostle._tools.rotations import AXES
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io.identity import Run
 from jostle.io.new_files import reason, whole
+from jostle.pose import Pose
 from jostle.problems import Motion, Remembers
 from jostle.result.recording import Closing, impact_type_of, smallest_gap
 from jostle.schemes.base import Scheme
 from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth
 from jostle.schemes.paoli import Memory
-from jostle.schemes.state import State
+from jostle.schemes.state import Impulses, State
 from jostle.sets.differences import Searched
 from jostle.sets.presence import GONE, WAITING, Presence
 from jostle.sets.user import differences_of
@@ -173,25 +174,16 @@ class Contents:
             contacts = Remembered(pairs, self.array("normals", (len(p), None)))
         elif len(p):
             raise self._wrong("multipliers", "empty, since there are no pairs")
+        start, impulses = problem.pose0.orientation, Impulses(p)
+        if start is not None and contacts is not None:
+            d = shape[-1]
+            impulses = Impulses(p, self.array("tangential", (len(p), d)), self.array("rolling", (len(p), AXES[d])))
+        orientation = None if start is None else self.array("orientation", start.shape)
         return State(
-            self.number("t"), self.array("q", shape), self.array("u", shape), None, contacts, p,
-            self._memory(scheme, shape, _balls(problem)), self.number("overshoot"), self._presence(shape),
-            self.number("duration", finite=False), self._turning(problem, len(p)),
+            self.number("t"), Pose(problem.bodies, self.array("q", shape), orientation),
+            self.array("w", problem.w0.shape), None, contacts, impulses, self._memory(scheme, shape, _balls(problem)),
+            self.number("overshoot"), self._presence(shape), self.number("duration", finite=False),
         )  # fmt: skip
-
-    def _turning(self, problem: Any, rows: int) -> Turning | None:
-        """How the bodies are turned and turn, if they do."""
-        start = getattr(problem, "turning", None)
-        turning: Turning | None = self.remembered("turning", Turning, "bodies that turn")
-        if (start is None) != (turning is None):
-            raise self._wrong("turning", "there if and only if the bodies of the problem turn")
-        if turning is None or start is None:
-            return None
-        for name in ("turn", "spin"):
-            self.array(f"turning.{name}", np.shape(getattr(start, name)))
-        for name in ("tangential", "rolling"):
-            self.array(f"turning.{name}", (rows if "pairs" in self else 0, np.shape(getattr(start, name))[1]))
-        return turning
 
     def _presence(self, shape: tuple[int, ...]) -> Presence | None:
         if "codes" not in self:
@@ -279,8 +271,8 @@ class Contents:
 
 def _seen_by_sets(problem: Any) -> Array:
     """The start as sets see it: the centres of all balls."""
-    places: Array = problem.bodies.places(problem.q0, getattr(problem, "turning", None))
-    return places
+    centres: Array = problem.pose0.centres
+    return centres
 
 
 def _balls(problem: Any) -> int:
@@ -319,7 +311,7 @@ def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
         )
 
 
-FORMAT = 3
+FORMAT = 4
 """Version of the format of checkpoints."""
 
 
@@ -470,7 +462,7 @@ class Checkpoint:
         path = self.path
         kept = Contents(path, read_whole(path))
         step, seal = kept.count("step"), kept.count("seal")
-        written = {name: kept.count(name) for name in ("frames", "records", "impacts")}
+        frames, records, impacts = (kept.count(name) for name in ("frames", "records", "impacts"))
         different, state, noted = self._compared(run, kept, past, state_in)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
@@ -480,7 +472,8 @@ class Checkpoint:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
         self.written = True
-        return Position(state, step, kept.text("status"), **written, random=random, noted=noted, seal=seal), kept
+        found = Position(state, step, kept.text("status"), frames, records, random, noted, impacts=impacts, seal=seal)
+        return found, kept
 
     def _compared(
         self, run: Run, kept: Contents, past: Mapping[str, Remembers], state_in: Callable[[Contents], Any]
@@ -504,9 +497,11 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
     """The state of bodies, its smallest gap, and what the admissible set remembers, as numbers and arrays by name."""
     state = position.state
     values: dict[str, Any] = {
-        "t": state.t, "q": state.q, "u": state.u, "multipliers": state.multipliers, "overshoot": state.overshoot,
-        "duration": state.duration, "gap": position.gap,
+        "t": state.t, "q": state.q, "w": state.w, "multipliers": state.multipliers, "overshoot": state.overshoot,
+        "duration": state.duration, "gap": position.gap, "orientation": state.pose.orientation,
+        "tangential": state.impulses.tangential, "rolling": state.impulses.rolling,
     }  # fmt: skip
+    values = {name: value for name, value in values.items() if value is not None}
     if state.contacts is not None:
         values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
     if state.presence is not None:
@@ -515,8 +510,6 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
         values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
     if state.memory is not None:
         values |= saved_memory(state.memory, "memory")
-    if state.turning is not None:
-        values |= saved_memory(state.turning, "turning")
     if position.within is not None:
         values |= saved_memory(position.within, "within")
     if (closing := position.closing) is not None:

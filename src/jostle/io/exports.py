@@ -35,10 +35,11 @@ from jostle._tools.plugins import Registry, nearest
 from jostle._tools.rotations import AXES
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, check_trajectory_name, discard, publish, refuse_existing, whole
-from jostle.io.polydata import Converter, PolyData, Turned, points_of
+from jostle.io.polydata import Converter, PolyData, points_of
 from jostle.io.reading import Ragged, about, read, source_of
 from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
+from jostle.result.recording import Turned
 from jostle.result.solution import Solution
 from jostle.sets.shapes import Shape
 
@@ -79,9 +80,9 @@ def states(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, PolyD
 
 def turns(sol: Solution) -> Iterable[Turned | None]:
     """How bodies are turned and turn in each frame; None if they do not."""
-    if sol.turn is None or sol.spin is None or sol.tangential is None or sol.rolling is None:
+    if sol.orientation is None or sol.spin is None or sol.tangential is None or sol.rolling is None:
         return [None] * len(sol.t)
-    return map(Turned, sol.turn, sol.spin, sol.tangential, sol.rolling)
+    return map(Turned, sol.orientation, sol.spin, sol.tangential, sol.rolling)
 
 
 Export = Callable[[Solution, Path], object]
@@ -282,10 +283,10 @@ def write_npz(sol: Solution, path: Path) -> None:
         "stats": (sol.stats.dtype, (steps,), [sol.stats]),
         "status": (f"U{len(sol.status)}", (), [sol.status]),
     }
-    if sol.turn is not None and sol.spin is not None and sol.tangential is not None and sol.rolling is not None:
+    if sol.orientation is not None and sol.spin is not None and sol.tangential is not None and sol.rolling is not None:
         d = sol.facts.dimension
         arrays |= {
-            "turn": (float, sol.turn.shape, sol.turn),
+            "orientation": (float, sol.orientation.shape, sol.orientation),
             "spin": (float, sol.spin.shape, sol.spin),
             "tangential": (float, (contacts, d), sol.tangential),
             "rolling": (float, (contacts, AXES[d]), sol.rolling),

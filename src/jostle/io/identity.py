@@ -395,9 +395,8 @@ def _may_remember(thing: Any) -> bool:
 
 def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], Any]]:
     """The functions of a problem of bodies at a time and a state; None: the positions and velocities of the start."""
-    q = problem.q0 if state is None else state.q
-    turning = getattr(problem, "turning", None) if state is None else state.turning
-    places = problem.bodies.places(q, turning)
+    pose = problem.pose0 if state is None else state.pose
+    q, places = pose.q, pose.centres
     found: dict[str, Callable[[], Any]] = {}
     if isinstance(problem, Motion):
         u = problem.v0 if state is None else state.u

@@ -433,9 +433,10 @@ def lengths(file: Any, kept: Counts) -> dict[str, int]:
 #     jostle/problem/groups    (n,), or empty: the position of the group of each body in the list of names
 #     jostle/problem/force     the entries of a constant force, or empty
 #     jostle/problem/inertia   (n s,), only if bodies turn
-#     jostle/problem/text      UTF-8: dimension, period, names of walls and groups, units, plan; whether a first-order
-#                              problem has a mass; for a crowd the desired speeds and the reaction times, one for all or
-#                              one per person, the gates, and who may use which exit; rods whose points do not move
+#     jostle/problem/text      UTF-8: dimension, what a body is called, period, names of walls and groups, units, plan;
+#                              whether a first-order problem has a mass; for a crowd the desired speeds and the reaction
+#                              times, one for all or one per person, the gates, and who may use which exit; rods whose
+#                              points do not move
 #
 # Only of clumps, as `Clumped` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
 # length is in the text.
@@ -488,6 +489,7 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
     groups = facts.groups
     said: dict[str, Any] = {
         "dimension": facts.dimension,
+        "called": facts.called,
         "period": None if facts.period is None else [None if np.isinf(L) else float(L) for L in facts.period],
         "wall_names": list(facts.wall_names),
         "walls_move": facts.walls_move,
@@ -579,6 +581,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         rods=tuple(_rods(one, balls, d) for one in said.get("rods", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
         clumped=clumped,
+        called=str(said["called"]),
     )
 
 

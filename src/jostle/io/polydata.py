@@ -18,7 +18,9 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import AXES
 from jostle.bodies import Bodies
 from jostle.errors import InvalidValue
+from jostle.pose import Pose
 from jostle.result.facts import SavedRods
+from jostle.result.recording import Turned
 from jostle.sets.shapes import Shape, View, holding_walls, outlines, unbounded
 
 CIRCLE_POINTS = 24
@@ -130,15 +132,6 @@ def balls_of(everybody: NDArray[Any], body: Any) -> Any:
     [0, 1, 3, 4]
     """
     return np.flatnonzero(np.isin(everybody, body))
-
-
-class Turned(NamedTuple):
-    """How bodies are turned and turn at one time, and the friction in its contacts, as a `Solution` has them."""
-
-    turn: ArrayLike
-    spin: ArrayLike
-    tangential: ArrayLike
-    rolling: ArrayLike
 
 
 def orientations(turn: Array) -> Array:
@@ -254,7 +247,7 @@ class Converter:
         if "centre" in more:
             assert self.bodies is not None
             assert turned is not None
-            x, v = self.bodies.balls(x, np.asarray(turned.turn)), v[self.everybody]
+            x, v = Pose.of(self.bodies, x, np.asarray(turned.orientation)).centres, v[self.everybody]
         radius = np.asarray(radii, dtype=self.dtype)
         if radius.shape != (self.count,):
             radius = self.broadcast(radius)
@@ -283,16 +276,17 @@ class Converter:
         """The point data of bodies at x that turn, for each ball."""
         if (turned is None) != (self.bodies is None):
             raise InvalidValue(
-                "turn, spin, tangential and rolling belong to bodies that turn, whose inertia the facts contain, "
-                "and to no others"
+                "orientation, spin, tangential and rolling belong to bodies that turn, whose inertia the facts "
+                "contain, and to no others"
             )
         if turned is None or self.bodies is None:
             return {}
-        turn, spin = np.asarray(turned.turn, dtype=float), np.asarray(turned.spin, dtype=float)
+        turn, spin = np.asarray(turned.orientation, dtype=float), np.asarray(turned.spin, dtype=float)
         shapes = [(len(x),), (len(x),)] if self.d == 2 else [(len(x), 4), (len(x), 3)]
         if [turn.shape, spin.shape] != shapes:
             raise InvalidValue(
-                f"turn and spin must have the shapes {shapes[0]} and {shapes[1]}, not {turn.shape} and {spin.shape}"
+                f"orientation and spin must have the shapes {shapes[0]} and {shapes[1]}, not {turn.shape} and "
+                f"{spin.shape}"
             )
         more = {"spin": self._in_space(spin.reshape(len(x), -1)), "orientation": orientations(turn)}
         if self.d == 2:

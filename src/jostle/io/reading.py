@@ -198,17 +198,17 @@ class SavedImpacts:
     def blocks(self) -> Iterator[Impacts]:
         """The impacts, some at a time."""
         said = self.source.header
-        kind, clumped = said.form.of_impacts, self.source.facts.clumped
+        kind, bodies = said.form.of_impacts, self.source.facts.bodies
         size = max(BLOCK_SIZE // kind.itemsize, 1)
         for start in range(0, max(said.impacts, 1), size):
             with reading(self.source.path) as file:
                 data, count = layout.data(file, IMPACTS, said), min(size, said.impacts - start)
-                yield Impacts.of(read_records(file, data, start, count, kind, "impact"), clumped)
+                yield Impacts.of(read_records(file, data, start, count, kind, "impact"), bodies)
 
     def faster_than(self, speed: float) -> Impacts:
         """The impacts whose gaps closed faster than this speed."""
         found = [block.faster_than(speed).records for block in self.blocks()]
-        return Impacts.of(np.concatenate(found), self.source.facts.clumped)
+        return Impacts.of(np.concatenate(found), self.source.facts.bodies)
 
 
 class Ragged(Sequence[Any]):
@@ -319,7 +319,7 @@ def _turned(source: Source) -> dict[str, Any]:
     else:
         turn = States(source, layout.ORIENTATION, [1.0, 0.0, 0.0, 0.0], slice(4), (n, 4))
     return {
-        "turn": turn,
+        "orientation": turn,
         "spin": States(source, layout.SPIN, 0.0, slice(3 - axes, 3), spins),
         "tangential": Ragged(source, source.tangential),
         "rolling": Ragged(source, source.rolling),
@@ -342,7 +342,8 @@ def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
         wrong = ~np.isclose(given, saved, rtol=SINGLE_PRECISION, atol=0.0) & (saved > 0.0)  # 0: not there, or a point
         if wrong.any():
             body = int(np.argmax(wrong))
-            called = problem.bodies.name(body) if name == "radius" else f"body {body}"
+            bodies = problem.bodies
+            called = bodies.name(body) if name == "radius" else f"{bodies.called} {body}"
             raise InvalidValue(
                 f"the {name} of {called} is {saved[body]:g} in {source.path.name} and "
                 f"{np.broadcast_to(given, saved.shape)[body]:g} in the problem: give the problem that was solved"

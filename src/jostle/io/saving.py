@@ -30,7 +30,7 @@ from jostle.io.trajectory import Writer
 from jostle.kernels.parallel import threads
 from jostle.problems import Motion
 from jostle.result.facts import Facts, Groups, Units, drawable
-from jostle.result.recording import ImpactLog, Saver, contacts_of, record_of, shown
+from jostle.result.recording import ImpactLog, Saver, Turned, contacts_of, record_of, shown
 from jostle.result.solution import Solution
 from jostle.schemes.state import State
 
@@ -373,7 +373,7 @@ class TrajectorySaver(FileSaver):
         self.facts = Facts.of(problem, t=start.t, q=shown(start), units=output.units, groups=groups)
         self.walls = drawable(problem.within, start.t, self.facts.dimension)
         about = {"scheme": repr(scheme), "problem": repr(problem)}
-        if start.turning is not None:
+        if problem.bodies.turn:
             about["law"] = repr(problem.law)
         if self.facts.plan is not None:
             about["behaviour"] = problem.behaviour
@@ -398,11 +398,8 @@ class TrajectorySaver(FileSaver):
 
     def _turned(self, state: State) -> dict[str, Any]:
         """How bodies are turned and turn, and the friction between them; empty if they do not turn."""
-        turning = state.turning
-        if turning is None:
-            return {}
-        turn = self.problem.bodies.given_turn(turning.turn)
-        return {"turn": turn, "spin": turning.spin, "tangential": turning.tangential, "rolling": turning.rolling}
+        turned = Turned.of(state)
+        return {} if turned is None else turned._asdict()
 
     def record(self, before: State, after: State, h: float) -> tuple[Any, ...]:
         return record_of(self.problem, self.scheme, before, after, h)

@@ -34,9 +34,9 @@ from jostle.io.growing import (
 )
 from jostle.io.hdf5 import of_rows
 from jostle.io.layout import facts_in, write_facts
-from jostle.io.polydata import Converter, Touching, Turned, points_of
+from jostle.io.polydata import Converter, Touching, points_of
 from jostle.result.facts import Facts
-from jostle.result.recording import STATISTICS
+from jostle.result.recording import STATISTICS, Turned
 from jostle.sets.shapes import Shape, same
 
 MIN_CHUNK, MAX_CHUNK = 1024, 32768
@@ -320,7 +320,7 @@ class Writer(GrowingFile):
         normals: ArrayLike = NO_NORMALS,
         duration: float = np.nan,
         walls: Sequence[Shape] = (),
-        turn: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
         spin: ArrayLike | None = None,
         tangential: ArrayLike | None = None,
         rolling: ArrayLike | None = None,
@@ -347,7 +347,7 @@ class Writer(GrowingFile):
             Time over which the multipliers acted; NaN if unknown.
         walls : sequence of Shape, default ()
             Shapes of the walls at this time, see `jostle.sets.shapes`.
-        turn : array_like, shape (n,) or (n, 4), optional
+        orientation : array_like, shape (n,) or (n, 4), optional
             How bodies are turned, as in `Solution`; given for bodies that turn, if the facts have their inertia.
         spin : array_like, shape (n,) or (n, 3), optional
             Spins of bodies that turn. Default: 0.
@@ -358,14 +358,14 @@ class Writer(GrowingFile):
         """
         self._check_open()
         turned = None
-        if turn is not None:
-            given, m = np.asarray(turn), len(np.asarray(multipliers))
+        if orientation is not None:
+            given, m = np.asarray(orientation), len(np.asarray(multipliers))
             axes, d = (1, 2) if given.ndim == 1 else (3, 3)
             turned = Turned(
                 given,
-                np.zeros(given.shape[:1] + (3,) * (axes == 3)) if spin is None else spin,
-                np.zeros((m, d)) if tangential is None else tangential,
-                np.zeros((m, axes)) if rolling is None else rolling,
+                np.asarray(np.zeros(given.shape[:1] + (3,) * (axes == 3)) if spin is None else spin),
+                np.asarray(np.zeros((m, d)) if tangential is None else tangential),
+                np.asarray(np.zeros((m, axes)) if rolling is None else rolling),
             )
         self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls, turned)
         self.commit_if_due()

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array
-from jostle._tools.rotations import product
+from jostle.bodies import Bodies
 from jostle.errors import EnergyDrift, InvalidValue, warn
 from jostle.laws import Coulomb
+from jostle.pose import Pose
 from jostle.problems import Motion
 from jostle.result.facts import Facts
 from jostle.sets.differences import CERTAIN_ERROR, Differences
@@ -115,10 +116,13 @@ class EnergyBalance:
         return "\n".join(lines)
 
 
-def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array, turn: Any = None, spin: Any = None) -> Array:
+def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array, orientation: Any = None, spin: Any = None) -> Array:
     """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or a file; with spins."""
     if spin is not None:
-        return kinetic_of(problem, facts, q, u) + _of_spins(problem, facts, turn, spin)
+        bodies = problem.bodies if isinstance(problem, Motion) else facts.bodies
+        states = zip(q, u, orientation, spin, strict=True)
+        spinning = np.array([_of_spins(bodies, *each) for each in states])
+        return np.asarray(kinetic_of(problem, facts, q, u) + spinning)
     if isinstance(problem, Motion):
         metrics = (problem.metric(place) for place in q)
         pairs = zip(metrics, u, strict=True)
@@ -142,13 +146,10 @@ def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
     return -(np.nan_to_num(np.asarray(q)).reshape(len(q), -1) @ facts.force.ravel())
 
 
-def _of_spins(problem: Any, facts: Facts, turn: Any, spin: Any) -> Array:
-    """(k,) the kinetic energy of spins."""
-    bodies, found = problem.bodies if isinstance(problem, Motion) else facts.bodies, []
-    for one, spins in zip(turn, spin, strict=True):
-        axes = one if bodies.clumped is None else product(np.asarray(one), bodies.clumped.axes)
-        found.append(bodies.energy_of_spins(axes, np.asarray(spins)))
-    return np.array(found)
+def _of_spins(bodies: Bodies, q: Any, u: Any, orientation: Any, spin: Any) -> float:
+    """The kinetic energy of spins at one time."""
+    pose = Pose.of(bodies, np.asarray(q), np.asarray(orientation))
+    return bodies.energy_of_spins(pose.joined(np.asarray(u), np.asarray(spin)))
 
 
 def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -> EnergyBalance:

@@ -193,6 +193,8 @@ class Facts:
         Moments of inertia of bodies that turn; None if they do not.
     clumped : Clumped or None
         Which balls belong to which body; None if each body is one ball.
+    called : str
+        What a body is called, such as "ball" or "person"; see `Bodies.name`.
 
     Examples
     --------
@@ -223,11 +225,12 @@ class Facts:
     rods: tuple[SavedRods, ...] = ()
     inertia: Array | None = None
     clumped: Clumped | None = None
+    called: str = "body"
 
     @cached_property
     def bodies(self) -> Bodies:
-        """Radii, inertia and clumps together."""
-        return Bodies(self.radii, inertia=self.inertia, clumped=self.clumped)
+        """Radii, inertia, clumps and what they are called, together."""
+        return Bodies(self.radii, inertia=self.inertia, clumped=self.clumped, called=self.called)
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -275,7 +278,7 @@ class Facts:
             _check_units(units)
             groups, people = groups or Groups(crowd.groups, crowd.group), _of_crowd(crowd)
         within, d = problem.within, dimension_of(problem)
-        places = problem.bodies.places(problem.q0 if q is None else q, getattr(problem, "turning", None))
+        places = problem.pose0.at(problem.q0 if q is None else q).centres
         walls, names = walls_of(within, t, places)
         return cls(
             order=2 if isinstance(problem, Motion) else 1,
@@ -293,6 +296,7 @@ class Facts:
             rods=rods_of(within),
             inertia=problem.bodies.inertia,
             clumped=problem.bodies.clumped,
+            called=problem.bodies.called,
             **people,
         )
 

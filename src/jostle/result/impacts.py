@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Integers
-from jostle.bodies import Clumped
+from jostle.bodies import POINTS, Bodies
 
 
 def impact_type(d: int = 0) -> np.dtype[Any]:
@@ -55,8 +55,8 @@ class Impacts:
         step.
     tangential : array, shape (k, d), or None
         Impulse of friction on the second body or the wall in the two steps of the impact; None without friction.
-    clumped : Clumped or None
-        Which balls belong to which body, of `Clumps`; None if each body is one ball.
+    bodies : Bodies
+        The bodies of the run, which say what a body is called.
 
     Examples
     --------
@@ -76,13 +76,13 @@ class Impacts:
     impulse: Array
     moment: Array
     tangential: Array | None = None
-    clumped: Clumped | None = None
+    bodies: Bodies = POINTS
 
     @classmethod
-    def of(cls, records: NDArray[Any], clumped: Clumped | None = None) -> Impacts:
+    def of(cls, records: NDArray[Any], bodies: Bodies = POINTS) -> Impacts:
         """The impacts of records, see `impact_type`."""
-        columns = [np.ascontiguousarray(records[name]) for name in records.dtype.names or ()]
-        return replace(cls(*columns), clumped=clumped)
+        columns: list[Any] = [np.ascontiguousarray(records[name]) for name in records.dtype.names or ()]
+        return replace(cls(*columns), bodies=bodies)
 
     @property
     def records(self) -> NDArray[Any]:
@@ -98,7 +98,7 @@ class Impacts:
 
     def faster_than(self, speed: float) -> Impacts:
         """The impacts whose gaps closed faster than this speed."""
-        return Impacts.of(self.records[-self.before > speed], self.clumped)
+        return Impacts.of(self.records[-self.before > speed], self.bodies)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -109,22 +109,10 @@ class Impacts:
             yield float(self.t[k]), (i, j), float(self.before[k]), float(self.after[k]), float(self.impulse[k])
 
     def __str__(self) -> str:
-        names = [pair_name(i, j, self.clumped) for i, j in self.pairs.tolist()]
+        names = [self.bodies.pair_name(i, j) for i, j in self.pairs.tolist()]
         width = max([10, *map(len, names)])
         lines = [f"{len(self)} impact{'s' * (len(self) != 1)}"]
         lines.append(f"         t  {'pair':{width}s}    before     after   impulse")
         for name, (t, _, before, after, impulse) in zip(names, self, strict=True):
             lines.append(f"{t:10.4f}  {name:{width}s} {before:9.4f} {after:9.4f} {impulse:9.4f}")
         return "\n".join(lines)
-
-
-def pair_name(i: int, j: int, clumped: Clumped | None = None) -> str:
-    """The two bodies, the body and the wall, or the row that a pair of `Contacts.pairs` stands for.
-
-    >>> pair_name(0, 1), pair_name(0, -3), pair_name(-1, 2)
-    ('0 - 1', '0 - wall 2', 'row 2')
-    """
-    if i < 0:
-        return f"row {j}"
-    name = str if clumped is None else clumped.name
-    return f"{name(i)} - {name(j) if j >= 0 else f'wall {-1 - j}'}"

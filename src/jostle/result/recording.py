@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
-from jostle.bodies import Bodies, Turning
+from jostle._tools.rotations import AXES
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
@@ -84,7 +84,7 @@ class Closing(NamedTuple):
     def rates(self, u: Array) -> Array:
         """(m,) G u of the impacts that began in the last step."""
         moved = to_host(u.ravel()[moved_to(self.column, u)])
-        return np.bincount(self.row, weights=self.value * moved, minlength=len(self.open))
+        return np.asarray(np.bincount(self.row, self.value * moved, len(self.open)), dtype=float)
 
 
 def _entries(G: LinearMap) -> tuple[Integers, Integers, Array]:
@@ -104,7 +104,7 @@ def _entries(G: LinearMap) -> tuple[Integers, Integers, Array]:
 
 def impact_type_of(state: State) -> np.dtype[Any]:
     """The type of the records of impacts of a run: with friction if bodies turn."""
-    return impact_type(0 if state.turning is None else state.turning.tangential.shape[1])
+    return impact_type(0 if state.pose.orientation is None else state.q.shape[-1])
 
 
 class ImpactLog:
@@ -124,14 +124,12 @@ class ImpactLog:
 
     def add(self, before: State, after: State, h: float) -> int:
         """Note a step of length h; the number of impacts that are over with it."""
-        if after.turning is not None:
-            before, after = before.of_balls(self.bodies), after.of_balls(self.bodies)
         contacts, p, last = after.contacts, after.multipliers, self.memory
         assert contacts is not None
         pushed = p if contacts.equal is None else np.where(contacts.equal, 0.0, p)  # equalities do not close
         rows = pushed.nonzero()[0]
         pairs, touching = contacts.pairs[rows], moved_to(last.touching, p)
-        self.memory = Closing(pairs, before.q, h, last.open[:0])
+        self.memory = Closing(pairs, before.centres, h, last.open[:0])
         if len(last.open) == 0 and len(pairs) == len(touching) and (pairs == touching).all():
             return 0
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
@@ -139,19 +137,19 @@ class ImpactLog:
             self.closed.append(self._second_step(last, before, after, h, contacts.pairs[new]))
         if len(new) == 0:
             return len(last.open)
-        chosen = in_motion(self.within, contacts, before.q).only(new)
+        chosen = in_motion(self.within, contacts, before.centres).only(new)
         drift = drifts(chosen, before.t, h, self.linearised)
-        rate = chosen.G @ before.u.ravel() + drift[0]
-        speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
+        rate = chosen.G @ before.velocities.ravel() + drift[0]
+        speeds = MIN_APPROACH * np.abs(before.velocities) + POSITION_ROUND_OFF * np.abs(before.centres) / h
         rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
-        rate_after = chosen.G @ after.u.ravel() + drift[1]
+        rate_after = chosen.G @ after.velocities.ravel() + drift[1]
         moments = self._moments(last, before, chosen, rate, h)
-        grip = () if after.turning is None else (after.turning.tangential[new],)
+        grip = () if after.impulses.tangential is None else (after.impulses.tangential[new],)
         columns = map(to_host, (chosen.pairs, rate, rate_after, p[new], moments, *grip))
         open_ones = np.zeros(len(new), dtype=self.kind)
         for name, values in zip(self.kind.names or (), (after.t, *columns), strict=True):
             open_ones[name] = values
-        self.memory = Closing(pairs, before.q, h, open_ones, to_host(drift[1]), *_entries(chosen.G))
+        self.memory = Closing(pairs, before.centres, h, open_ones, to_host(drift[1]), *_entries(chosen.G))
         return len(last.open)
 
     def _moments(self, last: Closing, before: State, contacts: Contacts, rate: Array, h: float) -> Array:
@@ -161,13 +159,13 @@ class ImpactLog:
         gap = contacts.gap
         if contacts.gap_at is not None:
             gap = contacts.gap_at(before.t, place_of(gap).arange(len(gap)))
-        gap = gap + contacts.G @ (before.q - contacts.at).ravel()
+        gap = gap + contacts.G @ (before.centres - contacts.at).ravel()
         earliest, bend = last.h, 0.0 * rate
         if self.acceleration is not None:
             bend = contacts.G @ moved_to(self.acceleration, rate)
         if earliest:
-            u = before.u
-            off = np.abs(before.q - moved_to(last.q, u) - earliest * u).max()
+            u = before.velocities
+            off = np.abs(before.centres - moved_to(last.q, u) - earliest * u).max()
             if off <= SAME_STEP * earliest * np.abs(u).max():
                 rate = rate + earliest / 2.0 * bend
         s = _first_root(gap, rate, bend / 2.0)
@@ -187,11 +185,11 @@ class ImpactLog:
             impulse = np.where(contacts.equal, 0.0, impulse)
         more = to_host(by_pair(contacts.pairs, impulse, pairs))
         found["impulse"] += more
-        if after.turning is not None:
-            for grip, now in zip(found["tangential"].T, after.turning.tangential.T, strict=True):
+        if after.impulses.tangential is not None:
+            for grip, now in zip(found["tangential"].T, after.impulses.tangential.T, strict=True):
                 grip += to_host(by_pair(contacts.pairs, now.copy(), pairs))
         rate_after = found["after"]
-        rate = last.rates(after.u) + self._drift(last, pairs, before, contacts, h)
+        rate = last.rates(after.velocities) + self._drift(last, pairs, before, contacts, h)
         over, again = rate_after >= MIN_APPROACH * found["before"], (more != 0.0) & (rate < rate_after)
         met = (more == 0.0) & self._met(found["pair"], to_host(new))
         free = 0.0 if self.acceleration is None else h * last.rates(self.acceleration)
@@ -203,10 +201,10 @@ class ImpactLog:
         """dg/dt of the impacts of the step before after this one; those that are out of reach now keep theirs."""
         if self.within.moving is False:
             return last.drift
-        numbers = place_of(pairs).arange(len(contacts.pairs), dtype=float)
-        row = to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)).astype(np.int64)
+        numbers: Array = place_of(pairs).arange(len(contacts.pairs)) + 0.0
+        row = np.asarray(to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)), dtype=np.int64)
         drift, near = last.drift.copy(), np.flatnonzero(row >= 0)
-        there = in_motion(self.within, contacts.only(moved_to(row[near], pairs)), before.q)
+        there = in_motion(self.within, contacts.only(moved_to(row[near], pairs)), before.centres)
         drift[near] = to_host(drifts(there, before.t, h, self.linearised)[1])
         return drift
 
@@ -225,7 +223,7 @@ class ImpactLog:
 
     def result(self) -> Impacts:
         """All impacts that were not taken away."""
-        return Impacts.of(np.concatenate([*self.closed, self.memory.open]), self.bodies.clumped)
+        return Impacts.of(np.concatenate([*self.closed, self.memory.open]), self.bodies)
 
 
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
@@ -254,21 +252,19 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
     rows = p.nonzero()[0]
     if len(rows) == 0:
         return 0.0, 0.0
-    if after.turning is None:
+    work, friction = 0.0, after.impulses.tangential
+    if friction is None:
         added = float((p * (contacts.G @ (0.5 * (before.u + after.u).ravel()))).sum())
-        work = 0.0
     else:
-        bodies, now, last = problem.bodies, after.turning, before.turning
-        assert last is not None
-        added = float((after.pushes(bodies) * (0.5 * (before.u + after.u)).ravel()).sum())
-        added += bodies.energy_of_spins(*now[:2]) - bodies.energy_of_spins(*last[:2])  # bodies turn freely otherwise
-        before = before.of_balls(bodies)
+        bodies = after.pose.bodies
+        added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
+        added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
         touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-        drag = dragged(problem, contacts.only(touching), before.t, before.q.reshape(-1, now.tangential.shape[1]))
-        work = -float((now.tangential[touching] * drag).sum())
+        drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
+        work = -float((friction[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
-    drift = drifts(in_motion(problem.within, contacts, before.q).only(rows), before.t, h, linearised)
+    drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
     work -= 0.5 * float((p[rows] * (drift[0] + drift[0 if after.t == before.t else 1])).sum())
     return work - added, work
 
@@ -318,8 +314,7 @@ def shown(state: State) -> Array:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    q = state.of_balls(problem.bodies).q
-    return lowest(state.within(problem.within).linearise(state.t, q, 0.0).margin, np.inf)
+    return lowest(state.within(problem.within).linearise(state.t, state.centres, 0.0).margin, np.inf)
 
 
 def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: float) -> tuple[Any, ...]:
@@ -383,6 +378,26 @@ class Saver:
         raise NotImplementedError
 
 
+class Turned(NamedTuple):
+    """How bodies are turned and turn at one time, and the friction in its contacts, as a `Solution` has them."""
+
+    orientation: Array
+    spin: Array
+    tangential: Array
+    rolling: Array
+
+    @staticmethod
+    def of(state: State) -> Turned | None:
+        """That of a state; None if its bodies do not turn."""
+        orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
+        if orientation is None or spin is None:
+            return None
+        if tangential is None or rolling is None:
+            d = state.q.shape[-1]
+            tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))
+        return Turned(orientation, spin, tangential, rolling)
+
+
 class Frame(NamedTuple):
     """What is kept of a saved state."""
 
@@ -394,7 +409,7 @@ class Frame(NamedTuple):
     normals: Array
     z: Array | None
     duration: float
-    turning: Turning | None = None
+    turned: Turned | None = None
 
 
 class MemorySaver(Saver):
@@ -421,8 +436,8 @@ class MemorySaver(Saver):
             self.last = _, pairs, normals = G, contacts.pairs, read_only(contacts.normals[:])
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
-        p, turning = state.multipliers, state.turning
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, turning))
+        p = state.multipliers
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, Turned.of(state)))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))
@@ -430,7 +445,7 @@ class MemorySaver(Saver):
             self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
-        t, q, u, multipliers, pairs, normals, z, durations, turning = zip(*self.frames, strict=True)
+        t, q, u, multipliers, pairs, normals, z, durations, turned = zip(*self.frames, strict=True)
         paoli = [one for one in z[1:] if one is not None]
         return Solution(
             self.problem,
@@ -446,16 +461,15 @@ class MemorySaver(Saver):
             read_only(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
             durations=read_only(np.array(durations)),
-            **({} if turning[0] is None else turned_frames(self.problem.bodies, turning)),
+            **({} if turned[0] is None else turned_frames(turned)),
         )
 
 
-def turned_frames(bodies: Bodies, turning: tuple[Turning, ...]) -> dict[str, Any]:
-    """The turns, spins and tangential impulses of saved states, as a `Solution` keeps them."""
-    turns = [bodies.given_turn(one.turn) for one in turning]
+def turned_frames(turned: tuple[Turned, ...]) -> dict[str, Any]:
+    """The orientations, spins and impulses of friction of saved states, as a `Solution` keeps them."""
     return {
-        "turn": read_only(np.stack(turns)),
-        "spin": read_only(np.stack([one.spin for one in turning])),
-        "tangential": tuple(one.tangential for one in turning),
-        "rolling": tuple(one.rolling for one in turning),
+        "orientation": read_only(np.stack([one.orientation for one in turned])),
+        "spin": read_only(np.stack([one.spin for one in turned])),
+        "tangential": tuple(one.tangential for one in turned),
+        "rolling": tuple(one.rolling for one in turned),
     }

@@ -13,10 +13,11 @@ from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
+from jostle.pose import Pose
 from jostle.problems import Motion, Sweeping
 from jostle.result.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
 from jostle.result.facts import Facts, drawable
-from jostle.result.impacts import Impacts, pair_name
+from jostle.result.impacts import Impacts
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.base import gap_of_present
 from jostle.sets.shapes import Shape
@@ -83,7 +84,7 @@ class Solution:
         Shapes of the walls at each saved time, for a solution that was read from a file.
     refinement : Refinement or None
         How the time step was chosen, for a solution of ``solve(..., accuracy=...)``.
-    turn : array, shape (k, n) or (k, n, 4), or None
+    orientation : array, shape (k, n) or (k, n, 4), or None
         How the bodies are turned at the saved times: angles in the plane, quaternions (w, x, y, z) in space; None if
         they do not turn.
     spin : array, shape (k, n) or (k, n, 3), or None
@@ -123,7 +124,7 @@ class Solution:
     saved_facts: Facts | None = None
     saved_shapes: Any = None
     refinement: Any = None
-    turn: Array | None = None
+    orientation: Array | None = None
     spin: Array | None = None
     tangential: tuple[Array, ...] | None = None
     rolling: tuple[Array, ...] | None = None
@@ -229,7 +230,8 @@ class Solution:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         if found is None:
             raise InvalidValue("the file of this run contains no impacts: write them with Writer(..., impacts=True)")
-        return found.faster_than(speed)
+        table: Impacts = found.faster_than(speed)
+        return table
 
     def energy(self) -> Energy:
         """Kinetic and potential energy at the saved times.
@@ -254,7 +256,7 @@ class Solution:
         """
         if self.order == 1:
             raise InvalidValue("a first-order problem has no kinetic energy")
-        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u, self.turn, self.spin)
+        kinetic = kinetic_of(self.problem, self.facts, self.q, self.u, self.orientation, self.spin)
         return Energy(kinetic, potential_of(self.problem, self.facts, (self.t, self.q, self.u)))
 
     def energy_balance(self) -> EnergyBalance:
@@ -289,7 +291,7 @@ class Solution:
         Returns
         -------
         dict of str to array
-            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2", and "body 0, ball 1 - wall 2"
+            `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2", and "clump 0, ball 1 - wall 2"
             in `Clumps`; `first` and `second`, the numbers of `Contacts.pairs`, which are those of balls in clumps;
             `impulse`, of the step that led to the time; `force`, the impulse divided by its duration. In first-order
             problems `impulse` and `force` are both the reaction p. With friction also `friction`, the size of the
@@ -310,7 +312,7 @@ class Solution:
         impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(self.multipliers, active, strict=True)])
         table = {
             "t": np.repeat(self.t, counts),
-            "pair": np.array([pair_name(i, j, self.facts.clumped) for i, j in pairs.tolist()], dtype=str),
+            "pair": np.array([self.facts.bodies.pair_name(i, j) for i, j in pairs.tolist()], dtype=str),
             "first": pairs[:, 0],
             "second": pairs[:, 1],
             "impulse": impulse,
@@ -399,15 +401,15 @@ class Solution:
         --------
         >>> import jostle as jo
         >>> dumbbell = [[-1.0, 0.0], [1.0, 0.0]], 0.5
-        >>> one = jo.Motion(q0=[[0.0, 3.0]], turn0=np.pi / 2, within=jo.Clumps([dumbbell]))
+        >>> one = jo.Motion(q0=[[0.0, 3.0]], orientation0=np.pi / 2, within=jo.Clumps([dumbbell]))
         >>> jo.solve(one, jo.Maury(), t=1.0, h=1.0).places(-1)[:, 1].tolist()
         [2.0, 4.0]
         """
         q = np.asarray(self.q[k])
-        if self.turn is None:
+        if self.orientation is None:
             return q
         bodies = self.problem.bodies if isinstance(self.problem, Motion) else self.facts.bodies
-        return bodies.balls(q, np.asarray(self.turn[k]))
+        return Pose.of(bodies, q, np.asarray(self.orientation[k])).centres
 
     @property
     def overlap(self) -> float:

@@ -6,11 +6,13 @@ computed: each scheme, solver and set says what it can do.
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from jostle._tools.arrays import on_device, read_only, to_device, to_host
+from jostle.bodies import Bodies
 from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
 from jostle.kernels import devices, offers
@@ -46,7 +48,7 @@ class Device:
         self.place = array_module(name)
         if self.place is not np:
             _check(name, self.place, problem, scheme)
-        self.problem = problem if self.place is np else problem.on(self.place)
+        self.bodies, self.problem = problem.bodies, problem if self.place is np else problem.on(self.place)
         """What the steps are computed from."""
         self._seen: tuple[State, State] | None = None
         """The state that was last moved: there, and here."""
@@ -56,9 +58,9 @@ class Device:
         if self.place is np or not on_device(state.q):
             return state
         if self._seen is None or self._seen[0] is not state:
-            here = to_host(state)
+            here = _of_bodies(to_host(state), self.bodies)
             read_only(here.q)
-            read_only(here.u)
+            read_only(here.w)
             self._seen = state, here
         return self._seen[1]
 
@@ -66,13 +68,20 @@ class Device:
         """A state with arrays of NumPy as one of the run; what it shares with the last one is not moved again."""
         if self.place is np:
             return state
-        if self._seen is None:
-            moved = to_device(state, self.place)
-        else:
-            fields = zip(state, self._seen[1], self._seen[0], strict=True)
-            moved = State(*(old if new is known else to_device(new, self.place) for new, known, old in fields))
+        there, here = self._seen or (None, None)
+        values: dict[str, Any] = {}
+        for name in (each.name for each in fields(State)):
+            value = getattr(state, name)
+            same = here is not None and value is getattr(here, name)
+            values[name] = getattr(there, name) if same else to_device(value, self.place)
+        moved = _of_bodies(State(**values), self.problem.bodies)
         self._seen = moved, state
         return moved
+
+
+def _of_bodies(state: State, bodies: Bodies) -> State:
+    """The state with bodies whose arrays are where its own are."""
+    return state if state.pose.bodies is bodies else state.replace(pose=replace(state.pose, bodies=bodies))
 
 
 def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:

@@ -169,7 +169,7 @@ class Source:
         u[candidates] = self.velocity
         refused = self._overlapping(presence.changed(candidates, PRESENT), state.t, q, candidates)
         presence = presence.let_in(self.number, np.setdiff1d(candidates, refused))
-        return state._replace(q=q, u=u).with_presence(presence)
+        return state.replace(q=q, u=u).with_presence(presence)
 
     def _check_dimension(self, d: int) -> None:
         """Refuse a box and a velocity that are not those of bodies with d coordinates."""
@@ -229,7 +229,7 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
     for change in made:
         state = change(state)
         if not isinstance(state, State):
-            raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
+            raise InvalidValue(f"change must return a state, such as state.replace(u=...), not {state!r}")
     if state is before:
         return state
     if state.t != before.t:
@@ -237,7 +237,10 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
             f"change must keep the time of the state, t = {before.t:g}; it returned t = {state.t:g}: t and h of "
             f"solve give the times of a run"
         )
-    state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
+    if state.q is not before.q:
+        state = state.replace(q=_own(state.q, before.q, "q"))
+    if state.w is not before.w:
+        state = state.replace(u=_own(state.u, before.u, "u"))
     if state.presence is not None and bodies.clumped is not None:
         raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
@@ -245,26 +248,25 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
         there = value if here is None else np.where(here[:, None], value, 0.0)
         check_finite(there, f"{name} of the changed state, entry")
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
-    if bodies.clumped is not None and state.turning is not None and before.turning is not None:
-        turned = (state.turning.turn != before.turning.turn).reshape(len(state.turning.turn), -1).any(axis=1)
+    now, then = state.pose.orientation, before.pose.orientation
+    if bodies.clumped is not None and now is not then and now is not None and then is not None:
+        turned = (now != then).reshape(len(now), -1).any(axis=1)
         moved = moved | (turned[:, None] if moved.ndim == 2 else turned)
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once
     if moved.any() or first_left:
-        present, places = state.within(within), state.of_balls(bodies).q
+        present, places = state.within(within), state.centres
         contacts = present.linearise(state.t, places, 0.0)
         first, second = (np.where(ball < 0, ball, bodies.owners(ball)) for ball in contacts.pairs.T)
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
-        terms = bodies.terms(places, state.turning)
+        terms = state.pose.terms
         check_start(contacts, nearest_call(present, state.t, "q"), "the q that change returned", terms)
     return state
 
 
 def _own(changed: Array, before: Array, name: str) -> Array:
-    """q or u of a changed state: a read-only copy if it is another array, of the same shape."""
-    if changed is before:
-        return before
+    """q or u of a changed state: a read-only copy of the same shape."""
     array = numbers(changed, f"the {name} of the state that change returned")
     if array.shape != before.shape:
         raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")

@@ -58,7 +58,7 @@ class FreeFlight:
     @staticmethod
     def of(problem: Any, scheme: Any, grid: Grid) -> FreeFlight | None:
         """The flights of a run, if it can have any."""
-        if type(scheme) not in (Paoli, MoreauJean) or not isinstance(problem, Motion) or problem.turning is not None:
+        if type(scheme) not in (Paoli, MoreauJean) or not isinstance(problem, Motion) or problem.bodies.turn:
             return None
         within, solver = problem.within, scheme.solver
         acceleration = constant_acceleration(problem)
@@ -90,7 +90,7 @@ class FreeFlight:
         if z is not None:
             rest = np.zeros_like(q)
             memory = Memory(flown.q[-2], h, z[-1], rest, h, flown.u[-2], NO_PAIRS, memory.warned)
-        return state._replace(t=flown.t[-1], q=q, u=u, memory=memory), number + len(flown.t)
+        return state.replace(t=flown.t[-1], q=q, u=u, memory=memory), number + len(flown.t)
 
     def after(self, state: State, number: int, grid: Grid) -> Flown | None:
         """The flight that follows the state of step `number`, if there is one; never with the last step of a run."""

@@ -223,7 +223,7 @@ class BodySteps(Steps):
         looks = number >= self.look  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
         if looks:
             present = None if before.presence is None else before.presence.here
-            check_declaration(parts(where.problem.within), (self.grid.start, t), self._of_balls(before).q, present)
+            check_declaration(parts(where.problem.within), (self.grid.start, t), before.centres, present)
         if self.differences:  # undo what other calls of the set did since the last step
             put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
@@ -232,9 +232,10 @@ class BodySteps(Steps):
         P = state.projection
         assert P is not None
         if self.strict and not P.converged and scheme.solver.promises:
-            raise NotConverged(f"{not_converged(P, scheme.solver)}; strict=False records it and continues", P)
+            error = not_converged(P, scheme.solver, type(scheme).__name__)
+            raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
-            check_convexity(scheme.solver.tol, where.problem.within, self._of_balls(before), self._of_balls(state))
+            check_convexity(scheme.solver.tol, where.problem.within, before, state)
         if looks:
             self.look = 2 * number
         if self.watch is not None:
@@ -254,10 +255,6 @@ class BodySteps(Steps):
             speeds = 0.0 if hasattr(problem.velocity, "__wrapped__") else problem.velocity(self.grid.start, problem.q0)
         return float(self.grid.sizes.max() * np.abs(speeds).max(initial=0.0))
 
-    def _of_balls(self, state: State) -> State:
-        """A state as sets see it."""
-        return state.of_balls(self.where.problem.bodies)
-
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
     """Warn of steps longer than the longest one with which the problem is known to give reliable results."""
@@ -273,7 +270,7 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
 def _check_first_step(problem: Any, grid: Grid) -> None:
     """Refuse a constant force that moves bodies so far in the first step that round-off hides where they start."""
     force, largest = getattr(problem, "constant_force", None), highest(problem.bodies.radii_at(grid.start), 0.0)
-    if force is None or problem.presence is not None or problem.turning is not None:
+    if force is None or problem.presence is not None or problem.bodies.turn:
         return
     h, scale = float(grid.sizes.max()), max(largest, float(np.abs(problem.q0).max(initial=0.0)))
     a = problem.metric(problem.q0).solve(force.ravel()).reshape(problem.q0.shape)

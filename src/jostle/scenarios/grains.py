@@ -754,7 +754,7 @@ class Grains(ProblemTable):
         mass = self._masses(sizes, shapes)
         turned: dict[str, Any] = {}
         if shapes:
-            turned["turn0"] = random.uniform(0.0, 2.0 * math.pi, n) if d == 2 else random.normal(size=(n, 4))
+            turned["orientation0"] = random.uniform(0.0, 2.0 * math.pi, n) if d == 2 else random.normal(size=(n, 4))
         if self.law is not None or shapes:
             turned |= {"spin0": self.spin or 0.0, "inertia": self.inertia}
         with belongs_to("inertia") if self.inertia is not None else nullcontext():

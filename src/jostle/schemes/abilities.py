@@ -77,7 +77,7 @@ def needs_of(problem: Any) -> frozenset[str]:
         METRIC: isinstance(problem, Sweeping) and problem.mass is not None,
         EQUALITIES: within.equalities,
         STIFF: isinstance(problem, Motion) and problem.stiff is not None,
-        TURNING: isinstance(problem, Motion) and problem.turning is not None,
+        TURNING: problem.bodies.turn,
     }
     return frozenset(need for need, there in found.items() if there)
 

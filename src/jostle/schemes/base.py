@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle._tools.arguments import check_fields
-from jostle._tools.arrays import Array, read_only
+from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
@@ -127,17 +127,15 @@ class Scheme:
         """
         self.check(problem)
         put_back(differences_of(problem.within), None)  # runs from the same start have the same bits
-        q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
-        state = State(t, q, u, turning=getattr(problem, "turning", None))
+        state, presence = State(t, problem.pose0, problem.w0), problem.presence
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
         check_resolution(problem, state)
-        seen = state.of_balls(problem.bodies)
         there = state.within(problem.within)
-        contacts = there.near(t, seen.q, 0.0)
-        check_kinds(problem.within, contacts, seen)
-        terms, nearest = problem.bodies.terms(seen.q, seen.turning), nearest_call(there, t, "q0")
-        check_start(contacts, nearest, terms=terms, allowed=self.overlap_at_start(problem))
+        contacts = there.near(t, state.centres, 0.0)
+        check_kinds(problem.within, contacts, state)
+        nearest = nearest_call(there, t, "q0")
+        check_start(contacts, nearest, terms=state.pose.terms, allowed=self.overlap_at_start(problem))
         return state
 
     def overlap_at_start(self, problem: Any) -> float:
@@ -259,10 +257,10 @@ class Scheme:
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
-        sets, before = parts(problem.within), state if state.turning is None else state.of_balls(problem.bodies)
+        sets, span = parts(problem.within), (state.t, state.t + h)
         if MOVING in self.abilities:
-            check_rest(sets, (state.t, state.t + h), before.q)
-        elif moves(sets, (state.t, state.t + h), before.q) and problem.within.moving is None:
+            check_rest(sets, span, state.centres)
+        elif moves(sets, span, state.centres) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
         after = self.step(there, state, h)
         ours = type(self).__module__.startswith("jostle.")
@@ -274,35 +272,30 @@ class Scheme:
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
-        seen = after if after.turning is None else after.of_balls(problem.bodies)
-        after = State(
+        after = replace(
+            after,
             t=after.t if t_next is None else t_next,
-            q=read_only(after.q),
-            u=read_only(after.u),
-            projection=after.projection,
-            contacts=after.contacts,
-            multipliers=after.multipliers,
-            memory=after.memory,
-            overshoot=self._overshoot(there, after, seen.q, ours, t_next),
+            overshoot=self._overshoot(there, after, ours, t_next),
             presence=state.presence,
             duration=after.duration if told else h,
-            turning=after.turning,
         )
+        read_only(after.q)
+        read_only(after.w)
         check_finite(after.q, "position")
         check_resolution(there, after)
-        if after.turning is not None:
-            check_finite(after.turning.spin, "spin")
+        if after.spin is not None:
+            check_finite(after.spin, "spin")
         if not ours:  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
             check_finite(after.multipliers, "multiplier")
-        within, seen = there.within, after if after.turning is None else after._replace(q=seen.q, u=seen.u)
+        within = there.within
         if not self.linearises:
-            check_depth(within, before, seen)
+            check_depth(within, state, after)
         elif within.convex_gaps is not True and after.projection is not None and after.projection.converged:
-            check_inside(type(self).__name__, self.solver.tol, there, before, seen)
+            check_inside(type(self).__name__, self.solver.tol, there, state, after)
         if within.equalities:
-            check_equalities(type(self).__name__, self.solver.tol, there, before, seen)
-        check_crossings(self.linearises, sets, before, seen)
+            check_equalities(type(self).__name__, self.solver.tol, there, state, after)
+        check_crossings(self.linearises, sets, state, after)
         return after
 
     def _aside(self, after: State, presence: Presence) -> State:
@@ -315,12 +308,13 @@ class Scheme:
             )
         return after.with_presence(presence)
 
-    def _overshoot(self, problem: Any, after: State, q: Array, ours: bool, t_next: float | None) -> float:
-        """The deepest overlap of the balls at q, after a step, that the residual of the projection does not bound.
+    def _overshoot(self, problem: Any, after: State, ours: bool, t_next: float | None) -> float:
+        """The deepest overlap of the new q that the residual of the projection does not bound.
 
         A scheme that is not one of jostle (`ours`) may move what it projected.
         """
         t, within = after.t if t_next is None else t_next, problem.within
+        q = after.centres
         if not (ours and self.projects_positions(problem)) or problem.bodies.clumped is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0

@@ -20,7 +20,7 @@ from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
 from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
 from jostle.schemes.base import Scheme
-from jostle.schemes.state import State
+from jostle.schemes.state import Impulses, State
 from jostle.sets.base import ConstraintSet, Intersection, parts
 from jostle.sets.nearest import nearest_with_contacts
 
@@ -63,7 +63,8 @@ class CatchingUp(Scheme):
             P, contacts = nearest_with_contacts(problem.within, predicted, problem.metric(q), t + h, self.solver)
         except NotConverged as error:
             raise _proof_of_emptiness(problem.within, t + h, q) or error from None
-        return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)
+        u, p = (P.point - q) / h, Impulses(P.multipliers / h)
+        return State(t + h, state.pose.at(P.point), u, P, contacts, p)
 
 
 def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet | None:

@@ -16,7 +16,7 @@ from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet, margins, part_of, parts
+from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.surfaces import Crossing, Step
@@ -151,8 +151,7 @@ def check_displacement(problem: Motion | Sweeping, state: State, displacement: f
 
 def _sizes(problem: Motion | Sweeping, state: State) -> Array:
     """The coordinates of the balls in size, zero for bodies that are not present."""
-    places = problem.bodies.places(state.q, state.turning)
-    sizes = np.abs(places.reshape(places.shape or 1))
+    sizes = np.abs(state.centres.reshape(state.centres.shape or 1))
     return sizes if state.presence is None else np.where(state.presence.here[:, None], sizes, 0.0)
 
 
@@ -163,7 +162,7 @@ def _too_far(problem: Motion | Sweeping, sizes: Array, beside: str) -> InvalidVa
     where = f"q[{place}]"
     if sizes.ndim == 2:
         ball, axis = divmod(place, sizes.shape[1])
-        where = f"coordinate {axis} of body {int(problem.bodies.owners(np.array(ball)))}"
+        where = f"coordinate {axis} of {problem.bodies.name(ball)}"
     return too_far(where, float(sizes.flat[place]), beside)
 
 
@@ -185,11 +184,11 @@ def check_finite(values: Array, name: str) -> None:
 def check_returned(name: str, before: State, after: Any) -> None:
     """Refuse what the step of a scheme returned if it is no state, or its arrays do not fit."""
     if isinstance(after, State) and after.projection is not None and isinstance(after.contacts, Contacts):
-        arrays = zip((after.q, after.u, after.multipliers), (before.q, before.q, after.contacts.gap), strict=True)
+        arrays = zip((after.q, after.w, after.multipliers), (before.q, before.w, after.contacts.gap), strict=True)
         if all(getattr(one, "shape", None) == other.shape and one.dtype == other.dtype for one, other in arrays):
             return
     raise InvalidValue(
-        f"the step of {name} must return a state with its projection and contacts: State(t + h, q, u, projection, "
+        f"the step of {name} must return a state with its projection and contacts: State.of(t + h, q, u, projection, "
         f"contacts, multipliers), q and u of {before.q.dtype} and of shape {before.q.shape}, and a multiplier for each "
         f"of its contacts"
     )
@@ -200,31 +199,28 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
 
     `name` is that of the scheme, `tol` the tolerance of its solver.
     """
-    t, q, within = after.t, after.q, part_of(problem.within, lambda Q: Q.convex_gaps is None)
+    t, q, within = after.t, after.centres, part_of(problem.within, lambda Q: Q.convex_gaps is None)
     if lowest(margins(within, t, q), 0.0) >= 0.0:
         return
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
     if problem.bodies.clumped is not None:
-        allowed = allowed + contacts.G.magnitude(np.abs(_curved(problem, before, after)).ravel())
+        allowed = allowed + contacts.G.magnitude(np.abs(_curved(before, after)).ravel())
     if not (contacts.margin < -allowed).any():
         return
     row = int(np.argmin(contacts.margin + allowed))
-    wrong = _wrong_gradient(within, t, before.q, contacts.pairs[row])
+    wrong = _wrong_gradient(within, t, before.centres, contacts.pairs[row])
     raise LeftTheSet(
         f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
         + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
     )
 
 
-def _curved(problem: Motion | Sweeping, before: State, after: State) -> Array:
+def _curved(before: State, after: State) -> Array:
     """(b, d) how far the balls of clumps, which turn, end from the tangents that the linearised constraints see."""
-    turning, P, bodies = before.turning, after.projection, problem.bodies
-    assert turning is not None
-    assert P is not None
-    u, spin = bodies.split(P.point, turning.turn, problem.q0.shape)
-    tangents = (after.t - before.t) * bodies.velocities(u, turning._replace(spin=spin))
-    return np.asarray(after.q - before.q - tangents)
+    assert after.projection is not None
+    tangents = (after.t - before.t) * before.pose.velocities(after.projection.point)
+    return np.asarray(after.centres - before.centres - tangents)
 
 
 def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
@@ -239,13 +235,13 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
         of_user = isinstance(Q, UserSet)
         if Q.convex_gaps is not True or Q.equalities or (is_of_jostle(Q) and not of_user):
             continue
-        if of_user and lowest(Q.gaps(after.t, after.q), 0.0) >= 0.0:  # without the gradient, which is costly
+        if of_user and lowest(Q.gaps(after.t, after.centres), 0.0) >= 0.0:  # without the gradient, which is costly
             continue
-        here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
+        here, way = Q.near(after.t, after.centres, 0.0), after.centres - before.centres
         if lowest(here.gap, 0.0) >= 0.0:
             continue
         reach = np.inf if way.ndim == 1 else NEARBY * float(np.abs(way).max())
-        start = Q.near(after.t, before.q, reach)
+        start = Q.near(after.t, before.centres, reach)
         linear = by_pair(start.pairs, start.gap + (start.G @ way.ravel()), here.pairs, -np.inf)
         below = to_host(here.gap - linear + (1.0 + tol / CLOSED) * here.tolerance(np.abs(way)))
         gap, name = to_host(here.gap), type(Q).__name__
@@ -262,15 +258,21 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
 
 
 def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None:
-    """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
+    """Raise `InvalidValue` if a set names what it does not have or hides its equalities, or two keep bodies apart."""
+    apart = [type(Q).__name__ for Q in parts(within) if keeps_apart(Q)]
+    if len(apart) > 1:
+        raise InvalidValue(
+            f"{' and '.join(apart)} keep the same bodies apart, so that each pair would have several contacts: leave "
+            f"one out (Line and Clumps have no period)"
+        )
     check_owned(repr(within), contacts.pairs, contacts.numbers)
-    if state.q.ndim == 2:
-        check_bodies(repr(within), contacts.pairs, len(state.q), within.bodies.clumped is not None)
+    if state.centres.ndim == 2:
+        check_bodies(repr(within), contacts.pairs, len(state.centres), within.bodies)
     if contacts.equal is not None and not within.equalities:
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
         equal = part_of(within, lambda Q: Q.equalities)
-        found = equal.linearise(state.t, state.q)
+        found = equal.linearise(state.t, state.centres)
         if len(found.gap) and (found.equal is None or not found.equal.all()):
             raise InvalidValue(
                 f"{equal!r} declares that its constraints are equalities, but not all are: build its "
@@ -287,20 +289,19 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
     A gap that a longer step left, and that does not grow any more, is no error of this step.
     """
     contacts, equal = after.contacts, part_of(problem.within, lambda Q: Q.equalities)
-    gap = equal.gaps(after.t, after.q)
+    gap = equal.gaps(after.t, after.centres)
     if contacts is None or contacts.equal is None or len(gap) == 0:
         return
-    h = after.t - before.t
-    furthest = max(
-        float(np.abs(after.q - before.q).max()), h * float(np.abs(before.u).max()), h * float(np.abs(after.u).max())
-    )
-    moved = contacts.G.magnitude(np.full(after.q.size, furthest))[contacts.equal]
+    h, way = after.t - before.t, after.centres - before.centres
+    speeds = (float(np.abs(state.velocities).max()) for state in (before, after))
+    furthest = max(float(np.abs(way).max()), *(h * speed for speed in speeds))
+    moved = contacts.G.magnitude(np.full(way.size, furthest))[contacts.equal]
     allowed = MAX_EQUALITY_ERROR * moved + _round_off(tol, problem, contacts, before, after)[contacts.equal]
     if (np.abs(gap) <= allowed).all():
         return
-    drift = np.abs(equal.near(after.t, before.q, np.inf).drifts(before.t, h)).max(axis=0)
+    drift = np.abs(equal.near(after.t, before.centres, np.inf).drifts(before.t, h)).max(axis=0)
     allowed += MAX_EQUALITY_ERROR * h * drift
-    allowed = np.maximum(allowed, np.abs(equal.gaps(before.t, before.q)) + MAX_EQUALITY_ERROR * allowed)
+    allowed = np.maximum(allowed, np.abs(equal.gaps(before.t, before.centres)) + MAX_EQUALITY_ERROR * allowed)
     row = int(np.argmax(np.abs(gap) - allowed))
     if abs(gap[row]) <= allowed[row]:
         return
@@ -317,14 +318,14 @@ def _round_off(tol: float, problem: Motion | Sweeping, contacts: Contacts, befor
     # A row without a length is compared with what the step moved: the way from q to q', and the displacement
     # h M^-1 G^T p that the projection took away, all that moves near the origin, where bodies are held at rest. The
     # centre of a ball of a clump is a sum, whose terms may be larger.
-    bodies, length, h = problem.bodies, contacts.length, after.t - before.t
-    way = np.abs(after.q - before.q) + bodies.terms(after.q, after.turning)
-    if after.turning is not None and isinstance(bodies.mass, Metric):
-        pushed = h * np.abs(bodies.mass.solve(after.pushes(bodies)))
-        each = pushed.reshape(-1, after.q.shape[-1])[bodies.owners(np.arange(after.q.size // after.q.shape[-1]))]
+    bodies, length, h, turn = problem.bodies, contacts.length, after.t - before.t, after.pose.orientation is not None
+    way = np.abs(after.centres - before.centres) + after.pose.terms
+    if turn and isinstance(bodies.mass, Metric):
+        pushed = h * np.abs(bodies.mass.solve(after.pushes()))
+        each = pushed.reshape(-1, way.shape[-1])[bodies.owners(np.arange(way.size // way.shape[-1]))]
         way += each.reshape(way.shape)
     tolerance = contacts.tolerance(way)
-    if after.contacts is not None and after.turning is None and not (length > 0.0).all():
+    if after.contacts is not None and not turn and not (length > 0.0).all():
         M = problem.metric(before.q)
         push = h * M.norm(M.solve(after.contacts.G.adjoint(after.multipliers)))
         tolerance = tolerance + np.where(length > 0.0, 0.0, CLOSED * push * contacts.G.norms(M))
@@ -353,7 +354,7 @@ def check_depth(within: ConstraintSet, before: State, after: State) -> None:
     for Q in parts(within):
         if not isinstance(Q, UserSet) or not Q.length or Q.equalities:
             continue
-        gap = Q.gaps(after.t, after.q)
+        gap = Q.gaps(after.t, after.centres)
         row = int(np.argmin(gap)) if len(gap) else 0
         if len(gap) and gap[row] < -Q.length:
             h = after.t - before.t
@@ -374,7 +375,7 @@ def check_crossings(linearises: bool, sets: tuple[ConstraintSet, ...], before: S
         if Q.crossing is not None:
             held = linearises and after.projection is not None and after.projection.converged
             gaps = None if after.contacts is None else after.contacts.gap
-            found = Q.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps, here))
+            found = Q.crossing(Step((before.t, after.t), (before.centres, after.centres), held, gaps, here))
             if found is not None:
                 raise _went_through(found, Q.bodies.name(found.body), after.t - before.t)
 

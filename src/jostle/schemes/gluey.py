@@ -46,7 +46,7 @@ from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, TURNING, needs_of, refusal
 from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, relative_to_closing, with_checked_reach
-from jostle.schemes.state import State
+from jostle.schemes.state import Impulses, State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
 
@@ -170,7 +170,7 @@ class Gluey(Maury):
 
         contacts, (known, P, held) = with_checked_reach(within, t + h, q, h, predicted, u, attempt)
         memory = _remembered(contacts.pairs, self._paid(known, P, held))
-        return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers, memory)
+        return State(t + h, *state.pose.moved(P.point, h), P, contacts, Impulses(P.multipliers), memory)
 
     def _paid(self, known: _Known, P: Projection, held: Booleans) -> Array:
         """gamma^{n+1}. An open contact has no glue, though a solver may have left it a small multiplier."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Integers, contiguous, place_of
 from jostle._tools.rotations import AXES
-from jostle.bodies import Bodies, Turning
+from jostle.bodies import Bodies
 from jostle.convex.cones import UNIT, Cones
 from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
@@ -25,7 +25,8 @@ from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
-from jostle.schemes.state import MIN_WARM_ROWS, State
+from jostle.pose import Pose, at_lever
+from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver, check_round_off
 
@@ -35,54 +36,42 @@ FRICTIONLESS = Coulomb(0.0)
 """The law of clumps without friction: their balls push along normals alone."""
 
 
-class Pushed(NamedTuple):
-    """What contacts did in a step: the projection, the normal impulse of each row, and how bodies turn after it."""
-
-    projection: Projection
-    point: Array
-    """The new velocities, in the shape of those before."""
-    multipliers: Array
-    turning: Turning | None
-
-
 def push(
-    solver: Solver, problem: Any, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric,
-    turning: Turning | None,
-) -> Pushed:  # fmt: skip
-    """The projection of the velocities w on the rows K of contacts: bodies that turn also have spins, and friction.
+    solver: Solver, problem: Any, state: State, pose: Pose, contacts: Contacts, K: Rows, w: Array, M: Metric
+) -> tuple[Projection, Impulses]:
+    """The projection of the velocities w on the rows K of contacts, and the impulses of the contacts.
 
-    `turning` are the turns and spins of bodies at the contacts; None if they do not turn.
+    Bodies have the pose at their contacts. Those that turn also have friction, if their law has it.
     """
-    bodies, m, d = problem.bodies, len(contacts.gap), w.shape[-1]
+    m = len(contacts.gap)
     if m:
-        check_round_off(w if turning is None else bodies.velocities(w, turning), K, solver.tol)
-    if turning is not None and (m == 0 or _frictionless(problem.law)):
-        return _push_along_normals(solver, bodies, state, contacts, K, w, M, turning)
-    if turning is None:
+        check_round_off(pose.velocities(w), K, solver.tol)
+    if pose.orientation is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
-        return Pushed(P, P.point, P.multipliers, None)
-    place = place_of(contacts.gap)
-    blocks, cones, own, others = _blocks(problem, state, contacts, K, turning, d)
+        return P, Impulses(P.multipliers)
+    place, d = place_of(contacts.gap), pose.q.shape[-1]
+    multipliers, tangential, moments = place.zeros(m), place.zeros((m, d)), place.zeros((m, AXES[d]))
+    if m == 0:
+        return Projection(w, multipliers, NO_RESIDUAL, 0, True, solver.name), Impulses(multipliers, tangential, moments)
+    if problem.bodies.clumped is not None and _frictionless(problem.law):
+        guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
+        P = solver.project(w, replace(K, G=pose.on_bodies(K.G)), M, guess)
+        return P, Impulses(P.multipliers, tangential, moments)
+    blocks, cones, own, others = _blocks(problem, state, pose, contacts, K)
     normal, size = cones.axis, cones.height
     first = len(own) * size
-    guess = _guess(state, contacts, own, others, normal, size)
-    whole = bodies.joined(w, turning.turn, turning.spin)
-    P = solver.project(whole, blocks, bodies.with_inertia(M, w.shape), guess)
+    P = solver.project(w, blocks, M, _guess(state, contacts, own, others, normal, size))
     p = P.multipliers[:first].reshape(len(own), size)
     along = (p[:, :d] * normal).sum(axis=1)
     if not cones.coulomb:
         _warn_if_thrown(blocks, P, normal, along, size)
-    multipliers = place.zeros(m)
     multipliers[own] = along
     if len(others):
         multipliers[others] = P.multipliers[first:]
-    tangential = place.zeros((m, d))
     tangential[own] = p[:, :d] - along[:, None] * normal
-    moments = place.zeros((m, AXES[d]))
     if size > d:
         moments[own] = p[:, d:]
-    u, spin = bodies.split(P.point, turning.turn, w.shape)
-    return Pushed(P, u, multipliers, Turning(turning.turn, spin, tangential, moments))
+    return P, Impulses(multipliers, tangential, moments)
 
 
 def _frictionless(law: ImpactLaw) -> bool:
@@ -90,38 +79,18 @@ def _frictionless(law: ImpactLaw) -> bool:
     return not isinstance(law, Coulomb) or (not isinstance(law.mu, Mapping) and law.mu == 0.0 and not law.rolls)
 
 
-def _push_along_normals(
-    solver: Solver, bodies: Bodies, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric, turning: Turning
-) -> Pushed:
-    """The projection of bodies that turn without friction: the spins of balls stay as they are."""
-    (m, d), place = (len(contacts.gap), w.shape[-1]), place_of(contacts.gap)
-    guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
-    turning = turning._replace(tangential=place.zeros((m, d)), rolling=place.zeros((m, AXES[d])))
-    if bodies.clumped is None:
-        P = solver.project(w, K, M, guess)
-        return Pushed(P, P.point, P.multipliers, turning)
-    whole = bodies.joined(w, turning.turn, turning.spin)
-    if m == 0:
-        return Pushed(Projection(whole, np.zeros(0), NO_RESIDUAL, 0, True, solver.name), w, np.zeros(0), turning)
-    P = solver.project(
-        whole, replace(K, G=on_bodies(K.G, bodies, turning.turn, d)), bodies.with_inertia(M, w.shape), guess
-    )
-    u, spin = bodies.split(P.point, turning.turn, w.shape)
-    return Pushed(P, u, P.multipliers, turning._replace(spin=spin))
-
-
 def _blocks(
-    problem: Any, state: State, contacts: Contacts, K: Rows, turning: Turning, d: int
+    problem: Any, state: State, pose: Pose, contacts: Contacts, K: Rows
 ) -> tuple[Rows, Cones, Integers, Integers]:
     """Rows of contacts of balls as blocks on bodies, and all other rows; the cones; and the numbers of both kinds."""
-    bodies, place = problem.bodies, place_of(contacts.gap)
+    place, d = place_of(contacts.gap), pose.q.shape[-1]
     touching = contacts.pairs[:, 0] >= 0
     rows = np.flatnonzero(touching) if not touching.all() else None
     chosen = contacts if rows is None else contacts.only(rows)
-    places = bodies.places(state.q, state.turning).reshape(-1, d)
-    G, cones = grip(problem, chosen, turning, state.t, places)
+    centres = state.centres.reshape(-1, d)
+    G, cones = grip(problem, chosen, pose, state.t, centres)
     normal, size = cones.axis, cones.height
-    drag = dragged(problem, chosen, state.t, places)
+    drag = dragged(problem, chosen, state.t, centres)
     sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     own, others = place.arange(len(contacts.gap)), place.zeros(0, dtype=np.int64)
     if rows is not None:
@@ -133,7 +102,7 @@ def _blocks(
     if len(others):
         from scipy.sparse import csr_array, vstack
 
-        G = Sparse(csr_array(vstack([G.tocsr(), on_bodies(K.G.rows(others), bodies, turning.turn, d).tocsr()])))
+        G = Sparse(csr_array(vstack([G.tocsr(), pose.on_bodies(K.G.rows(others)).tocsr()])))
         c, length, noise = (
             np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
         )
@@ -145,23 +114,23 @@ def _blocks(
     return Rows(G, c, length, noise, equal, describe, cones, K.most), cones, own, others
 
 
-def grip(problem: Any, contacts: Contacts, turning: Turning, t: float, places: Array) -> tuple[LinearMap, Cones]:
-    """The blocks of contacts of balls at these places: a map on velocities and spins, and cones."""
-    law, d = _law(problem), places.shape[1]
+def grip(problem: Any, contacts: Contacts, pose: Pose, t: float, centres: Array) -> tuple[LinearMap, Cones]:
+    """The blocks of contacts of balls with these centres: a map on velocities w, and cones."""
+    law, d = _law(problem), centres.shape[1]
     normal = contacts.normals.reshape(len(contacts.gap), d)
     if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
         raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
     rolling = law.resistance(contacts) if law.rolls else None
-    lever = _Levers.of(problem.bodies, contacts, normal, turning.turn, t)
-    G = lever.grips(normal, problem.bodies, turning.turn, places, rolling is not None)
+    lever = _Levers.of(problem.bodies, contacts, normal, pose, t)
+    G = lever.grips(normal, pose, centres, rolling is not None)
     return G, Cones(normal, law.friction(contacts), law.exact, rolling)
 
 
-def dragged(problem: Any, contacts: Contacts, t: float, places: Array) -> Array:
-    """(m, d) the velocity of the surface of the wall in each contact of balls at these places, 0 between balls."""
-    balls, normal = contacts.pairs[:, 0], contacts.normals.reshape(len(contacts.gap), places.shape[1])
-    radii, _ = problem.bodies.sizes(t, places)
-    return _law(problem).dragged(contacts, t, places[balls] + (0.0 if radii is None else radii[balls, None] * normal))
+def dragged(problem: Any, contacts: Contacts, t: float, centres: Array) -> Array:
+    """(m, d) the velocity of the surface of the wall in each contact of balls with these centres, 0 between balls."""
+    balls, normal = contacts.pairs[:, 0], contacts.normals.reshape(len(contacts.gap), centres.shape[1])
+    radii, _ = problem.bodies.sizes(t, centres)
+    return _law(problem).dragged(contacts, t, centres[balls] + (0.0 if radii is None else radii[balls, None] * normal))
 
 
 def rubs(problem: Any) -> bool:
@@ -187,25 +156,19 @@ def _warn_if_thrown(K: Rows, P: Projection, normal: Array, pushed: Array, size: 
         )
 
 
-def turned_on(problem: Any, turning: Turning, h: float) -> Turning:
-    """How bodies are turned and turn after a time h without contacts."""
-    turn, spin = problem.bodies.rotated(turning.turn, turning.spin, h)
-    return turning._replace(turn=turn, spin=spin)
-
-
 def _guess(state: State, contacts: Contacts, own: Integers, others: Integers, normal: Array, size: int) -> Array | None:
     """The impulses that the same contacts had in the last step, one for each row of the blocks."""
-    known, last = state.impulses_of(contacts), state.turning
-    if known is None or last is None or state.contacts is None:
+    known, (_, tangential, moments) = state.impulses_of(contacts), state.impulses
+    if known is None or tangential is None or moments is None or state.contacts is None:
         return None
     (m, d), pairs = normal.shape, state.contacts.pairs
     p = place_of(normal).zeros((m, size))
     wanted = contacts.pairs[own]
     for axis in range(d):
-        values = contiguous(last.tangential[:, axis])
+        values = contiguous(tangential[:, axis])
         p[:, axis] = known[own] * normal[:, axis] + by_pair(pairs, values, wanted)
     for axis in range(size - d):
-        p[:, d + axis] = by_pair(pairs, contiguous(last.rolling[:, axis]), wanted)
+        p[:, d + axis] = by_pair(pairs, contiguous(moments[:, axis]), wanted)
     return np.concatenate([p.ravel(), known[others]])
 
 
@@ -220,27 +183,26 @@ class _Levers(NamedTuple):
     """(m, 2) from the centres of the two balls to the point of contact, half-way in their gap; 0 for a wall."""
 
     @staticmethod
-    def of(bodies: Bodies, contacts: Contacts, normal: Array, turn: Array, t: float) -> _Levers:
+    def of(bodies: Bodies, contacts: Contacts, normal: Array, pose: Pose, t: float) -> _Levers:
         """The levers of contacts between balls at the time t."""
         i, j = contacts.pairs.T
         place, wall = place_of(normal), j < 0
-        balls = len(turn) if bodies.clumped is None else len(bodies.clumped.owner)
-        sizes, _ = bodies.sizes(t, place.empty(balls))
+        sizes, _ = bodies.sizes(t, pose.centres.reshape(-1, normal.shape[1]))
         radii = place.zeros((len(i), 2))
         if sizes is not None:
             radii[:, 0], radii[:, 1] = sizes[i], np.where(wall, 0.0, sizes[np.maximum(j, 0)])
         radii[~wall] += contacts.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
-        first = radii[:, :1] * normal + bodies.levers(turn, i)
-        second = bodies.levers(turn, np.maximum(j, 0)) - radii[:, 1:] * normal
+        first, second = radii[:, :1] * normal, -radii[:, 1:] * normal
+        if bodies.clumped is not None:
+            first, second = first + pose.levers[i], pose.levers[np.maximum(j, 0)] + second
         other = np.where(wall, -1, bodies.owners(np.maximum(j, 0)))
         return _Levers(bodies.owners(i), other, first, np.where(wall[:, None], 0.0, second), radii)
 
-    def grips(self, normal: Array, bodies: Bodies, turn: Array, places: Array, rolls: bool) -> LinearMap:
+    def grips(self, normal: Array, pose: Pose, centres: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
-        n = len(turn)
-        if bodies.clumped is None and not bodies.own_axes:
-            return Grips(self.i, self.j, normal, self.radii, n, places, rolls)
-        rows, columns, entries, shape = self._entries(normal, bodies, turn, rolls)
+        if pose.bodies.clumped is None and pose.axes is None:
+            return Grips(self.i, self.j, normal, self.radii, len(centres), centres, rolls)
+        rows, columns, entries, shape = self._entries(normal, pose, rolls)
         if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
             G = np.zeros(shape)
             np.add.at(G, (rows, columns), entries)
@@ -251,18 +213,15 @@ class _Levers(NamedTuple):
         matrix.sum_duplicates()
         return Sparse(matrix)
 
-    def _entries(
-        self, normal: Array, bodies: Bodies, turn: Array, rolls: bool
-    ) -> tuple[Integers, Integers, Array, tuple[int, int]]:
+    def _entries(self, normal: Array, pose: Pose, rolls: bool) -> tuple[Integers, Integers, Array, tuple[int, int]]:
         """The entries of the map: rows, columns, values, and its shape."""
-        (m, d), n = normal.shape, len(turn)
+        (m, d), n, R = normal.shape, pose.q.size // normal.shape[1], pose.axes
         spins, size = AXES[d], d + (AXES[d] if rolls else 0)
-        R = bodies.oriented(turn).rotations if bodies.own_axes else None
         rows, columns, entries = [], [], []
         for body, lever, sign in ((self.i, self.first, -1.0), (self.j, self.second, 1.0)):
             there = np.flatnonzero(body >= 0)
             block = np.zeros((len(there), size, d + spins))
-            block[:, :d] = _at_lever(lever[there], None if R is None else R[body[there]])
+            block[:, :d] = at_lever(lever[there], None if R is None else R[body[there]])
             if rolls:
                 block[:, d:, d:] = np.eye(spins) if R is None else R[body[there]]
             rows.append(np.broadcast_to((size * there)[:, None, None] + np.arange(size)[:, None], block.shape).ravel())
@@ -271,39 +230,3 @@ class _Levers(NamedTuple):
             entries.append(sign * block.ravel())
         shape = m * size, n * (d + spins)
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), shape
-
-
-def _at_lever(lever: Array, R: Array | None) -> Array:
-    """(m, d, d + s) matrices of v + spin x lever; the spins are about the axes R (m, 3, 3) of bodies, if given."""
-    m, d = lever.shape
-    block = np.zeros((m, d, d + AXES[d]))
-    block[:, :, :d] = np.eye(d)
-    if d == 2:
-        block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
-        return block
-    x, y, z = lever.T
-    block[:, 0, 4], block[:, 0, 5] = z, -y
-    block[:, 1, 3], block[:, 1, 5] = -z, x
-    block[:, 2, 3], block[:, 2, 4] = y, -x
-    if R is not None:
-        block[:, :, 3:] = block[:, :, 3:] @ R
-    return block
-
-
-def on_bodies(G: LinearMap, bodies: Bodies, turn: Array, d: int) -> LinearMap:
-    """Rows on the velocities of balls as rows on those of bodies, with their spins."""
-    balls = np.arange(G.shape[1] // d)
-    owner, lever = bodies.owners(balls), np.broadcast_to(bodies.levers(turn, balls), (len(balls), d))
-    R = bodies.oriented(turn).rotations[owner] if bodies.own_axes else None
-    block, width = _at_lever(lever, R), d + AXES[d]
-    if G.shape[0] * G.shape[1] <= MAX_DENSE_ENTRIES:
-        by_ball = np.einsum("mbi,bij->mbj", G.toarray().reshape(G.shape[0], len(balls), d), block)
-        return Dense(
-            np.add.reduceat(by_ball, np.searchsorted(owner, np.arange(len(turn))), axis=1).reshape(G.shape[0], -1)
-        )
-    from scipy.sparse import csr_array
-
-    rows = np.broadcast_to((d * balls)[:, None, None] + np.arange(d)[:, None], block.shape)
-    columns = np.broadcast_to((width * owner)[:, None, None] + np.arange(width), block.shape)
-    shape = (d * len(balls), width * len(turn))
-    return Sparse(csr_array(G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)))

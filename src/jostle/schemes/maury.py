@@ -26,7 +26,7 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import rubs, turned_on
+from jostle.schemes.grip import rubs
 from jostle.schemes.reach import overlap_left, project_velocity, velocities_of_step
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times
@@ -81,16 +81,13 @@ class Maury(Scheme):
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
-        t, q, u = state.t, state.q, state.u
-        predicted, M = self.predict(problem, t, q, u, h)
-        gap_tol = self.gap_tol if rubs(problem) else 0.0
-        contacts, (P, u, p, turning) = project_velocity(self.solver, problem, state, h, predicted, M, gap_tol)
+        pose, gap_tol = state.pose, self.gap_tol if rubs(problem) else 0.0
+        predicted, W = pose.with_spins(*self.predict(problem, state.t, state.q, state.u, h), state.w)
+        contacts, (P, p) = project_velocity(self.solver, problem, state, h, predicted, W, gap_tol)
         overlap = 0.0
         if gap_tol:  # the residual does not have overlaps that count as closed
-            overlap = overlap_left(velocities_of_step(contacts, state, h), problem.bodies.velocities(u, turning))
-        if turning is not None:
-            turning = turned_on(problem, turning, h)
-        return State(t + h, q + h * u, u, P, contacts, p, overshoot=overlap, turning=turning)
+            overlap = overlap_left(velocities_of_step(contacts, state, h), pose.velocities(P.point))
+        return State(state.t + h, *pose.moved(P.point, h), P, contacts, p, overshoot=overlap)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 (f^n - h K u^n), and the metric W = M + h C + h^2 K.

@@ -43,12 +43,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
-from jostle.bodies import Turning
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, Wedged, warn
 from jostle.laws import Coulomb, aimed, coefficients, reflected
+from jostle.pose import Pose
 from jostle.problems import Motion
 from jostle.schemes.abilities import (
     EQUALITIES,
@@ -62,9 +63,9 @@ from jostle.schemes.abilities import (
     VARIED_RESTITUTION,
 )
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import Pushed, push, turned_on
+from jostle.schemes.grip import push
 from jostle.schemes.reach import first_reach
-from jostle.schemes.state import State
+from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
@@ -129,25 +130,21 @@ class MoreauJean(Scheme):
         # One step: Moreau's law for the velocities, and positions by their mean.
         begun = self.begun(problem, state, h)
         if begun is not state:
-            state = state._replace(u=begun.u, turning=begun.turning, contacts=None)
-        t, q, u = state.t, state.q, state.u
-        turning = None if state.turning is None else turned_on(problem, state.turning, h / 2.0)
-        predicted, W = self.predict(problem, t, q, u, h)
-        here, way = problem.bodies.places(q, state.turning), h / 2.0 * u
-        if here is not q:
-            way = problem.bodies.places(q + way, turning) - here
-        before, free = problem.bodies.velocities(u, state.turning), problem.bodies.velocities(predicted, turning)
-        contacts = _at_midpoint(problem.within, t + h / 2.0, here, way, first_reach(h, free, before))
+            state = state.replace(w=begun.w, contacts=None)
+        t, q, u, pose = state.t, state.q, state.u, state.pose
+        middle, w = pose.moved(state.w, h / 2.0)
+        predicted, W = middle.with_spins(*self.predict(problem, t, q, u, h), w)
+        way = h / 2.0 * u if pose.centres is q else middle.centres - pose.centres
+        before, free = state.velocities, middle.velocities(predicted)
+        contacts = _at_midpoint(problem.within, t + h / 2.0, pose.centres, way, first_reach(h, free, before))
         closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), self.solver.tol)
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
-        P, after, p, turning = self._impact(problem, touching, depth, state, u, predicted, h, W, turning)
-        multipliers = np.zeros(len(contacts.gap))
-        multipliers[closed] = p
-        if turning is not None:
-            turning = turned_on(problem, _of_all(turning, closed, len(contacts.gap)), h / 2.0)
-        return State(t + h, by_mean(q, u, after, h), after, P, contacts, multipliers, depth, turning=turning)
+        P, after, p = self._impact(problem, touching, depth, state, (middle, w), predicted, h, W)
+        pose, after = middle.moved(after, h / 2.0)
+        q = by_mean(q, u, pose.translation(after), h)
+        return State(t + h, pose.at(q), after, P, contacts, _of_all(p, closed, len(contacts.gap)), depth)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:
         """The velocity after a step without contacts, u^n + h W^-1 f, and the metric W = M + h/2 C + h^2/4 K.
@@ -169,37 +166,39 @@ class MoreauJean(Scheme):
         return u + h * W.solve(f.ravel()).reshape(q.shape), W
 
     def _impact(
-        self, problem: Motion, touching: Contacts, depth: Depth | None, state: State, u: Array, predicted: Array,
-        h: float, M: Metric, turning: Turning | None,
-    ) -> Pushed:  # fmt: skip
-        """The law in all contacts that touch: the projection, u^{n+1}, p, and how bodies turn."""
+        self, problem: Motion, touching: Contacts, depth: Depth | None, state: State, middle: tuple[Pose, Array],
+        predicted: Array, h: float, M: Metric,
+    ) -> tuple[Projection, Array, Impulses]:  # fmt: skip
+        """The law in all contacts that touch: the projection, w after it, and the impulses."""
+        pose, w = middle
         law, drift = problem.law, touching.drifts(state.t, h)
         at_rest = touching.gap_at is None or not any(rates.any() for rates in drift)
-        if depth is None and touching.equal is None and at_rest and law.uniform is not None and turning is None:
+        plain = depth is None and touching.equal is None and pose.orientation is None
+        if plain and at_rest and law.uniform is not None:
             guess, zeros = state.impulses_of(touching), np.zeros(len(touching.gap))
             e, C = law.uniform, Rows(touching.G, zeros, zeros, zeros, None, touching.describe)
-            P = self.solver.project(aimed(predicted, u, e), C, M, None if guess is None else guess / (1.0 + e))
-            return Pushed(P, reflected(P.point, u, e), (1.0 + e) * P.multipliers, None)
-        before = touching.G @ problem.bodies.velocities(u, turning).ravel() + drift[0]
+            P = self.solver.project(aimed(predicted, w, e), C, M, None if guess is None else guess / (1.0 + e))
+            return P, reflected(P.point, w, e), Impulses((1.0 + e) * P.multipliers)
+        before = touching.G @ pose.velocities(w).ravel() + drift[0]
         bounce = coefficients(law, touching, before) * before
         if isinstance(law, Coulomb) and state.contacts is not None:
-            held = by_pair(state.contacts.pairs, state.multipliers, touching.pairs) > 0.0
+            held = by_pair(state.contacts.pairs, state.impulses.normal, touching.pairs) > 0.0
             bounce = np.where(held, 0.0, bounce)
         K = _rows_of_law(touching, depth, drift[1], bounce, h)
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
-        few = max(BOUNCING_ITERATIONS, PER_COORDINATE * predicted.size)
+        few = max(BOUNCING_ITERATIONS, PER_COORDINATE * state.q.size)
         if bouncing.any() and solver.promises and solver.max_iterations > few:
             solver = replace(solver, max_iterations=few)
         try:
-            pushed = push(solver, problem, state, touching, K, predicted, M, turning)
+            P, p = push(solver, problem, state, pose, touching, K, predicted, M)
             for part in LOCKED if bouncing.any() and solver.promises else ():
-                if pushed.projection.converged:
+                if P.converged:
                     break
-                locked = bouncing & (pushed.multipliers >= part * pushed.multipliers.max())
+                locked = bouncing & (p.normal >= part * p.normal.max())
                 free = replace(K, c=np.where(locked, np.maximum(K.c, drift[1]), K.c))
-                pushed = push(self.solver, problem, state, touching, free, predicted, M, turning)
+                P, p = push(self.solver, problem, state, pose, touching, free, predicted, M)
                 _warn_of_wedge(state.t, locked)
-            return pushed
+            return P, P.point, p
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
             raise error.because(why) from None
@@ -208,13 +207,12 @@ class MoreauJean(Scheme):
         # At the start, with the nearest velocities that have G u + dg/dt = 0 in all equalities.
         if state.memory is not None or not problem.within.equalities:
             return state
-        places = problem.bodies.places(state.q, state.turning)
-        there = part_of(problem.within, lambda Q: Q.equalities).near(state.t, places, np.inf)
+        there = part_of(problem.within, lambda Q: Q.equalities).near(state.t, state.centres, np.inf)
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
-        M = problem.metric(state.q)
-        P, u, p, turning = push(self.solver, problem, state, there, rates, state.u, M, state.turning)
-        return state._replace(u=u, projection=P, contacts=there, multipliers=p, turning=turning)
+        _, M = state.pose.with_spins(state.u, problem.metric(state.q), state.w)
+        P, p = push(self.solver, problem, state, state.pose, there, rates, state.w, M)
+        return state.replace(w=P.point, projection=P, contacts=there, impulses=p)
 
 
 def by_mean(q: Any, u: Any, after: Any, h: float) -> Any:
@@ -246,15 +244,15 @@ def _warn_of_wedge(t: float, locked: Booleans) -> None:
     )
 
 
-def _of_all(turning: Turning, rows: Integers, m: int) -> Turning:
+def _of_all(p: Impulses, rows: Integers, m: int) -> Impulses:
     """The impulses of some of m contacts, as those of all of them."""
 
     def spread(values: Array) -> Array:
-        every = np.zeros((m, values.shape[1]))
+        every = np.zeros((m, *values.shape[1:]))
         every[rows] = values
         return every
 
-    return turning._replace(tangential=spread(turning.tangential), rolling=spread(turning.rolling))
+    return Impulses(*(values if values is None else spread(values) for values in p))  # type: ignore[arg-type]
 
 
 def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
@@ -319,6 +317,6 @@ def _closed(contacts: Contacts, state: State, way: Array, tol: float) -> Integer
     """
     near = ~(contacts.gap > contacts.tolerance(way))  # NaN is closed, and then an error of the projection
     if state.contacts is not None:
-        held = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0
+        held = by_pair(state.contacts.pairs, state.impulses.normal, contacts.pairs) > 0.0
         near |= held & (contacts.gap <= tol * contacts.length)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)

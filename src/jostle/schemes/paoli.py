@@ -37,7 +37,7 @@ from jostle.laws import aimed, reflected
 from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
 from jostle.schemes.base import Scheme
-from jostle.schemes.state import POSITION_ROUND_OFF, State
+from jostle.schemes.state import POSITION_ROUND_OFF, Impulses, State
 from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.nearest import Nearest, nearest_with_contacts
@@ -375,5 +375,5 @@ def _state(
     state: State, h: float, Z: Nearest, after: Array, per_impulse: float, memory: Memory, duration: float
 ) -> State:
     P, contacts = Z
-    u = (after - state.q) / h
-    return State(state.t + h, after, u, P, contacts, per_impulse * P.multipliers, memory, duration=duration)
+    u, p = (after - state.q) / h, Impulses(per_impulse * P.multipliers)
+    return State(state.t + h, state.pose.at(after), u, P, contacts, p, memory, duration=duration)

@@ -11,11 +11,12 @@ import numpy as np
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, lowest, place_of, squares
 from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.parallel import chunks_of
-from jostle.schemes.grip import Pushed, push
-from jostle.schemes.state import MIN_WARM_CONTACTS, State
+from jostle.schemes.grip import push
+from jostle.schemes.state import MIN_WARM_CONTACTS, Impulses, State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.solvers.base import STUCK, Solver
@@ -38,41 +39,36 @@ WIDENING_FACTOR = 1.5
 
 def project_velocity(
     solver: Solver, problem: Any, state: State, h: float, w: Array, M: Metric, gap_tol: float | None = 0.0
-) -> tuple[Contacts, Pushed]:
+) -> tuple[Contacts, tuple[Projection, Impulses]]:
     """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13).
 
     gap_tol is None where velocities are not kept from step to step; where they are, it is the gap at which surfaces
     with friction touch, over their length, and 0 without friction.
     """
-    within, bodies, turning = problem.within, problem.bodies, state.turning
-    places, before, free = state.q, state.u, w
-    if turning is not None:
-        places = bodies.places(places, turning)
-        before, free = bodies.velocities(before, turning), bodies.velocities(free, turning)
+    within, pose, free = problem.within, state.pose, state.pose.velocities(w)
 
-    def attempt(reach: Reach) -> tuple[Contacts, Array, Pushed]:
-        contacts = within.near(state.t + h, places, reach)
+    def attempt(reach: Reach) -> tuple[Contacts, Array, tuple[Projection, Impulses]]:
+        contacts = within.near(state.t + h, pose.centres, reach)
         K = whole = velocities_of_step(contacts, state, h)
         if gap_tol:
             K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
         elif gap_tol is not None and solver.promises:
             K = relative_to_closing(K, free, solver.tol)
         try:
-            pushed = push(solver, problem, state, contacts, K, w, M, turning)
+            P, p = push(solver, problem, state, pose, contacts, K, w, M)
         except EmptySet as error:
             if within.flat:
                 raise
             raise error.because(
                 "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
             ) from None
-        u = pushed.point if turning is None else bodies.velocities(pushed.point, pushed.turning)
-        P = pushed.projection
+        u = pose.velocities(P.point)
         if K is not whole and P.residual.primal > 0.0 and lowest(whole.length, np.inf) > 0.0:
             least = min(P.residual.primal, overlap_left(whole, u))  # lengths may have been shorter
-            pushed = pushed._replace(projection=replace(P, residual=replace(P.residual, primal=least)))
-        return contacts, u, pushed
+            P = replace(P, residual=replace(P.residual, primal=least))
+        return contacts, u, (P, p)
 
-    return with_checked_reach(within, state.t + h, places, h, free, before, attempt)
+    return with_checked_reach(within, state.t + h, pose.centres, h, free, state.velocities, attempt)
 
 
 def overlap_left(K: Rows, u: Array) -> float:
@@ -122,7 +118,7 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     most = gap_tol * contacts.length if len(left) >= MIN_WARM_CONTACTS else least
     overlaps, limit = left < 0.0, most
     if state.contacts is not None:
-        held = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs) > 0.0
+        held = by_pair(state.contacts.pairs, state.impulses.normal, contacts.pairs) > 0.0
         limit = np.where(overlaps | held, most, least)
     near = np.abs(left) <= limit
     if contacts.equal is not None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, place_of
-from jostle.bodies import Bodies, Turning
+from jostle.bodies import POINTS
 from jostle.convex.projection import Projection
+from jostle.errors import InvalidValue
 from jostle.kernels import GripRows
 from jostle.kernels.parallel import chunks_of
+from jostle.pose import Pose
 from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
@@ -23,29 +27,43 @@ POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
 """Round-off of a displacement in one step, as a fraction of the positions."""
 
 
-class State(NamedTuple):
+class Impulses(NamedTuple):
+    """The impulses of all contacts of a step."""
+
+    normal: Array = np.zeros(0)
+    """(m,) p >= 0 for each row, of any sign in equalities."""
+    tangential: Array | None = None
+    """(m, d) along the surfaces, on the second body of the pair; None if bodies do not turn."""
+    rolling: Array | None = None
+    """(m, 1) or (m, 3) angular impulses of rolling resistance, on the second body; None if bodies do not turn."""
+
+
+NO_IMPULSES = Impulses()
+
+
+@dataclass(frozen=True, eq=False)
+class State:
     """Where a run stands at one time.
 
-    A scheme's `step` returns t, q and u, the projection with its contacts and multipliers, and its memory;
-    `Scheme.advance` adds the overshoot, the presence and the duration.
+    A scheme's `step` returns all but the presence, and `Scheme.advance` adds that; it also measures the overshoot, and
+    the duration if the scheme does not say it. `State.of` makes a state of t, q and u, and `replace` another state.
 
     Attributes
     ----------
     t : float
         Time.
-    q : array
-        Positions, in the shape of q0; read-only.
-    u : array
-        Velocities, in the shape of q0; read-only.
+    pose : Pose
+        Positions and orientations of all bodies.
+    w : array
+        Velocities of all that moves: u if bodies do not turn, else (n, d + s), translation and spin; see `jostle.pose`.
     projection : Projection or None
         The projection of the last step; None at the start.
     contacts : Contacts or None
         The linearised constraints of the last step; None at the start.
-    multipliers : array, shape (m,)
-        p >= 0 for each row of `contacts`, of any sign in equalities: impulses in second order, reactions M (u - U) =
-        G^T p in first order.
+    impulses : Impulses
+        The impulses of these contacts, with friction.
     memory : object
-        What the scheme remembers beyond q and u; a NamedTuple of the class `Scheme.remembers`, or None.
+        What the scheme remembers beyond the pose and w; a NamedTuple of the class `Scheme.remembers`, or None.
     overshoot : float
         The deepest overlap of q that ``projection.residual.primal`` does not bound, as a fraction of the length of the
         contacts. `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`);
@@ -54,8 +72,6 @@ class State(NamedTuple):
         Who is present; None: everyone.
     duration : float
         Time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`.
-    turning : Turning or None
-        How bodies are turned and turn, and the tangential impulses of the last step; None if they do not turn.
 
     Examples
     --------
@@ -68,39 +84,137 @@ class State(NamedTuple):
     """
 
     t: float
-    q: Array
-    u: Array
+    pose: Pose
+    w: Array
     projection: Projection | None = None
     contacts: Contacts | None = None
-    multipliers: Array = np.zeros(0)
+    impulses: Impulses = NO_IMPULSES
     memory: Any = None
     overshoot: float = 0.0
     presence: Presence | None = None
     duration: float = np.nan
-    turning: Turning | None = None
 
-    @property
-    def spin(self) -> Array | None:
-        """(n,) or (n, 3): angular velocities; None if bodies do not turn."""
-        return None if self.turning is None else self.turning.spin
-
-    def of_balls(self, bodies: Bodies) -> State:
-        """The state as sets see it: positions and velocities of balls.
+    @staticmethod
+    def of(
+        t: float,
+        q: Array,
+        u: Array,
+        projection: Projection | None = None,
+        contacts: Contacts | None = None,
+        multipliers: Array | None = None,
+        **more: Any,
+    ) -> State:
+        """The state of bodies that do not turn.
 
         Parameters
         ----------
-        bodies : Bodies
-            The bodies of the problem.
+        t, q, u : float, array, array
+            Time, positions, and velocities, in the shape of q0.
+        projection, contacts : Projection, Contacts
+            The projection of the step, and the contacts that it was on.
+        multipliers : array, shape (m,)
+            p >= 0 for each row of the contacts: impulses in second order, reactions in first order.
+        **more : object
+            Other attributes of the state, by name.
 
         Returns
         -------
         State
-            The state itself if each body is one ball.
+            The state.
+
+        Examples
+        --------
+        >>> State.of(0.0, np.array([1.0]), np.array([2.0])).replace(u=np.array([3.0])).u.tolist()
+        [3.0]
         """
-        if bodies.clumped is None:
-            return self
-        q, u = bodies.places(self.q, self.turning), bodies.velocities(self.u, self.turning)
-        return self._replace(q=q, u=u)
+        impulses = NO_IMPULSES if multipliers is None else Impulses(multipliers)
+        return State(t, Pose(POINTS, q), u, projection, contacts, impulses, **more)
+
+    @property
+    def q(self) -> Array:
+        """Positions, in the shape of q0; read-only."""
+        return self.pose.q
+
+    @cached_property
+    def u(self) -> Array:
+        """Velocities, in the shape of q0; read-only."""
+        return self.pose.translation(self.w)
+
+    @property
+    def orientation(self) -> Array | None:
+        """(n,) angles or (n, 4) quaternions: how bodies are turned, as in `Solution`; None if they do not turn."""
+        return self.pose.as_given
+
+    @cached_property
+    def spin(self) -> Array | None:
+        """(n,) or (n, 3): angular velocities about fixed axes; None if bodies do not turn."""
+        return self.pose.spin(self.w)
+
+    @property
+    def multipliers(self) -> Array:
+        """(m,) p >= 0 for each row of `contacts`, of any sign in equalities.
+
+        They are impulses in second order, and reactions M (u - U) = G^T p in first order.
+        """
+        return self.impulses.normal
+
+    @property
+    def centres(self) -> Array:
+        """The positions of all balls: q itself if each body is one ball."""
+        return self.pose.centres
+
+    @cached_property
+    def velocities(self) -> Array:
+        """The velocities of all balls: u itself if each body is one ball."""
+        return self.u if self.pose.bodies.clumped is None else self.pose.velocities(self.w)
+
+    def replace(self, **changes: Any) -> State:
+        """The same state with other attributes.
+
+        Parameters
+        ----------
+        **changes : object
+            Attributes by name; also q, u, orientation, spin and multipliers.
+
+        Returns
+        -------
+        State
+            The other state. With another orientation, bodies keep their spins about fixed axes.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> disc = jo.Motion(q0=[0.0, 1.0], spin0=2.0, within=jo.HalfSpace([0, 1]), law=jo.Coulomb(0.5))
+        >>> state = jo.Maury().start(disc, 0.0).replace(u=np.array([3.0, 0.0]))
+        >>> state.w.tolist(), state.replace(spin=np.array([1.0])).w.tolist()
+        ([[3.0, 0.0, 2.0]], [[3.0, 0.0, 1.0]])
+        """
+        own = {name: changes.pop(name) for name in ("q", "u", "orientation", "spin") if name in changes}
+        if "multipliers" in changes:
+            changes["impulses"] = self.impulses._replace(normal=changes.pop("multipliers"))
+        if unknown := changes.keys() - {each.name for each in fields(self)}:
+            raise InvalidValue(f"a state has no {min(unknown)!r}")
+        after = replace(self, **changes) if changes else self
+        pose, w = after.pose, after.w
+        if not own:
+            return after
+        if pose.orientation is None:
+            if own.keys() & {"orientation", "spin"}:
+                raise InvalidValue("the bodies of this state do not turn: it has no orientation and no spin")
+            return replace(after, pose=pose.at(own["q"]) if "q" in own else pose, w=own.get("u", w))
+        for name, value in own.items():
+            if np.shape(value) != np.shape(getattr(self, name)):
+                raise InvalidValue(f"{name} must have shape {np.shape(getattr(self, name))}, not {np.shape(value)}")
+        if "orientation" in own:
+            pose = Pose.of(pose.bodies, pose.q, own["orientation"])
+        if "q" in own:
+            pose = pose.at(own["q"])
+        if own.keys() & {"orientation", "spin"}:
+            w = pose.joined(own.get("u", after.u), own.get("spin", after.spin))
+        elif "u" in own:
+            d = pose.q.shape[-1]
+            w = np.concatenate([np.reshape(own["u"], (len(w), d)), w[:, d:]], axis=1)
+        return replace(after, pose=pose, w=w)
 
     def with_presence(self, presence: Presence) -> State:
         """The state of those who are present: the others are put aside and have no velocity and no spin.
@@ -115,11 +229,8 @@ class State(NamedTuple):
         State
             The same state for them.
         """
-        turning = self.turning
-        if turning is not None:
-            turning = turning._replace(spin=presence.still(turning.spin))
-        q, u = presence.placed(self.q), presence.still(self.u)
-        return self._replace(q=q, u=u, presence=presence, turning=turning)
+        pose = self.pose.at(presence.placed(self.q))
+        return replace(self, pose=pose, w=presence.still(self.w), presence=presence)
 
     def within(self, Q: ConstraintSet) -> ConstraintSet:
         """The admissible set of the bodies that are present.
@@ -136,13 +247,8 @@ class State(NamedTuple):
         """
         return Q if self.presence is None else of_present(Q, self.presence)
 
-    def pushes(self, bodies: Bodies) -> Array:
+    def pushes(self) -> Array:
         """The impulses of all contacts of the last step on the bodies.
-
-        Parameters
-        ----------
-        bodies : Bodies
-            The bodies of the problem.
 
         Returns
         -------
@@ -150,17 +256,18 @@ class State(NamedTuple):
             One impulse for each coordinate of u, with friction.
         """
         assert self.contacts is not None
-        on_balls: Array = self.contacts.G.adjoint(self.multipliers)
-        if self.turning is None:
+        on_balls: Array = self.contacts.G.adjoint(self.impulses.normal)
+        tangential, bodies = self.impulses.tangential, self.pose.bodies
+        if tangential is None:
             return on_balls
-        own, d = self.contacts.pairs[:, 0] >= 0, self.turning.tangential.shape[1]
-        (i, j), p, place = self.contacts.pairs[own].T, self.turning.tangential[own], place_of(on_balls)
+        own, d = self.contacts.pairs[:, 0] >= 0, tangential.shape[1]
+        (i, j), p, place = self.contacts.pairs[own].T, tangential[own], place_of(on_balls)
         at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
         on_balls = on_balls.reshape(-1, d)
         on_balls = on_balls + kernels.adjoint_grips(at_centres, p, len(on_balls), chunks_of(len(p)))[:, :d]
         if bodies.clumped is None:
             return on_balls.ravel()
-        on_bodies = np.zeros((len(self.turning.turn), d))
+        on_bodies = np.zeros((len(self.w), d))
         np.add.at(on_bodies, bodies.clumped.owner, on_balls)
         return on_bodies.ravel()
 
@@ -177,6 +284,7 @@ class State(NamedTuple):
         array, shape (m,), or None
             One multiplier for each contact, 0 for new ones; None where a warm start does not pay.
         """
-        if self.contacts is None or len(contacts.gap) < (MIN_WARM_ROWS if self.turning is None else MIN_WARM_CONTACTS):
+        fewest = MIN_WARM_ROWS if self.pose.orientation is None else MIN_WARM_CONTACTS
+        if self.contacts is None or len(contacts.gap) < fewest:
             return None
-        return by_pair(self.contacts.pairs, self.multipliers, contacts.pairs)
+        return by_pair(self.contacts.pairs, self.impulses.normal, contacts.pairs)

@@ -121,7 +121,7 @@ class ForceWatch:
         M, last = self.problem.metric(before.q), self.last
         u, a = before.u.ravel(), (state.u - before.u).ravel()
         if state.contacts is not None and state.multipliers.any():
-            a = a - M.solve(state.pushes(self.problem.bodies))
+            a = a - M.solve(state.pushes())
         a = a / h
         self.last = _Step(before, state, a)
         if last is None or not _same(last.after, before):
@@ -199,7 +199,7 @@ class ForceWatch:
         if body is not None:
             q, u = now.q.copy(), now.u.copy()
             q[body], u[body] = earlier.q[body], earlier.u[body]
-            earlier = earlier._replace(q=q, u=u)
+            earlier = earlier.replace(q=q, u=u)
         t, force, middle = now.t, self.problem.force, ((now.q + earlier.q) / 2.0, (now.u + earlier.u) / 2.0)
         here, again = force(t, now.q, now.u), force(t, now.q, now.u)
         if (here != again).any():  # random forces do not depend on the state alone

@@ -45,7 +45,6 @@ class Venel(Scheme):
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         # One step: (22) of Venel 2009, written for the velocity.
-        t, q = state.t, state.q
-        wished = problem.velocity(t, q)
-        contacts, (P, u, p, _) = project_velocity(self.solver, problem, state, h, wished, problem.metric(q), None)
-        return State(t + h, q + h * u, u, P, contacts, p)
+        wished, M = problem.velocity(state.t, state.q), problem.metric(state.q)
+        contacts, (P, p) = project_velocity(self.solver, problem, state, h, wished, M, None)
+        return State(state.t + h, *state.pose.moved(P.point, h), P, contacts, p)

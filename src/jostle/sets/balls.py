@@ -68,7 +68,7 @@ class Balls(BodySet):
     convex_gaps = on_devices = True
 
     def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
-        self.bodies, self.moving = Bodies(radii, apart=True), callable(radii)
+        self.bodies, self.moving = Bodies(radii, apart=True, called="ball"), callable(radii)
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
@@ -90,7 +90,7 @@ class Balls(BodySet):
         self._check_centres(x, smallest, pairs, normal, gap)
         return BodyContacts(
             gap, pairs.T, normal, len(x), x, 0, smallest, each if own else min(reach, 2.0 * lowest(each, np.inf)),
-            describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
+            describe=lambda row: self.bodies.names(int(i[row]), int(j[row])),
             bending=partial(by_rows, _bend, (gap, i, j), radii),
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
         )  # fmt: skip
@@ -142,7 +142,7 @@ class Balls(BodySet):
         if radii[one] > radii[other]:  # the centre of the smaller one was inside the larger one
             one, other = other, one
         safe = float(radii[one] + radii[other])
-        return Crossing(int(there[one]), f"ball {int(there[other])}", float(np.sqrt(squared[row])), safe)
+        return Crossing(int(there[one]), self.bodies.name(int(there[other])), float(np.sqrt(squared[row])), safe)
 
     @property
     def _is_changed(self) -> bool:
@@ -193,7 +193,7 @@ class Balls(BodySet):
         x = q.reshape(shape)
         radii, smallest = self.bodies.sizes(t, x)
         if radii is None or not smallest > 0.0:
-            radii = body_radii(self.bodies.radii_at(t), len(x), t)  # which refuses zeros
+            radii = body_radii(self.bodies.radii_at(t), len(x), t, called=self.bodies.called)  # which refuses zeros
         return x, radii, smallest
 
     def _check_centres(self, x: Array, smallest: float, pairs: Integers, normal: Array, gap: Array) -> None:
@@ -203,11 +203,9 @@ class Balls(BodySet):
         if all_finite(normal) or not all_finite(x):
             return
         i, j = pairs[:, int(np.argmin(np.isfinite(normal).all(axis=1)))].tolist()
-        who = (
-            f"balls {i} and {j}" if self.bodies.clumped is None else f"{self.bodies.name(i)} and {self.bodies.name(j)}"
-        )
         raise UndefinedGradient(
-            f"{who} have the same centre {x[i].tolist()}; the direction between them is undefined: move one of them"
+            f"{self.bodies.names(i, j)} have the same centre {x[i].tolist()}; the direction between them is undefined: "
+            f"move one of them"
         )
 
     def _shape(self, q: tuple[int, ...], radii: tuple[int, ...]) -> tuple[int, int]:
@@ -259,7 +257,7 @@ class Line(ConstraintSet):
     convex_gaps = flat = True
 
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
-        self.bodies, self.moving = Bodies(radii, apart=True), callable(radii)
+        self.bodies, self.moving = Bodies(radii, apart=True, called="ball"), callable(radii)
         self.lower, self.upper = lower, upper
         if not (lower < np.inf and upper > -np.inf and lower <= upper):
             raise InvalidValue(
@@ -327,7 +325,9 @@ class Line(ConstraintSet):
 
     def _describe(self, row: int) -> str:
         i, j = self._pairs[row]
-        return f"balls {i} and {j}" if j >= 0 else f"ball {i} and the {'lower' if j == -1 else 'upper'} wall"
+        if j >= 0:
+            return self.bodies.names(i, j)
+        return f"{self.bodies.name(i)} and the {'lower' if j == -1 else 'upper'} wall"
 
 
 # Neighbouring balls: the pairs (i, j, normal, gap) within reach, from a list that lasts for several steps.

@@ -77,8 +77,11 @@ def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | N
     return Pairs(pairs[0], pairs[1], normal, bodies, places, known=True)
 
 
-def joined(parts: Parts, q: Array) -> Contacts:
-    """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts."""
+def joined(parts: Parts, q: Array, names: Callable[[int, int], str]) -> Contacts:
+    """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts.
+
+    `names` says what two bodies are called.
+    """
     first, total, alike = parts[0], 0, True
     for part in parts:
         total += len(part.gap)
@@ -114,7 +117,7 @@ def joined(parts: Parts, q: Array) -> Contacts:
         numbers=numbers,
         length=lengths,
         reach=reach,
-        describe=partial(_describe, both, words),
+        describe=partial(_describe, both, words, names),
         at=q,
         bending=partial(_bend, bendings),
         bodies=bodies,
@@ -140,10 +143,15 @@ def _written(parts: Sequence[Any], total: int, alike: bool, place: Any) -> tuple
     return both, gap, normal, lengths
 
 
-def _describe(pairs: Integers, words: list[tuple[int, int, Callable[[int], str] | None]], row: int) -> str:
+def _describe(
+    pairs: Integers,
+    words: list[tuple[int, int, Callable[[int], str] | None]],
+    names: Callable[[int, int], str],
+    row: int,
+) -> str:
     """What a row is, in the words of its part."""
     start, _, say = next(block for block in words if row < block[1])
-    return f"balls {int(pairs[0, row])} and {int(pairs[1, row])}" if say is None else say(row - start)
+    return names(int(pairs[0, row]), int(pairs[1, row])) if say is None else say(row - start)
 
 
 def _bend(bendings: list[Any]) -> Any:
@@ -443,7 +451,7 @@ class Intersection(ConstraintSet):
                 found.append(Q.body_contacts(t, q, reach))  # type: ignore[attr-defined]
             else:
                 found.append(self._checked(k, Q.near(t, q, reach), t, q.shape))
-        contacts = joined(found, q)
+        contacts = joined(found, q, self.bodies.names)
         if self.presence is None:
             return contacts
         if (contacts.pairs[:, 0] < 0).any():

@@ -51,7 +51,7 @@ class Clumps(Balls):
     >>> dumbbell = [[-1.0, 0.0], [1.0, 0.0]], 0.5
     >>> thrown = jo.Motion(q0=[[0.0, 3.0]], v0=[1.0, 0.0], spin0=2.0, within=jo.Clumps([dumbbell]))
     >>> sol = jo.solve(thrown, jo.Maury(), t=1.0, h=0.1)
-    >>> sol.q[-1].round(9).tolist(), sol.turn[-1].round(9).tolist(), sol.spin[-1].tolist()
+    >>> sol.q[-1].round(9).tolist(), sol.orientation[-1].round(9).tolist(), sol.spin[-1].tolist()
     ([[1.0, 3.0]], [2.0], [2.0])
     """
 
@@ -73,7 +73,7 @@ class Clumps(Balls):
         length = float(positive.min()) if len(positive) else min(extent)
         arms, axes, inertia = (np.concatenate([each[k] for each in made]) for k in range(3))
         clumped = Clumped(owner, arms, axes, inertia, length)
-        self.bodies = replace(self.bodies, clumped=clumped)
+        self.bodies = replace(self.bodies, clumped=clumped, called="clump")
         self.off_centre = np.array([_off_centre(*shape) for shape in given])
         """(n,) how far the centre of mass of the balls is from the origin of the arms, over the size of the clump."""
 
@@ -90,7 +90,7 @@ class Clumps(Balls):
             two &= radii[i] + radii[j] > 0.0
         if not two.all():
             found = found.only(np.flatnonzero(two))
-        return replace(found, describe=lambda row: " and ".join(map(self.bodies.name, found.pairs[row].tolist())))
+        return replace(found, describe=lambda row: self.bodies.names(*found.pairs[row].tolist()))
 
     def overlap(self, t: float, q: Array) -> float:
         return self.linearise(t, q, 0.0).overlap()

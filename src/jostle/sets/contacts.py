@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.displays import html
+from jostle.bodies import POINTS, Bodies
 from jostle.convex.linear_map import Dense, LinearMap
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
@@ -62,14 +63,14 @@ def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
         )
 
 
-def check_bodies(name: str, pairs: Integers, n: int, clumps: bool = False) -> None:
-    """Refuse rows of bodies that do not exist."""
+def check_bodies(name: str, pairs: Integers, n: int, bodies: Bodies = POINTS) -> None:
+    """Refuse rows of bodies, or of balls of clumps, that do not exist."""
     of_bodies = pairs[pairs[:, 0] >= 0]
     if len(of_bodies) and int(of_bodies.max()) >= n:
+        one, several = (bodies.called, bodies.several) if bodies.clumped is None else ("ball", "balls")
         raise InvalidValue(
-            f"{name} has a row for {'ball' if clumps else 'body'} {int(of_bodies.max())}, and there are {n} "
-            f"{'balls' if clumps else 'bodies'}, 0 to {n - 1}; (-1, k) stands for constraint k on the whole "
-            f"configuration"
+            f"{name} has a row for {one} {int(of_bodies.max())}, and there are {n} {several}, 0 to {n - 1}; (-1, k) "
+            f"stands for constraint k on the whole configuration"
         )
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, at, floats
+from jostle._tools.arrays import Array, Booleans, Integers, at, floats, squares
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -350,7 +350,7 @@ def nearest(
     if within.bodies.clumped is not None:
         raise InvalidValue(
             "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
-            "apart by q0 and turn0"
+            "apart by q0 and orientation0"
         )
     solver = solver or DEFAULT_SOLVER
     return require(nearest_with_contacts(within, floats(q, name="q"), mass, t, solver)[0], solver)
@@ -364,14 +364,17 @@ def nearest_with_contacts(
     M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point to project is not finite: {w.tolist()}")
-    if w.ndim == 2 and len(w) > MAX_ALL_PAIRS:
-        found = _of_many(Q, t, w, M, allowance)
-        if found is not None:
-            return found
+    found = _of_many(Q, t, w, M, allowance) if w.ndim == 2 and len(w) > MAX_ALL_PAIRS else None
+    if found is not None:
+        return found
     failure: EmptySet | None = None
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.margin.min(initial=0.0) >= 0.0:
             return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
+        if np.min(contacts.reach) < np.inf and 1 < len(w) == contacts.bodies:  # in periodic space pairs come and go
+            found = _of_many(Q, t, w, M, allowance)
+        if found is not None:
+            return found
         try:
             return _from(Q, t, w, x, contacts, M, allowance)
         except EmptySet as error:
@@ -397,7 +400,7 @@ def _check_volume(Q: ConstraintSet, t: float, w: Array) -> None:
 
     Copies of the box fill space, so equal balls fill no more of it than the densest packing of space does.
     """
-    n, d = w.shape
+    n, d = len(w), w[0].size
     if not any(map(keeps_apart, parts(Q))):
         return
     radii, presence = np.broadcast_to(Q.bodies.radii_at(t), (n,)), getattr(Q, "presence", None)
@@ -510,7 +513,7 @@ def _sweep_many(
             P = allowance.project(w - x, contacts.displacements(), M, guess)
         except EmptySet as error:
             raise _Contradiction(contacts.pairs[error.rows], error) from None
-        furthest = 2.0 * float(np.sqrt(np.einsum("nd,nd->n", P.point, P.point).max(initial=0.0)))
+        furthest = 2.0 * float(np.sqrt(squares(P.point.reshape(len(w), -1)).max(initial=0.0)))
         if furthest > contacts.reach and not allowance.spent:
             if contacts.reach < reach:
                 raise NotConverged(f"a body moves by {furthest / 2.0:g} in the projection: too far for the period")

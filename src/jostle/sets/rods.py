@@ -70,17 +70,17 @@ class Rods(ConstraintSet):
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
         # The same rods, which name the bodies that their balls belong to.
-        if bodies.clumped is None:
-            return self
-        owner = bodies.clumped.owner
-        own = np.flatnonzero((self.pairs.max(axis=1, initial=0) < len(owner)) & (self.pairs[:, 1] >= 0))
-        own = own[owner[self.pairs[own, 0]] == owner[self.pairs[own, 1]]]
-        if len(own):
-            raise InvalidValue(
-                f"rod {own[0]} joins two balls of body {owner[self.pairs[own[0], 0]]}, which is rigid: leave it out"
-            )
+        if bodies.clumped is not None:
+            owner = bodies.clumped.owner
+            own = np.flatnonzero((self.pairs.max(axis=1, initial=0) < len(owner)) & (self.pairs[:, 1] >= 0))
+            own = own[owner[self.pairs[own, 0]] == owner[self.pairs[own, 1]]]
+            if len(own):
+                one, other = self.pairs[own[0]].tolist()
+                raise InvalidValue(
+                    f"rod {own[0]} joins {bodies.names(one, other)}, which are rigid together: leave it out"
+                )
         rods = copy(self)
-        rods.bodies = Bodies(clumped=bodies.clumped)
+        rods.bodies = Bodies(clumped=bodies.clumped, called=bodies.called)
         return rods
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
@@ -179,8 +179,8 @@ class Rods(ConstraintSet):
 
     def _describe(self, row: int) -> str:
         i, j = self.pairs[row].tolist()
-        ends = self.bodies.name(i), self.bodies.name(j) if j >= 0 else f"point {-1 - j}"
-        return f"rod {row} between {' and '.join(ends)}"
+        ends = self.bodies.names(i, j) if j >= 0 else f"{self.bodies.name(i)} and point {-1 - j}"
+        return f"rod {row} between {ends}"
 
 
 def _pairs(pairs: ArrayLike) -> Integers:

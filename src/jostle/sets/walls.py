@@ -73,10 +73,10 @@ class Walls(BodySet):
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
         own = self.bodies.radii is not None
-        if own and bodies.clumped is None:
+        if own and bodies.clumped is None and bodies.called == self.bodies.called:
             return self
         wall = copy(self)
-        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped) if own else bodies)
+        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped, called=bodies.called) if own else bodies)
         return wall
 
     def _set_bodies(self, bodies: Bodies) -> None:
@@ -173,7 +173,9 @@ class Walls(BodySet):
         """(n, d) the centres of the bodies, the walls at time t, (n,) the radii, None for points, and the length."""
         q, d = floats(q, name="q"), self.dimension
         if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
-            raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
+            raise InvalidValue(
+                f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}: give (n, {d}) for n bodies"
+            )
         x = q.reshape(-1, d)
         radii, smallest = self.bodies.sizes(t, x)
         if radii is None and self.thin and self.bodies.radii is None:

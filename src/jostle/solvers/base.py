@@ -29,6 +29,7 @@ from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
 from jostle.kernels.interface import KERNELS
 from jostle.kernels.parallel import all_finite, by_rows
+from jostle.kernels.reference.cones import laws_of_blocks, lengths
 from jostle.kernels.reference.dense import ROUND_OFF
 
 MAX_DENSE_ENTRIES = 16_384
@@ -46,6 +47,9 @@ MIN_ROUND_OFF = 1e-8
 """Round-off up to this fraction of the length of a row is small, also where the tolerance is smaller."""
 MAX_ENTRIES = 4.0
 """The entries of a row of contacts add up to at most this number."""
+
+MAX_NAMED = 3
+"""Rows that the remark on an answer that missed the tolerance names."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -89,8 +93,6 @@ class Solver:
         True if the solver projects on sets with friction cones (`jostle.convex.Cones`); otherwise it refuses them.
     slow : bool
         True if an iteration takes much longer than those of the solvers before it in a plan, so that a remark says so.
-    afresh : bool
-        True if the solver starts from the multipliers that `project` was given, not from the last answer of the plan.
     kernels : frozenset of str
         Names of the kernels that the solver needs (see `jostle.kernels.interface`). Where they do not all exist for the
         arrays of a run, such as on a GPU, `solve` refuses the solver. By default it needs all of them.
@@ -106,7 +108,6 @@ class Solver:
     """
 
     accepts_start: ClassVar[bool] = True
-    afresh: ClassVar[bool] = False
     slow: ClassVar[bool] = False
     takes_cones: ClassVar[bool] = False
 
@@ -206,7 +207,6 @@ class Solver:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
         said: list[str] = []
-        first = guess
         used, looked, remarks, slow = 0, False, [], 0
         if K.cones is not None and not self.takes_cones:
             raise InvalidValue(
@@ -223,7 +223,7 @@ class Solver:
             if solver.max_iterations > self.max_iterations - used:
                 solver = replace(solver, max_iterations=self.max_iterations - used)
             try:
-                u, guess, iterations = solver._answer(w, K, M, slack, first if solver.afresh else guess)
+                u, guess, iterations = solver._answer(w, K, M, slack, guess)
             except Declined as reason:
                 left_out = f"{solver.name} was left out: {reason}"
                 remarks += [] if left_out in remarks else [left_out]
@@ -241,7 +241,7 @@ class Solver:
                 return tried[-1]
             if self.promises:
                 self._raise_if_proven(guess, slack, K, M, used)
-            if solver.promises and not looked:
+            if solver.promises and not looked and K.cones is None:  # with friction, rounds are cheaper than a proof
                 remarks += self._raise_if_empty(K, M, used)
                 looked = True
             solver = _next(plan, tried[-1])
@@ -250,6 +250,8 @@ class Solver:
         best = answers[-1] if answers[-1].converged else min(tried, key=_worst, default=answers[-1])
         if not best.converged and self.promises and not looked:
             remarks += self._raise_if_empty(K, M, used)
+        if not best.converged and self.promises:
+            remarks.insert(0, f"the largest errors are those of {_worst_rows(to_host(K), to_host(best))}")
         return replace(best, iterations=used, remark="; ".join(said + remarks))
 
     def _is_outside(self, w: Array, K: Rows, slack: Array) -> bool:
@@ -367,6 +369,22 @@ def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
 
 def _worst(answer: Projection) -> float:
     return answer.residual.worst
+
+
+def _worst_rows(K: Rows, answer: Projection) -> str:
+    """The rows, at most `MAX_NAMED`, that violate their law most, or add most to the complementarity, in words."""
+    slack, p, cones = K.slack(answer.point), answer.multipliers, K.cones
+    if answer.residual.primal >= answer.residual.complementarity:
+        error = -K.margin(slack) / np.where(K.length > 0.0, K.length, 1.0)
+    else:
+        error = np.abs(p * slack)
+        if cones is not None:
+            kinds, quiet = (cones.axis, cones.mu, cones.resistance), lengths(cones.blocks_of(K.noise))
+            lack = laws_of_blocks(cones.blocks_of(slack), cones.blocks_of(p), *kinds, cones.coulomb, quiet)[1]
+            error[: cones.rows] = np.repeat(lack, cones.height)
+    order = np.argsort(-error, kind="stable")
+    names = dict.fromkeys(K.describe(int(row)) for row in order[: MAX_NAMED * (1 if cones is None else cones.height)])
+    return ", ".join(list(names)[:MAX_NAMED])
 
 
 def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solver | None:

@@ -21,6 +21,9 @@ from jostle.errors import InvalidValue, NotConverged
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver, check_round_off
 
+LOOSEST = 0.1
+"""Errors recommend no looser tolerance than this."""
+
 
 @check_arguments
 def project(
@@ -130,25 +133,29 @@ def require(projection: Projection, solver: Solver) -> Projection:
     raise not_converged(projection, solver)
 
 
-def not_converged(projection: Projection, solver: Solver) -> NotConverged:
-    """The error of a projection that misses its tolerance."""
+def not_converged(projection: Projection, solver: Solver, scheme: str = "") -> NotConverged:
+    """The error of a projection that misses its tolerance, in a step of a scheme with this name."""
     r, who = projection.residual, solver.name
     if projection.solver != who:
         who = f"{who} (best answer by {projection.solver})"
     return NotConverged(
         f"{who} stopped after {projection.iterations} iterations with violation "
         f"{r.primal:.2e}, stationarity {r.dual:.2e}, complementarity {r.complementarity:.2e} "
-        f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. {_remedy(projection, solver)}"
+        f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. {_remedy(projection, solver, scheme)}"
         + (f" ({projection.remark})" if projection.remark else ""),
         projection,
     )
 
 
-def _remedy(projection: Projection, solver: Solver) -> str:
+def _remedy(projection: Projection, solver: Solver, scheme: str) -> str:
     """What to do about a projection that did not converge: Automatic changes the algorithm, the others do not."""
     more = ["allow more iterations"] if projection.iterations >= solver.max_iterations else []
     other = (
         [] if solver.name == "Automatic" else [f"use jo.Automatic(tol={solver.tol:g}), which tries several algorithms"]
     )
-    said = "; ".join([*other, *more, "loosen tol"])
+    looser, loosen = 10.0 ** np.ceil(np.log10(max(projection.residual.worst, solver.tol))), "loosen tol"
+    if looser <= LOOSEST:
+        changed = f"solver=jo.{solver.name}(tol={looser:g})"
+        loosen += f": jo.{scheme}({changed})" if scheme else f": {changed}"
+    said = "; ".join([*other, *more, loosen])
     return said[0].upper() + said[1:]

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, finite
-from jostle.bodies import Turning
 from jostle.convex.cones import Cones
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet, InvalidValue, NotConverged, SchemeRefuses
 from jostle.laws import Coulomb
+from jostle.pose import Pose
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
@@ -31,7 +31,7 @@ from jostle.solvers.project import project
 from jostle.theory import assumptions, conditions
 from jostle.theory.assumptions import Numbers, lowest
 from jostle.theory.gaps import HERE
-from jostle.theory.places import Place, Slopes, place, places, slopes, turning_of
+from jostle.theory.places import Place, Slopes, place, places, slopes, state_of
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 # The largest time step h for which each scheme is well defined at a place.
@@ -178,10 +178,9 @@ def hypotheses(
         return _along(problem)
     if not isinstance(problem, Motion | Sweeping):
         raise InvalidValue(f"problem must be a jo.Motion, a jo.Sweeping or a Solution, not {problem!r}")
-    turning = getattr(problem, "turning", None)
 
     def there(x: ArrayLike, time: float) -> Place:
-        return place(problem, time, problem.bodies.places(finite(x, "q"), turning), rho)
+        return place(problem, time, problem.pose0.at(finite(x, "q")).centres, rho)
 
     start = there(problem.q0, 0.0)
     here = start if q is None and t == 0.0 else there(problem.q0 if q is None else q, t)
@@ -189,7 +188,8 @@ def hypotheses(
         raise InvalidValue(
             f"q is not in Q(t) at t = {here.t:g}: {here.outside}; the hypotheses are about configurations of Q(t)"
         )
-    return _at(here, None, _start(start, None), turning)
+    pose = problem.pose0 if q is None else problem.pose0.at(finite(q, "q"))
+    return _at(here, None, _start(start, None), pose)
 
 
 def _along(sol: Solution) -> Report:
@@ -199,16 +199,16 @@ def _along(sol: Solution) -> Report:
     for k, one in places(sol, MAX_FRAMES):
         u = np.asarray(sol.u[k])
         start = start or _start(one, u)
-        found[float(sol.t[k])] = _at(one, u, start, turning_of(sol, k))
+        found[float(sol.t[k])] = _at(one, u, start, state_of(sol, k).pose)
     seen = "" if len(found) == len(sol.t) else f", at {len(found)} of {len(sol.t)} saved times"
     return worst(f"Hypotheses along the solution, t = {sol.t[0]:.4g} to {sol.t[-1]:.4g}{seen}", found)
 
 
-def _at(here: Place, u: Array | None, start: tuple[Line, ...], turning: Turning | None = None) -> Report:
+def _at(here: Place, u: Array | None, start: tuple[Line, ...], pose: Pose) -> Report:
     """The report of one place, with the velocity u (by default v0), and the lines about the start of the motion."""
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
-    friction = () if turning is None else (steps_with_friction(here, turning),)
+    friction = () if pose.orientation is None else (steps_with_friction(here, pose),)
     if here.problem.bodies.clumped is not None:
         return Report(title, friction)
     numbers, field = Numbers(here), slopes(here, u)
@@ -355,7 +355,7 @@ MAX_SWEEPS = 20_000
 """Largest number of sweeps of this projection, which never ends if there is no such velocity."""
 
 
-def steps_with_friction(here: Place, turning: Turning) -> Section:
+def steps_with_friction(here: Place, pose: Pose) -> Section:
     """What is known about a step from a place, for bodies that turn."""
     assert isinstance(here.problem, Motion)
     chosen = here.contacts.only(here.closed[here.contacts.pairs[here.closed, 0] >= 0])
@@ -363,7 +363,7 @@ def steps_with_friction(here: Place, turning: Turning) -> Section:
         exists, unique = Line("existence", EXISTS, HOLDS, "no contact is closed", badness=-np.inf), True
     else:
         places = here.q.reshape(-1, here.problem.q0.shape[-1])
-        G, cones = grip(here.problem, chosen, turning, here.t, places)
+        G, cones = grip(here.problem, chosen, pose, here.t, places)
         exists, unique = _opening(here, G, cones), not (cones.coulomb and np.any(cones.mu))
     said = "one convex projection" if unique else "several velocities and impulses may solve the same step"
     law = here.problem.law

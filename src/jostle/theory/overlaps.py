@@ -32,7 +32,7 @@ from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.paoli import Paoli
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.theory.places import place, restitution, turning_of
+from jostle.theory.places import place, restitution, state_of
 
 OVERLAP_TOLERANCE = 1e-6
 """Overlaps up to this fraction of the length of a constraint are round-off and the tolerance of the solver."""
@@ -148,7 +148,7 @@ class _Allowance:
         """(m,) the way of the two sides along the normal, and in all, in the step to frame k."""
         k = max(k, 0)
         h = float(self.sol.stats["h"][max(k - 1, 0)])
-        u = np.asarray(self.problem.bodies.velocities(np.asarray(self.sol.u[k]), turning_of(self.sol, k)), dtype=float)
+        u = state_of(self.sol, k).velocities
         whole = h * relative_speeds(contacts, u)
         along = h * np.abs(contacts.G @ np.nan_to_num(u).ravel())
         return np.where(contacts.pairs[:, 0] >= 0, along, whole), whole

@@ -11,15 +11,15 @@ import numpy as np
 
 from jostle._tools.arguments import required_arguments
 from jostle._tools.arrays import Array, Integers
-from jostle._tools.rotations import product
-from jostle.bodies import Turning
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue, JostleError
 from jostle.laws import Coulomb, Restitution, coefficients
+from jostle.pose import Pose
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.paoli import Paoli
+from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
@@ -139,13 +139,12 @@ def _clumped(sol: Solution) -> bool:
     return isinstance(sol.problem, Motion) and sol.problem.bodies.clumped is not None
 
 
-def turning_of(sol: Solution, k: int) -> Turning | None:
-    """How bodies are turned and turn at frame k; None if they do not turn."""
-    if sol.turn is None or sol.spin is None or not isinstance(sol.problem, Motion) or sol.problem.turning is None:
-        return None
-    turn, clumped = np.asarray(sol.turn[k]), sol.problem.bodies.clumped
-    principal = turn if clumped is None else product(turn, clumped.axes)
-    return sol.problem.turning._replace(turn=principal, spin=np.asarray(sol.spin[k]))
+def state_of(sol: Solution, k: int) -> State:
+    """The state of frame k, without its contacts."""
+    problem, q = problem_of(sol), np.asarray(sol.q[k], dtype=float)
+    given, spins = (None if each is None else np.asarray(each[k]) for each in (sol.orientation, sol.spin))
+    pose = Pose.of(problem.bodies, q, given if problem.bodies.turn else None)
+    return State(float(sol.t[k]), pose, pose.joined(np.asarray(sol.u[k], dtype=float), spins))
 
 
 def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:

@@ -210,7 +210,7 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
     problem = sol.problem
     if not isinstance(problem, Motion):
         return Line("impact law", SAYS, UNKNOWN, "the law is not in the file: jo.io.read(path, problem)")
-    if problem.turning is not None:
+    if problem.bodies.turn:
         return Line("impact law", SAYS, UNKNOWN, "bodies turn, and the law has friction: see the line friction")
     if restitution(problem) is None:
         return Line("impact law", SAYS, UNKNOWN, "contacts have different restitution coefficients")

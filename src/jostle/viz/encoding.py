@@ -270,8 +270,9 @@ class Encoder:
             "d": scene.d,
             "dimension": scene.dimension,
             "n": scene.count,
+            "called": scene.facts.called,
             "owner": text(joined(scene.owner.astype("<i4"))) if scene.facts.clumped is not None else None,
-            "turns": scene.sol.turn is not None,
+            "turns": scene.sol.orientation is not None,
             "small": self.small,
             "origin": [*self.origin.tolist(), 0.0][:3],
             "radii": None if self.radii is None else text(joined(self.radii.astype("<f4"))),
@@ -333,7 +334,7 @@ def _energy_title(scene: Scene) -> str:
     facts = scene.facts
     if facts.masses is None or facts.clumped is not None or scene.force_name != "force":
         return ""
-    name = "kinetic energy" if scene.sol.turn is None else "kinetic energy without rotation"
+    name = "kinetic energy" if scene.sol.orientation is None else "kinetic energy without rotation"
     return with_unit(name, facts.units, ENERGY)
 
 

@@ -26,6 +26,7 @@ from jostle._tools.arrays import Array
 from jostle._tools.rotations import matrices
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
+from jostle.pose import Pose
 from jostle.result.solution import Solution
 from jostle.viz.density_pictures import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, Picture
@@ -86,7 +87,7 @@ def between(scene: Scene, t: float) -> Frame:
     turn = _turn_between(scene, k, after, part)
     if turn is not None and scene.facts.clumped is not None:
         q = (1.0 - part) * np.asarray(scene.sol.q[k]) + part * np.asarray(scene.sol.q[after])
-        x = scene.placed(scene.facts.bodies.balls(q, turn))[frame.number]
+        x = scene.placed(Pose.of(scene.facts.bodies, q, turn).centres)[frame.number]
     x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also for bodies that came or left in between
     i, j = frame.bars.rows.T
     shift = x - frame.x
@@ -97,9 +98,9 @@ def between(scene: Scene, t: float) -> Frame:
 
 def _turn_between(scene: Scene, k: int, after: int, part: float) -> Array | None:
     """The turns of the bodies between two saved times: the mean angles, or the mean quaternions."""
-    if scene.sol.turn is None:
+    if scene.sol.orientation is None:
         return None
-    start, end = (np.asarray(scene.sol.turn[each]) for each in (k, after))
+    start, end = (np.asarray(scene.sol.orientation[each]) for each in (k, after))
     if start.ndim == 1:
         return (1.0 - part) * start + part * end
     end = np.where((start * end).sum(axis=1)[:, None] < 0.0, -end, end)

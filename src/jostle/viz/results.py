@@ -168,7 +168,7 @@ def basins(
     Parameters
     ----------
     label : array_like of int, shape (rows, columns)
-        ``jo.ensembles.basins(...).label`` for a grid of starts, with rows from the lowest y to the highest; -1, a start
+        ``jo.vibro.basins(...).label`` for a grid of starts, with rows from the lowest y to the highest; -1, a start
         that ends on no periodic orbit, is grey.
     x : (float, float)
         First and last value of the grid along x.

@@ -201,8 +201,8 @@ class Scene:
         mass = (unknown if facts.masses is None else facts.masses)[body]
         group = (none if facts.groups is None else facts.groups.number)[body]
         sol, turned = self.sol, dict[str, Any]()
-        if sol.turn is not None and sol.spin is not None:
-            turned = {"axes": matrices(np.asarray(sol.turn[k]))[body], "spin": np.asarray(sol.spin[k])[body]}
+        if sol.orientation is not None and sol.spin is not None:
+            turned = {"axes": matrices(np.asarray(sol.orientation[k]))[body], "spin": np.asarray(sol.spin[k])[body]}
         return Frame(k, float(sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars, body, **turned)
 
     def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
@@ -227,7 +227,7 @@ class Scene:
         """The same scene with only these frames, in memory."""
         sol, loaded = self.sol, copy(self)
         loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point, "_order": self._order}
-        turned: dict[str, Any] = {name: getattr(sol, name) for name in ("turn", "spin", "tangential", "rolling")}
+        turned: dict[str, Any] = {name: getattr(sol, name) for name in ("orientation", "spin", "tangential", "rolling")}
         turned = {name: None if given is None else given[some] for name, given in turned.items()}
         loaded.sol = replace(
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],

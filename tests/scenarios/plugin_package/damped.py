@@ -21,4 +21,4 @@ class Damped(jo.Maury):
             raise jo.InvalidValue(f"rate must not be negative, it is {self.rate}")
 
     def step(self, problem: jo.Motion, state: jo.schemes.State, h: float) -> jo.schemes.State:
-        return super().step(problem, state._replace(u=state.u / (1.0 + h * self.rate)), h)
+        return super().step(problem, state.replace(u=state.u / (1.0 + h * self.rate)), h)

@@ -28,11 +28,8 @@ function bodyPicker($, stage, source, tellAloud) {
     $("picked").hidden = picked === null && contact === null;
     if ($("picked").hidden || !stage.frame) return;
     const i = contact ? contactRow() : row();
-    const owner = source.owner ? (ball) => `ball ${ball} of body ${source.owner[ball]}` : (ball) => `body ${ball}`;
-    const other = contact && (contact[1] < 0 ? partner(contact[1]) : owner(contact[1]));
-    const ofBody = picked === null ? "" : owner(picked);
-    const name = contact ? `Contact of ${owner(contact[0])} and ${other}` : ofBody[0].toUpperCase() + ofBody.slice(1);
-    $("picked-name").textContent = name;
+    const [one, other] = (contact ?? [picked]).map((number) => nameOf(source, number));
+    $("picked-name").textContent = contact ? `Contact of ${one} and ${other}` : one[0].toUpperCase() + one.slice(1);
     let facts = [["", contact ? "no force at this time" : "absent at this time"]];
     if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.saved, source.about, i);
     tellFacts($, facts);
@@ -56,7 +53,7 @@ function bodyPicker($, stage, source, tellAloud) {
     const order = strongest(stage.frame, anchor), at = contact ? order.indexOf(contactRow()) : by > 0 ? -1 : 0;
     if (order.length) pickContact(order[(at + by + order.length) % order.length]);
     else if (!source.about.contacts) tellAloud("contacts were not saved");
-    else tellAloud(anchor === null ? "no contact carries a force" : `body ${anchor} has no contact with a force`);
+    else tellAloud(`${anchor === null ? "no contact carries" : `${nameOf(source, anchor)} has no contact with`} a force`);
   }
 
   function goTo() {
@@ -73,7 +70,7 @@ function bodyPicker($, stage, source, tellAloud) {
     tell, click, next, nextOther, goTo, row, contactRow,
     loaded: addLoads,
     forget: () => pick(null),
-    words: () => `${source.about.n} bodies in ${source.about.dimension} dimensions`,
+    words: () => `${source.owner ? new Set(source.owner).size : source.about.n} bodies in ${source.about.dimension} dimensions`,
     get picked() { return picked; },
     get contact() { return contact; },
     values: ({ recipe }) => valuesOf(recipe, stage.frame, source.about),

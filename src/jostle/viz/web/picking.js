@@ -40,7 +40,11 @@ function namesOf({ number, contacts: { first, second } }, c) {
   return [number[first[c]], second[c] < 0 ? second[c] : number[second[c]]];
 }
 
-const partner = (second) => (second < 0 ? `wall ${-1 - second}` : `body ${second}`);
+// What a ball, by its number, or a wall is called; as `Bodies.name` in Python.
+function nameOf({ owner, about: { called } }, number) {
+  if (number < 0) return `wall ${-1 - number}`;
+  return owner ? `${called} ${owner[number]}, ball ${number - owner.indexOf(owner[number])}` : `${called} ${number}`;
+}
 
 function rowOfContact(frame, pair) {
   const { force } = frame.contacts;

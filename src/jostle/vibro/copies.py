@@ -62,7 +62,7 @@ class Gaps:
     >>> import jostle as jo
     >>> def stop(t, q, parameters):
     ...     return parameters[1] - q[0]                         # the second parameter is where the stop is
-    >>> jo.ensembles.Gaps(stop, flat=True).flat
+    >>> jo.vibro.Gaps(stop, flat=True).flat
     True
     """
 
@@ -180,7 +180,7 @@ class Copies:
             "mass": np.broadcast_to(M.ravel(), d),
         }  # fmt: skip
         for name, value in values.items():
-            array = np.array(value)
+            array = np.array(value, order="C")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "force", _checked_force(force, d))
@@ -367,8 +367,8 @@ class ByEvents:
     Examples
     --------
     >>> import jostle as jo
-    >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
-    >>> jo.ensembles.advance(ball, jo.ensembles.ByEvents(), t=0.6, h=0.1).v0.round(9).tolist()
+    >>> ball = jo.vibro.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
+    >>> jo.vibro.advance(ball, jo.vibro.ByEvents(), t=0.6, h=0.1).v0.round(9).tolist()
     [[0.708203932]]
     """
 

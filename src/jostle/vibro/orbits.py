@@ -8,18 +8,15 @@ inside the unit circle. The period doubles where one multiplier is -1, that is, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jostle._tools.arguments import Count, Natural, Positive, check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.ensembles.copies import ByEvents, CompiledScheme, Copies, March, changed, check_skip, check_smooth, step_of
-from jostle.ensembles.sections import sections
-from jostle.errors import InvalidValue
+from jostle._tools.arguments import Count, Natural, check_arguments
+from jostle._tools.arrays import Array, Booleans
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
+from jostle.vibro.copies import ByEvents, CompiledScheme, Copies, March, changed, check_skip, check_smooth, step_of
 
 DIFFERENCE = 1e-6
 """Step of the central differences of the map, as a fraction of the state."""
@@ -48,8 +45,8 @@ class Orbits:
     >>> def swing(t, q, u, parameters):
     ...     return -q[0] - 0.1 * u[0] + np.cos(parameters[0] * t)
     >>> omega = np.array([1.5, 2.0])
-    >>> copies = jo.ensembles.Copies(q0=[0.0], force=swing, parameters=omega)
-    >>> found = jo.ensembles.periodic_orbits(copies, period=2 * np.pi / omega, steps=100)
+    >>> copies = jo.vibro.Copies(q0=[0.0], force=swing, parameters=omega)
+    >>> found = jo.vibro.periodic_orbits(copies, period=2 * np.pi / omega, steps=100)
     >>> found.q.round(6).tolist()                               # (1 - omega^2) / ((1 - omega^2)^2 + (0.1 omega)^2)
     [[-0.788643], [-0.331858]]
     >>> abs(found.multipliers[0]).round(6).tolist()             # exp(-0.05 T)
@@ -123,10 +120,10 @@ def periodic_orbits(
     >>> def drive(t, q, u, parameters):
     ...     return np.cos(parameters[0] * t) - q[0]
     >>> def doubling(omega):
-    ...     start = jo.ensembles.Copies(
+    ...     start = jo.vibro.Copies(
     ...         q0=[-0.65], v0=[0.02], force=drive, within=jo.HalfSpace([-1.0]), parameters=[omega], restitution=0.8
     ...     )
-    ...     return jo.ensembles.periodic_orbits(start, period=2 * np.pi / omega, steps=128).doubling[0]
+    ...     return jo.vibro.periodic_orbits(start, period=2 * np.pi / omega, steps=128).doubling[0]
     >>> round(float(brentq(doubling, 2.64, 2.67)), 6)                    # 2.65334772786 is exact
     2.653348
     """
@@ -160,153 +157,6 @@ def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, s
     march = March(changed(copies, q0=x[:, :d], v0=x[:, d:], **own), scheme, np.tile(h, blocks))
     march.go(steps, 1)
     return np.concatenate([march.states[:, 0], march.states[:, 2]], axis=1)
-
-
-# Basins of attraction: the periodic orbit on which each start ends.
-
-
-SAME_ORBIT = 20.0
-"""Two copies are on the same orbit if their sections agree to within this multiple of the tolerance."""
-MAX_ATTRACTORS = 1000
-"""Largest number of orbits that are distinguished."""
-
-
-class Attractor(NamedTuple):
-    """A periodic orbit that copies end on, found by `basins`.
-
-    Attributes
-    ----------
-    period : int
-        Number of sections after which the orbit repeats itself.
-    q : array, shape (period, d)
-        Positions of the orbit at its sections.
-    u : array, shape (period, d)
-        Velocities of the orbit at its sections.
-    members : int
-        Number of copies that end on the orbit.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> rest = jo.ensembles.Attractor(period=1, q=np.zeros((1, 1)), u=np.zeros((1, 1)), members=5)
-    >>> rest.period, rest.q.tolist()
-    (1, [[0.0]])
-    """
-
-    period: int
-    q: Array
-    u: Array
-    members: int
-
-
-@dataclass(frozen=True, eq=False)
-class Basins:
-    """The attractor on which each of n copies ends, found by `basins`.
-
-    Attributes
-    ----------
-    label : array of int, shape (n,)
-        Number of the attractor of each copy; -1 for a copy that does not repeat itself.
-    attractors : tuple of Attractor
-        The attractors, the one with the most members first.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> found = jo.ensembles.Basins(np.array([0, 0, -1]), ())
-    >>> found.share(0)
-    0.6666666666666666
-    """
-
-    label: Integers
-    attractors: tuple[Attractor, ...]
-
-    def share(self, number: int) -> float:
-        """Return the fraction of the copies that end on an attractor.
-
-        Parameters
-        ----------
-        number : int
-            Number of the attractor; -1 for the copies that do not repeat themselves.
-
-        Returns
-        -------
-        float
-            The fraction, between 0 and 1.
-        """
-        return float((self.label == number).mean())
-
-
-@check_arguments
-def basins(
-    copies: Copies,
-    scheme: ByEvents | Paoli | MoreauJean | None = None,
-    *,
-    period: ArrayLike,
-    steps: Count,
-    periods: Count,
-    most: Count = 8,
-    tol: Positive = 1e-5,
-) -> Basins:
-    """Find the periodic orbit on which each copy ends.
-
-    Parameters
-    ----------
-    copies : Copies
-        The copies, with their starts.
-    scheme : ByEvents, Paoli or MoreauJean, optional
-        The scheme. None: `ByEvents`.
-    period : float or array_like, shape (n,)
-        Time between two sections, for all copies or for each copy.
-    steps : int
-        Number of time steps per period.
-    periods : int
-        Number of periods before copies are compared; more than 2 `most`.
-    most : int, default 8
-        Longest orbit that is recognised, in periods.
-    tol : float, default 1e-5
-        How closely a section must come back, as a fraction of the extent of all sections. A copy that is further away
-        from its orbit counts as one that does not repeat itself.
-
-    Returns
-    -------
-    Basins
-        The attractor of each copy.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> def two_wells(t, q, u, parameters):
-    ...     return q[0] - q[0] ** 3 - 0.5 * u[0]
-    >>> copies = jo.ensembles.Copies(q0=[[-1.5], [-0.5], [0.5]], force=two_wells)
-    >>> found = jo.ensembles.basins(copies, period=1.0, steps=10, periods=80)
-    >>> found.label.tolist(), [one.q.round(3).tolist() for one in found.attractors]
-    ([0, 0, 1], [[[-1.0]], [[1.0]]])
-    """
-    kept = 2 * most
-    if periods <= kept:
-        raise InvalidValue(f"periods must exceed {kept}, twice the longest orbit (most={most}), not {periods}")
-    seen = sections(copies, scheme, period=period, steps=steps, periods=periods, skip=periods - kept)
-    both = np.concatenate([seen.q, seen.u], axis=2)
-    extent = float(np.ptp(both, axis=(0, 1)).max(initial=0.0)) or 1.0
-    repeats = seen.periods(most, tol)
-    label = np.full(len(copies), -1)
-    found: list[tuple[int, int, Array]] = []
-    for p in range(1, most + 1):
-        left = np.flatnonzero(repeats == p)
-        while len(left) and len(found) < MAX_ATTRACTORS:
-            orbit = both[left[0], -p:]
-            shifts = [np.abs(both[left, -p:] - np.roll(orbit, k, axis=0)).max(axis=(1, 2)) for k in range(p)]
-            same = np.min(shifts, axis=0) <= SAME_ORBIT * tol * extent
-            label[left[same]] = len(found)
-            found.append((int(same.sum()), p, orbit))
-            left = left[~same]
-    order = sorted(range(len(found)), key=lambda k: -found[k][0])
-    number = np.empty(len(found) + 1, dtype=np.int64)
-    number[order], number[-1] = np.arange(len(found)), -1
-    d = copies.q0.shape[1]
-    attractors = tuple(Attractor(found[k][1], found[k][2][:, :d], found[k][2][:, d:], found[k][0]) for k in order)
-    return Basins(number[label], attractors)
 
 
 # Lyapunov exponents of many copies: the rates at which copies that start side by side move apart.
@@ -357,11 +207,11 @@ def lyapunov_exponents(
     >>> import jostle as jo
     >>> def swing(t, q, u, parameters):
     ...     return -q[0] - 0.1 * u[0]
-    >>> copies = jo.ensembles.Copies(q0=[1.0], force=swing)
-    >>> jo.ensembles.lyapunov_exponents(copies, period=2 * np.pi, steps=100, periods=50).round(3).tolist()
+    >>> copies = jo.vibro.Copies(q0=[1.0], force=swing)
+    >>> jo.vibro.lyapunov_exponents(copies, period=2 * np.pi, steps=100, periods=50).round(3).tolist()
     [-0.05]
-    >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
-    >>> jo.ensembles.lyapunov_exponents(ball, period=1.0, steps=50, periods=5).tolist()          # it comes to rest
+    >>> ball = jo.vibro.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
+    >>> jo.vibro.lyapunov_exponents(ball, period=1.0, steps=50, periods=5).tolist()          # it comes to rest
     [-inf]
     """
     return _exponents(copies, scheme, period, steps, periods, skip, 1)[:, 0]
@@ -398,8 +248,8 @@ def lyapunov_spectra(
     >>> import jostle as jo
     >>> def overdamped(t, q, u, parameters):
     ...     return -2.0 * q[0] - 3.0 * u[0]                                            # exp(-t) and exp(-2 t)
-    >>> copies = jo.ensembles.Copies(q0=[1.0], force=overdamped)
-    >>> jo.ensembles.lyapunov_spectra(copies, period=1.0, steps=50, periods=60, skip=20).round(4).tolist()
+    >>> copies = jo.vibro.Copies(q0=[1.0], force=overdamped)
+    >>> jo.vibro.lyapunov_spectra(copies, period=1.0, steps=50, periods=60, skip=20).round(4).tolist()
     [[-1.0, -2.0]]
     """
     return _exponents(copies, scheme, period, steps, periods, skip, 2 * copies.q0.shape[1])

@@ -21,10 +21,10 @@ from jostle._tools.arrays import Array
 from jostle._tools.installing import missing
 from jostle._tools.plugins import suggestion
 from jostle.analysis.statistics import LEVELS, Summary, summary
-from jostle.ensembles.executing import Outcome
-from jostle.ensembles.study import ERROR, RUN_COLUMNS, SEED, STATUS, Case, RunOf
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
+from jostle.study.cases import ERROR, RUN_COLUMNS, SEED, STATUS, Case, RunOf
+from jostle.study.executing import Outcome
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,9 +46,9 @@ class Results:
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> def area(side):
     ...     return {"area": side**2}
-    >>> study = jo.ensembles.Study(area, over=jo.ensembles.grid({"side": [1.0, 2.0, 3.0]}))
+    >>> study = jo.study.Study(area, over=jo.study.grid({"side": [1.0, 2.0, 3.0]}))
     >>> with ThreadPoolExecutor(2) as threads:
-    ...     results = jo.ensembles.sweep(study, executor=threads)
+    ...     results = jo.study.sweep(study, executor=threads)
     >>> results, results["area"].tolist()
     (Results(3 runs of 3 cases, 0 failed: area), [1.0, 4.0, 9.0])
     """

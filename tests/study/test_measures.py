@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.ensembles import CURVES, MEASURES
+from jostle.study import CURVES, MEASURES
 
 
 @pytest.fixture(scope="module")

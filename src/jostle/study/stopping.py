@@ -17,9 +17,9 @@ from jostle._tools.arguments import Count, Fraction, Positive, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import suggestion
 from jostle.analysis.statistics import summary
-from jostle.ensembles.executing import Outcome
-from jostle.ensembles.study import Study
 from jostle.errors import InvalidValue
+from jostle.study.cases import Study
+from jostle.study.executing import Outcome
 
 SMOOTHING = 0.05
 """Distance s of the differences in the secant cosine, as a fraction of the number of people."""

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 
 import jostle as jo
 from jostle.analysis import order
-from jostle.ensembles import (
+from jostle.kernels.parallel import threads
+from jostle.vibro import (
     ByEvents,
     Copies,
     Gaps,
@@ -22,7 +23,6 @@ from jostle.ensembles import (
     periodic_orbits,
     sections,
 )
-from jostle.kernels.parallel import threads
 from rows import whole
 
 DOUBLING = 2.65334772786
@@ -422,7 +422,7 @@ def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch
     run = partial(sections, period=2 * np.pi / omega, steps=20, periods=30, skip=10)
     both = []
     for count in (1, 3):
-        monkeypatch.setattr("jostle.ensembles.copies.threads", lambda count=count: count)
+        monkeypatch.setattr("jostle.vibro.copies.threads", lambda count=count: count)
         both.append(run(oscillators(omega)))
     np.testing.assert_array_equal(both[0].q, both[1].q)
     alone = sections(oscillators(omega[4]), period=2 * np.pi / omega[4], steps=20, periods=30, skip=10)
@@ -434,7 +434,7 @@ def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch
 def test_results_do_not_depend_on_how_the_loop_is_cut(scheme, monkeypatch):
     run = partial(sections, oscillators([2.6, 2.8]), scheme, period=2.4, steps=20, periods=10, skip=3)
     whole = run()
-    monkeypatch.setattr("jostle.ensembles.copies.STEPS_PER_CALL", 1)
+    monkeypatch.setattr("jostle.vibro.copies.STEPS_PER_CALL", 1)
     np.testing.assert_array_equal(run().q, whole.q)
 
 
@@ -526,7 +526,7 @@ WRONG = {
     "Paoli does not support moving constraints": lambda: advance(
         Copies(q0=[0.5], force=[0.0], within=Gaps(table, flat=True, moving=True)), jo.Paoli(), t=1.0, h=0.1
     ),
-    "scheme must be a jo.ensembles.ByEvents": lambda: advance(oscillators(2.6), jo.Maury(), t=1.0, h=0.1),
+    "scheme must be a jo.vibro.ByEvents": lambda: advance(oscillators(2.6), jo.Maury(), t=1.0, h=0.1),
     "z = 1/2 and an explicit force": lambda: advance(oscillators(2.6), jo.Paoli(z=0.0), t=1.0, h=0.1),
     "must be a multiple of h": lambda: advance(oscillators(2.6), t=1.0, h=0.3),
     "skip must be below periods": lambda: sections(oscillators(2.6), period=1.0, steps=10, periods=5, skip=5),
@@ -537,7 +537,7 @@ WRONG = {
     "Lyapunov exponents need a motion": lambda: lyapunov_exponents(
         oscillators(2.6), jo.Paoli(), period=1.0, steps=10, periods=5
     ),
-    "periods must exceed 16": lambda: jo.ensembles.basins(oscillators(2.6), period=1.0, steps=10, periods=5),
+    "periods must exceed 16": lambda: jo.vibro.basins(oscillators(2.6), period=1.0, steps=10, periods=5),
 }
 
 
@@ -558,7 +558,7 @@ def test_basins_of_two_wells_are_mirror_images():
     x, v = np.meshgrid(np.linspace(-1.5, 1.5, 10), np.linspace(-1.0, 1.0, 10), indexing="ij")
     starts = np.stack([x.ravel(), v.ravel()], axis=1)
     copies = Copies(q0=starts[:, :1], v0=starts[:, 1:], force=two_wells)
-    found = jo.ensembles.basins(copies, period=1.0, steps=10, periods=100)
+    found = jo.vibro.basins(copies, period=1.0, steps=10, periods=100)
     label = found.label.reshape(x.shape)
     assert sorted(set(found.label)) == [0, 1]
     np.testing.assert_array_equal(label, 1 - label[::-1, ::-1])
@@ -570,7 +570,7 @@ def test_orbits_that_differ_by_their_phase_are_one_attractor():
     """After the doubling, copies are on the same orbit in either of its two phases."""
     starts = np.linspace(-0.9, -0.1, 12)[:, None]
     copies = oscillators(2.68, q0=starts)
-    found = jo.ensembles.basins(copies, period=2 * np.pi / 2.68, steps=32, periods=2000)
+    found = jo.vibro.basins(copies, period=2 * np.pi / 2.68, steps=32, periods=2000)
     assert [one.period for one in found.attractors] == [2]
     assert found.share(0) == 1.0
 
@@ -650,3 +650,79 @@ def test_forces_and_gradients_return_one_number_for_each_coordinate():
         advance(Copies(q0=[0.5], force=[1.0], within=gaps), jo.MoreauJean(), t=1.0, h=0.1)
     with pytest.raises(jo.InvalidValue, match="force is one number for 2 coordinates"):
         Copies(q0=[0.5, 1.0], force=-9.81)
+
+
+def hard_impacts(amplitudes, omega=2.7):
+    """Oscillators that rest on their stop, in different units of length; their period has doubled."""
+
+    def drive(t, q, u, parameters):
+        return parameters[0] * np.cos(parameters[1] * t) - q[0]
+
+    A = np.array(amplitudes)
+    return jo.vibro.Copies(
+        q0=-0.5 * A[:, None], force=drive, parameters=np.stack([A, np.full(len(A), omega)], axis=1),
+        within=jo.HalfSpace([-1.0], 0.0), restitution=0.8,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", [[], [1e7], [1e-7], [3.0, 1e12]])
+def test_the_period_of_a_copy_does_not_depend_on_other_copies(beside):
+    seen = jo.vibro.sections(hard_impacts([1.0, *beside]), period=2 * np.pi / 2.7, steps=100, periods=600, skip=500)
+    assert seen.periods().tolist() == [2] * (1 + len(beside))
+
+
+def wells(starts, speeds=0.0, place=0.0, length=1.0, damping=0.5):
+    """Two wells, at one length to the left and to the right of a place, and a coordinate that drifts."""
+
+    def force(t, q, u, parameters):
+        x = (q[0] - parameters[0]) / parameters[1]
+        return parameters[1] * (x - x**3) - damping * u[0], 0.0
+
+    q0 = np.stack([place + length * np.array(starts), np.zeros(len(starts))], axis=1)
+    v0 = np.stack([np.zeros(len(starts)), np.broadcast_to(speeds, len(starts))], axis=1)
+    return jo.vibro.Copies(q0=q0, v0=v0, force=force, parameters=[[place, length]])
+
+
+def test_copies_in_different_wells_are_on_different_attractors_beside_one_that_drifts():
+    found = jo.vibro.basins(wells([-0.5, 0.5, 1.2, 0.3], [0.0, 0.0, 0.0, 1e5]), period=1.0, steps=10, periods=80)
+    assert found.label.tolist() == [1, 0, 0, -1]
+    assert [one.q[0, 0].round(6) for one in found.attractors] == [1.0, -1.0]
+
+
+def test_copies_that_start_far_away_reach_different_wells_in_the_end():
+    """Their wells are closer together than the tolerance times their first motion; they have arrived."""
+
+    def force(t, q, u, parameters):
+        return np.tanh(5.0 * q[0]) - q[0] - 0.5 * u[0]
+
+    copies = jo.vibro.Copies(q0=[[-1e7], [1.0], [1e7], [-1.0], [2e7]], force=force)
+    found = jo.vibro.basins(copies, period=1.0, steps=10, periods=250, most=1)
+    ends = jo.vibro.advance(copies, t=250.0, h=0.1).q0[:, 0]
+    assert len(found.attractors) == 2
+    assert ((found.label == found.label[1]) == (ends > 0.0)).all()
+
+
+@pytest.mark.parametrize(("place", "length"), [(0.0, 1e-6), (0.0, 1e6), (1e6, 1.0)])
+def test_attractors_do_not_depend_on_the_unit_of_length_or_the_origin(place, length):
+    found = jo.vibro.basins(wells([-1.5, -0.5, 0.5], place=place, length=length), period=1.0, steps=10, periods=80)
+    assert found.label.tolist() == [0, 0, 1]
+
+
+def test_attractors_do_not_depend_on_the_unit_of_time():
+    """With a longer unit of time velocities are larger numbers, and positions the same."""
+
+    def drive(t, q, u, parameters):
+        c = parameters[0]
+        return c * c * (np.cos(2.7 * c * t) - q[0])
+
+    for c in (1e-4, 1.0, 1e4):
+        copies = jo.vibro.Copies(q0=[-0.5], force=drive, within=jo.HalfSpace([-1.0]), parameters=[c], restitution=0.8)
+        seen = jo.vibro.sections(copies, period=2 * np.pi / 2.7 / c, steps=100, periods=600, skip=580)
+        assert seen.periods().tolist() == [2]
+
+
+def test_a_copy_that_drifts_for_a_long_time_does_not_repeat_itself():
+    drifting = jo.vibro.Copies(q0=[0.0], force=[0.0], v0=[[1.0], [0.0]])
+    seen = jo.vibro.sections(drifting, period=1.0, steps=1, periods=200_000, skip=199_980)
+    assert seen.periods().tolist() == [0, 1]
+    assert seen.at_rest().tolist() == [False, True]

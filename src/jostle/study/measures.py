@@ -102,7 +102,7 @@ def _check(name: str, item: object) -> None:
 MEASURES: Registry[Measure] = Registry(
     "jostle.measures", "measure",
     {
-        name: f"jostle.ensembles.measures:{name}"
+        name: f"jostle.study.measures:{name}"
         for name in (
             "evacuation_time", "flow", "people_left", "worst_density", "worst_pressure", "largest_force",
             "kinetic_energy", "dissipated_energy", "end_time", "worst_overlap",
@@ -114,16 +114,16 @@ MEASURES: Registry[Measure] = Registry(
 
 >>> import jostle as jo
 >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
->>> jo.ensembles.MEASURES.get("end_time")(jo.solve(ball, jo.Maury(), t=0.5, h=0.1))
+>>> jo.study.MEASURES.get("end_time")(jo.solve(ball, jo.Maury(), t=0.5, h=0.1))
 0.5
 """
 CURVES: Registry[Measure] = Registry(
-    "jostle.curves", "curve", {"leaving_times": "jostle.ensembles.measures:leaving_times"}, _check
+    "jostle.curves", "curve", {"leaving_times": "jostle.study.measures:leaving_times"}, _check
 )
 """Registry of the curves of a run; each returns a list of numbers.
 
 >>> import jostle as jo
->>> jo.ensembles.CURVES.names()
+>>> jo.study.CURVES.names()
 ['leaving_times']
 """
 

@@ -1,4 +1,4 @@
-"""Speed of many copies of a small system: ``python benchmarks/ensembles.py [--quick] [--picture FILE]``.
+"""Speed of many copies of a small system: ``python benchmarks/copies.py [--quick] [--picture FILE]``.
 
 Steps per second of the compiled loop beside the same scheme by `solve`, one step after the other; whole periods of the
 impact oscillator (x'' + x = cos(omega t), x <= 0, e = 0.8) per second beside SciPy's `solve_ivp` with events, at errors
@@ -29,8 +29,8 @@ def drive(t, q, u, parameters):  # type: ignore[no-untyped-def] - compiled by nu
     return np.cos(parameters[0] * t) - q[0]
 
 
-def oscillators(omega: np.ndarray) -> jo.ensembles.Copies:
-    return jo.ensembles.Copies(
+def oscillators(omega: np.ndarray) -> jo.vibro.Copies:
+    return jo.vibro.Copies(
         q0=[-0.65], v0=[0.02], force=drive, within=jo.HalfSpace([-1.0]), parameters=omega, restitution=E
     )
 
@@ -55,12 +55,12 @@ def steps_per_second(quick: bool) -> dict[str, float]:
     one = jo.models.impact_oscillator(omega=OMEGA, e=E)
     plain_steps = 1000 if quick else 4000
     run = {"period": PERIOD, "steps": steps}
-    for scheme in (jo.Paoli(), jo.MoreauJean(), jo.ensembles.ByEvents()):
-        jo.ensembles.sections(copies, scheme, periods=1, **run)
+    for scheme in (jo.Paoli(), jo.MoreauJean(), jo.vibro.ByEvents()):
+        jo.vibro.sections(copies, scheme, periods=1, **run)
         name = type(scheme).__name__
-        took = timed(lambda s=scheme: jo.ensembles.sections(copies, s, periods=periods, **run))  # type: ignore[misc]
+        took = timed(lambda s=scheme: jo.vibro.sections(copies, s, periods=periods, **run))  # type: ignore[misc]
         found[f"{name} compiled"] = n * steps * periods / took
-        if not isinstance(scheme, jo.ensembles.ByEvents):
+        if not isinstance(scheme, jo.vibro.ByEvents):
             h = PERIOD / steps
             took = timed(lambda s=scheme, h=h: jo.solve(one, s, t=plain_steps * h, h=h))  # type: ignore[misc]
             found[f"{name} by solve"] = plain_steps / took
@@ -94,9 +94,9 @@ def events(quick: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     for steps in (16, 64):
         copies = oscillators(np.full(n, OMEGA))
-        jo.ensembles.sections(copies, period=PERIOD, steps=steps, periods=1)
-        took = timed(lambda s=steps, c=copies: jo.ensembles.sections(c, period=PERIOD, steps=s, periods=periods))  # type: ignore[misc]
-        hits = jo.ensembles.impacts(oscillators(np.array([OMEGA])), t=steps * 400 * (PERIOD / steps), h=PERIOD / steps)
+        jo.vibro.sections(copies, period=PERIOD, steps=steps, periods=1)
+        took = timed(lambda s=steps, c=copies: jo.vibro.sections(c, period=PERIOD, steps=s, periods=periods))  # type: ignore[misc]
+        hits = jo.vibro.impacts(oscillators(np.array([OMEGA])), t=steps * 400 * (PERIOD / steps), h=PERIOD / steps)
         found[f"{steps} steps, periods per second"] = n * periods / took
         found[f"{steps} steps, error"] = abs(float(hits.speed[0, -1]) / exact - 1.0)
     for rtol in (1e-4, 1e-7):
@@ -114,7 +114,7 @@ def diagram(quick: bool, picture: str | None) -> dict[str, float]:
     copies = oscillators(omega)
     run = {"period": 2.0 * np.pi / omega, "steps": 24}
     seen = []
-    took = timed(lambda: seen.append(jo.ensembles.sections(copies, periods=500, skip=400, **run)))
+    took = timed(lambda: seen.append(jo.vibro.sections(copies, periods=500, skip=400, **run)))
     if picture is not None:
         ax = jo.viz.bifurcation(omega, seen[0].q[:, :, 0], names=(r"$\omega$", "position once a period"))
         ax.figure.savefig(picture, dpi=120)

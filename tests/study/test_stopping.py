@@ -5,8 +5,8 @@ import pytest
 
 import jostle as jo
 from jostle.analysis import band, people_inside, summary
-from jostle.ensembles import PreciseMean, SettledCurves, curve_changes
-from jostle.ensembles.executing import Outcome
+from jostle.study import PreciseMean, SettledCurves, curve_changes
+from jostle.study.executing import Outcome
 
 
 def outcomes(values):

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, Typ
 
 from pydantic import Field, ValidationError, model_validator
 
-from jostle.ensembles.measures import at_place
-from jostle.ensembles.stopping import PreciseMean, SettledCurves, StoppingRule
-from jostle.ensembles.study import Case, Study, grid, latin_hypercube, name_of
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load
 from jostle.scenarios.fields import Complaint, Count, Seed, Switch, Table, Text, by_kind, complain, made, table_of
 from jostle.scenarios.messages import problems
 from jostle.scenarios.toml import Source, lines, tables, text_of
 from jostle.scenarios.toml import value as written
+from jostle.study.cases import Case, Study, grid, latin_hypercube, name_of
+from jostle.study.measures import at_place
+from jostle.study.stopping import PreciseMean, SettledCurves, StoppingRule
 
 Names = Annotated[tuple[Text, ...], Field(strict=False)]
 Values = dict[str, Any]

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from jostle._tools.arguments import Count, check_arguments
-from jostle.ensembles.executing import NoWorkers, Outcome, Processes, Work, execute
-from jostle.ensembles.journal import TRAJECTORIES, Journal, description, outcomes
-from jostle.ensembles.stopping import StoppingRule
-from jostle.ensembles.study import SEED, RunOf, Study, packed, seed_of
-from jostle.ensembles.table import FORMATS, Results, write_table
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, JostleError, MissingPackage, NotReproducible, warn
 from jostle.io.new_files import TRAJECTORY_SUFFIXES
 from jostle.result.status import FAILED
+from jostle.study.cases import SEED, RunOf, Study, packed, seed_of
+from jostle.study.executing import NoWorkers, Outcome, Processes, Work, execute
+from jostle.study.journal import TRAJECTORIES, Journal, description, outcomes
+from jostle.study.stopping import StoppingRule
+from jostle.study.tables import FORMATS, Results, write_table
 
 POLL_SECONDS = 0.2
 """Longest wait for a run to finish, in seconds, before checking for Ctrl-C."""
@@ -397,9 +397,9 @@ def read(folder: str | os.PathLike[str]) -> Results:
     --------
     >>> import jostle as jo, tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> study = jo.ensembles.Study("cradle_apart", over=[{"run.t": 0.1}], measures=["end_time"])
+    >>> study = jo.study.Study("cradle_apart", over=[{"run.t": 0.1}], measures=["end_time"])
     >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
-    ...     results = jo.ensembles.sweep(study, executor=threads, folder=folder + "/study")
+    ...     results = jo.study.sweep(study, executor=threads, folder=folder + "/study")
     ...     read(folder + "/study")["end_time"].tolist()
     [0.1]
     """

@@ -15,8 +15,8 @@ from serial_executor import Serial
 from study_functions import drawn
 
 import jostle as jo
-from jostle.ensembles import PreciseMean, SettledCurves, Study, grid, read, sweep
-from jostle.ensembles.study import seed_of
+from jostle.study import PreciseMean, SettledCurves, Study, grid, read, sweep
+from jostle.study.cases import seed_of
 
 SERIAL = Serial()
 SHORT = jo.scenarios.load("cradle_apart", settings=["run.t=0.1", "run.h=0.01"])
@@ -275,7 +275,7 @@ def test_the_description_of_a_study_is_plain_json(tmp_path):
     sweep(Study(SHORT, measures=["end_time"], title="A title"), folder=tmp_path / "study", executor=SERIAL)
     found = json.loads((tmp_path / "study" / "study.json").read_text())
     assert found["title"] == "A title"
-    assert found["identity"]["measures"] == {"end_time": "jostle.ensembles.measures:end_time"}
+    assert found["identity"]["measures"] == {"end_time": "jostle.study.measures:end_time"}
 
 
 def times(factor):

@@ -11,13 +11,13 @@ import study_functions
 from serial_executor import Serial
 
 import jostle as jo
-from jostle.ensembles import Study, grid, read, sweep
-from jostle.ensembles.executing import ONE_THREAD
+from jostle.study import Study, grid, read, sweep
+from jostle.study.executing import ONE_THREAD
 
 PROGRAM = """
 import sys
 import study_functions
-from jostle.ensembles import Study, grid, sweep
+from jostle.study import Study, grid, sweep
 
 if __name__ == "__main__":
     study = Study(study_functions.kills_the_study, over=grid({"k": range(10), "folder": [sys.argv[1]]}), seed=3)
@@ -80,11 +80,11 @@ def environment(path):
 
 def test_a_program_without_a_protected_main_part_is_told_what_to_do(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text("from jostle.ensembles import Study, sweep\nsweep(Study(dict), workers=1)\n")
+    program.write_text("from jostle.study import Study, sweep\nsweep(Study(dict), workers=1)\n")
     done = subprocess.run(
         [sys.executable, str(program)], env=environment(sys.path), capture_output=True, text=True, check=False
     )
-    assert done.stderr.splitlines()[-1].startswith("jostle.ensembles.executing.NoWorkers: ")
+    assert done.stderr.splitlines()[-1].startswith("jostle.study.executing.NoWorkers: ")
     assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]
 
 
@@ -103,6 +103,6 @@ def test_a_dask_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_broken_pool_of_the_user_says_so_and_keeps_the_finished_runs(tmp_path):
     study = study_of(study_functions.always_kills_its_process, tmp_path, 3)
-    with ProcessPoolExecutor(1) as pool, pytest.raises(jo.ensembles.ExecutorBroke, match="takes no more runs") as broke:
+    with ProcessPoolExecutor(1) as pool, pytest.raises(jo.study.ExecutorBroke, match="takes no more runs") as broke:
         sweep(study, executor=pool, workers=1)
     assert broke.value.results["k"].tolist() == [0]

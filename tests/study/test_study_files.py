@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jostle.ensembles import PreciseMean, SettledCurves, read
-from jostle.ensembles.study_files import load_study
 from jostle.scenarios import ScenarioError
+from jostle.study import PreciseMean, SettledCurves, read
+from jostle.study.files import load_study
 
 STUDY = """
 title = "Two cradles"

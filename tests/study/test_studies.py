@@ -5,8 +5,8 @@ import pytest
 from study_functions import drawn
 
 import jostle as jo
-from jostle.ensembles import Study, grid, latin_hypercube, write_table
-from jostle.ensembles.study import packed
+from jostle.study import Study, grid, latin_hypercube, write_table
+from jostle.study.cases import packed
 
 
 def test_a_grid_has_all_combinations():
@@ -65,7 +65,7 @@ WRONG = {
     "not a subject": (lambda: Study(3), "of must be a scenario"),
     "no table": (lambda: write_table({"a": [1]}, "a.txt"), "must end in .csv or .parquet, not be 'a.txt'"),
     "columns of different lengths": (lambda: write_table({"a": [1], "b": []}, "a.csv"), "equal length"),
-    "two widths": (lambda: jo.ensembles.PreciseMean("a", width=1.0, relative=1.0), "either width"),
+    "two widths": (lambda: jo.study.PreciseMean("a", width=1.0, relative=1.0), "either width"),
 }  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_before_anything_runs(name):
 
 
 def test_functions_that_cannot_travel_are_named(monkeypatch):
-    monkeypatch.setattr("jostle.ensembles.study.find_spec", lambda name: None)
+    monkeypatch.setattr("jostle.study.cases.find_spec", lambda name: None)
     with pytest.raises(jo.InvalidValue, match="define it with `def` at the top level of a module"):
         packed(lambda: 0)
 
@@ -86,7 +86,7 @@ def test_functions_that_cannot_travel_are_named(monkeypatch):
 def test_there_is_a_word_for_the_columns_that_are_not_there():
     from serial_executor import Serial
 
-    from jostle.ensembles import sweep
+    from jostle.study import sweep
 
     found = sweep(Study(drawn, over=[{"k": 1}]), executor=Serial())
     with pytest.raises(jo.InvalidValue, match=r"unknown column 'valu'; did you mean 'value'\?"):

@@ -26,11 +26,11 @@ import numpy as np
 
 from jostle._tools.arguments import Count, Natural, check_arguments
 from jostle._tools.plugins import Registry, suggestion
-from jostle.ensembles.measures import CURVES, MEASURES, Measure, found
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load, parse
 from jostle.scenarios.toml import path as written_path
 from jostle.scenarios.toml import value as written
+from jostle.study.measures import CURVES, MEASURES, Measure, found
 
 if TYPE_CHECKING:
     from jostle.scenarios import Scenario
@@ -318,7 +318,7 @@ class Study:
     Examples
     --------
     >>> import jostle as jo
-    >>> study = Study("cradle_apart", over=jo.ensembles.grid({"problem.n": [2, 3]}), measures=["kinetic_energy"])
+    >>> study = Study("cradle_apart", over=jo.study.grid({"problem.n": [2, 3]}), measures=["kinetic_energy"])
     >>> study.runs, study.run(1).parameters
     (2, {'problem.n': 3})
     """

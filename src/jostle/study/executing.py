@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from jostle.ensembles.measures import Measure
-from jostle.ensembles.study import RunOf, Subject
 from jostle.errors import InvalidValue, JostleError
 from jostle.kernels.parallel import one_blas_thread, threads, use_threads
 from jostle.result.solution import Solution
 from jostle.result.status import FAILED, FINISHED
+from jostle.study.cases import RunOf, Subject
+from jostle.study.measures import Measure
 
 ONE_THREAD = dict.fromkeys(
     ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"

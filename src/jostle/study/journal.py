@@ -18,10 +18,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jostle.ensembles.executing import Outcome
-from jostle.ensembles.study import Study, place_of
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
 from jostle.io.new_files import Lock, whole
+from jostle.study.cases import Study, place_of
+from jostle.study.executing import Outcome
 
 STUDY, JOURNAL, TRAJECTORIES = "study.json", "journal.jsonl", "trajectories"
 """File and folder names in the folder of a study."""

@@ -1,0 +1,32 @@
+"""Vibro-impact: thousands of copies of a small system, their periodic orbits, bifurcations and basins of attraction.
+
+Copies, Gaps                        copies that move in one compiled loop, and their constraints
+ByEvents                            the scheme for copies with exact impacts; Paoli and MoreauJean also run them
+sections, impacts, advance          states once per period, the last impacts, and the states after a time
+periodic_orbits                     orbits and their stability
+lyapunov_exponents, lyapunov_spectra    chaos
+basins                              the orbit on which each start ends
+"""
+
+from jostle.vibro.basins import Attractor, Basins, basins
+from jostle.vibro.copies import ByEvents, Copies, Gaps
+from jostle.vibro.orbits import Orbits, lyapunov_exponents, lyapunov_spectra, periodic_orbits
+from jostle.vibro.sections import CopyImpacts, Sections, advance, impacts, sections
+
+__all__ = [
+    "Attractor",
+    "Basins",
+    "ByEvents",
+    "Copies",
+    "CopyImpacts",
+    "Gaps",
+    "Orbits",
+    "Sections",
+    "advance",
+    "basins",
+    "impacts",
+    "lyapunov_exponents",
+    "lyapunov_spectra",
+    "periodic_orbits",
+    "sections",
+]
