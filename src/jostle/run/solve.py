@@ -30,7 +30,7 @@ from jostle.schemes.checks import check_convexity, check_declaration, check_disp
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.differences import put_back, searched
+from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 from jostle.solvers.project import not_converged
 
