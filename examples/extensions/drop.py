@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 import jostle as jo
-from jostle.scenarios import KINDS, Built, ProblemTable
+from jostle.scenarios import KINDS, ProblemTable
 from jostle.scenarios.fields import Positive
 
 
@@ -24,7 +24,7 @@ run = { t = 1.0, h = 0.01 }
     def build(self, seed):
         floor = jo.HalfSpace([1.0])
         law = jo.Restitution(self.e)
-        return Built(jo.Motion(q0=[self.height], force=[-9.81], within=floor, law=law))
+        return jo.Motion(q0=[self.height], force=[-9.81], within=floor, law=law)
 
 
 KINDS.register("drop", Drop)  # in a package, use an entry point instead

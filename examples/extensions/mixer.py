@@ -1,4 +1,4 @@
-"""A problem with changes of its own: a source and an outlet that every run has."""
+"""A problem with a source, an outlet and an ending that every run of it has."""
 
 import numpy as np
 
@@ -24,6 +24,9 @@ class Mixer(jo.Motion):
         box = ([0.5, self.bottom + 6.0], [3.5, self.bottom + 9.0])
         source = jo.Source(box, rate=20.0, within=self.within)
         return [source, jo.Outlet(lambda q: q[:, 1] < self.bottom)]
+
+    def ending(self):
+        return jo.endings.Empty()
 
     def longest_step(self):
         return 0.05

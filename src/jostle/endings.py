@@ -1,4 +1,4 @@
-"""Conditions that end a run before its time t, for ``solve(..., until=...)``; crowds have `Crowd.empty_or_blocked`."""
+"""Conditions that end a run before its time t, for ``solve(..., until=...)``; crowds have one of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ from jostle._tools.arguments import Finite, NotNegative, Positive, check_argumen
 from jostle.errors import EmptySet, InvalidValue
 from jostle.schemes.state import State
 
-__all__ = ["AtRest", "Below", "Empty", "Jammed"]
+__all__ = ["AtRest", "Below", "Empty", "Jammed", "Never"]
+
+
+@dataclass(frozen=True)
+class Never:
+    """The run goes on to its time t, also if the problem has an ending of its own.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> people = jo.crowds.crowd(1, radius=0.25, room=room, q0=[[4.0, 2.0]], speed=1.4)
+    >>> [float(jo.solve(people, jo.Venel(), t=5.0, h=0.1, until=until).t[-1]) < 5.0 for until in (None, Never())]
+    [True, False]
+    """
+
+    def __call__(self, state: State) -> bool:
+        return False
 
 
 @dataclass(frozen=True)

@@ -298,13 +298,15 @@ Admissible = ConstraintSet
 
 Change = Callable[[Any], Any]
 """A function of the state after a step that returns the state to continue from, for `Problem.changes`."""
+Ending = Callable[[Any], bool | str]
+"""A function of the state after a step that ends a run: True for the status "stopped", or the word "blocked"."""
 
 
 class Problem:
     """What both problems have: a start, an admissible set, bodies that may be present or not, and what a run needs.
 
-    A class of your own that inherits from `Motion` or `Sweeping` defines `changes` and `longest_step` where its runs
-    need them.
+    A class of your own that inherits from `Motion` or `Sweeping` defines `changes`, `ending` and `longest_step` where
+    its runs need them.
 
     Examples
     --------
@@ -344,6 +346,16 @@ class Problem:
             The functions, in the order in which they act; none by default.
         """
         return ()
+
+    def ending(self) -> Ending | None:
+        """When a run is over before its time t.
+
+        Returns
+        -------
+        callable (state) -> bool or str, or None
+            A condition as for ``solve(..., until=...)``, made anew for each run; None, the default: at t.
+        """
+        return None
 
     def longest_step(self) -> float | None:
         """The longest time step with which results are known to be reliable; `solve` warns of longer ones.

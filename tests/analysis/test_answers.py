@@ -37,7 +37,7 @@ def arch():
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
     start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
     people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
-    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5)
+    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, until=jo.endings.Never())
 
 
 @pytest.fixture(scope="module")

@@ -129,15 +129,16 @@ def test_pedestrians_know_closed_gates_wait_before_them_and_stand_in_queues():
             assert abs(np.subtract(*jo.crowds.leaving_times(sol))) > 1.9
 
 
-def test_people_who_miss_their_train_wait_and_the_run_goes_on(tmp_path):
+def test_people_who_miss_their_train_end_the_run_when_nobody_moves_any_more(tmp_path):
     """The last person of the train is in its door, and beyond the grid of ways, when the door closes."""
     train = Group("in time", places=[[9.4, 2.0]], radius=0.2, speed=1.2, goal="east")
     late = Group("late", places=[[6.8, 2.0], [6.8, 3.0]], radius=0.2, speed=1.2, knows=["east"])
     both = Group("knows both", places=[[2.0, 2.0]], radius=0.2, speed=1.2, knows=["east", "west"])
     groups, gates = [train, late, both], [Gate("east", open=[(0.0, 0.8)])]
     people = crowd(groups, room=PLAN, gates=gates, behaviour=jo.crowds.Pedestrians())
-    sol = jo.solve(people, jo.Venel(), t=15.0, h=0.07, until=people.empty_or_blocked(), every=3)
-    assert sol.status == "finished"  # the run goes on while people wait
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.07, every=3)
+    assert sol.status == "blocked"
+    assert sol.t[-1] < 20.0
     assert left_by(sol, "east") == [0]
     assert left_by(sol, "west") == [3]
     assert (sol.q[-1, 1:3, 0] > 8.5).all()  # in front of the door

@@ -53,6 +53,7 @@ def test_the_problem_has_its_source_and_its_outlet_in_every_run(extension):
     assert there.any(axis=0).all()  # all have come
     assert (sol.q[there][:, 1] > -0.3).all()
     assert not there[-1].all()  # and some have left
+    assert jo.solve(mixer, jo.Maury(), t=60.0, h=0.02, every=1.0).status == "stopped"
     with pytest.warns(jo.errors.LongStep):
         jo.solve(mixer, jo.Maury(), t=0.2, h=0.1)
 

@@ -1,10 +1,15 @@
-"""What a problem carries for its runs: changes and the longest step, used by solve and refused where they cannot be."""
+"""What a problem carries for its runs: changes, an ending and the longest step, used by solve or refused."""
+
+import signal
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.errors import GivenTwice, InvalidValue, LongStep, SchemeRefuses
+from jostle.problems import Remembers
 
 
 def rain(n=20, kind=jo.Motion, **methods):
@@ -62,7 +67,13 @@ def test_the_longest_step_of_a_problem_is_warned_of():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("changes", 3), ("changes", ["a"]), ("longest_step", 0.1), ("changes", lambda self, state: state)],
+    [
+        ("changes", 3),
+        ("changes", ["a"]),
+        ("ending", True),
+        ("longest_step", 0.1),
+        ("changes", lambda self, state: state),
+    ],
 )
 def test_an_attribute_of_the_name_that_is_no_such_method_is_refused(name, value):
     with pytest.raises(InvalidValue, match=rf"Rain\.{name} is .*, and solve needs the method {name}\(\).*rename it"):
@@ -120,3 +131,98 @@ def test_people_leave_gates_and_stairs_work_and_late_people_come_without_a_word(
 def test_the_outlet_of_people_must_be_at_a_positive_distance():
     with pytest.raises(InvalidValue, match="outlet must be positive, not 0"):
         jo.crowds.crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]), outlet=0.0)
+
+
+# --- endings ---
+
+
+class Calls(NamedTuple):
+    count: int
+
+
+class AfterCalls(Remembers):
+    """True, or what is to be said, after a number of calls."""
+
+    remembers = Calls
+
+    def __init__(self, most, said=True):
+        self.most, self.said = most, said
+
+    def __call__(self, state):
+        self.memory = Calls((self.memory or Calls(0)).count + 1)
+        return self.said if self.memory.count >= self.most else False
+
+
+def ended(own=None, until=None, **more):
+    """When and how a ball ends that has an ending of its own after 5 steps."""
+    ball = type("Ended", (jo.Motion,), {"ending": lambda self: own})(q0=[1.0], within=jo.HalfSpace([1.0]))
+    sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.1, until=until, **more)
+    return sol.status, round(float(sol.t[-1]), 9)
+
+
+def test_a_run_ends_by_the_first_of_the_own_condition_and_the_given_one():
+    assert ended() == ("finished", 1.0)
+    assert ended(AfterCalls(5)) == ("stopped", 0.5)
+    assert ended(AfterCalls(5), until=lambda state: state.t > 0.25) == ("stopped", 0.3)
+    assert ended(AfterCalls(5), until=lambda state: state.t > 0.75) == ("stopped", 0.5)
+    assert ended(AfterCalls(5, "blocked"), until=lambda state: False) == ("blocked", 0.5)
+    assert ended(AfterCalls(5), until=jo.endings.Never()) == ("finished", 1.0)
+    assert ended(until=jo.endings.Never()) == ("finished", 1.0)
+
+
+def test_an_ending_may_be_an_error_of_a_step():
+    discs = jo.Balls(lambda t: np.array([1.0, 1.0]) + t) & jo.Box([0.0], [6.0])
+    swelling = type("Swelling", (jo.Motion,), {"ending": lambda self: jo.endings.Jammed()})(
+        q0=[[1.0], [5.0]], within=discs
+    )
+    sol = jo.solve(swelling, jo.Maury(), t=1.0, h=0.1, until=lambda state: False)
+    assert (sol.status, sol.t[-1]) == ("stopped", pytest.approx(0.5))
+
+
+@pytest.mark.parametrize(("own", "given"), [(7, 9), (9, 7)])
+def test_both_conditions_have_their_memory_in_checkpoints(own, given, tmp_path):
+    output = jo.io.Output(checkpoint=tmp_path / "c", seconds=0.0)
+
+    def stop(progress):
+        if progress.step == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(jo.errors.Interrupted):
+        ended(AfterCalls(own), until=AfterCalls(given), output=output, progress=stop)
+    again = ended(AfterCalls(own), until=AfterCalls(given), output=replace(output, resume=True))
+    assert again == ended(AfterCalls(own), until=AfterCalls(given)) == ("stopped", 0.7)
+
+
+def test_an_ending_that_is_no_method_is_refused():
+    with pytest.raises(InvalidValue, match=r"Rain\.ending is 3, and solve needs the method ending\(\)"):
+        jo.solve(rain(ending=3), jo.Maury(), t=0.2, h=0.1)
+
+
+def test_a_crowd_ends_when_the_outlet_has_taken_everyone_and_not_before():
+    sol = jo.solve(people(), jo.Venel(), t=60.0, h=0.05)
+    assert sol.status == "stopped"
+    assert not np.isfinite(sol.q[-1]).any()
+    assert jo.crowds.evacuation_time(sol) < sol.t[-1] < 15.0
+
+
+def test_people_who_stand_outside_are_not_blocked():
+    """Their wish ends behind the door, before the outlet."""
+    room = jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))])
+    out = jo.crowds.crowd(
+        1, radius=0.25, room=room, q0=[[4.0, 2.0]], wish=lambda t, q: np.where(q < 5.3, [1.0, 0.0], 0.0)
+    )
+    sol = jo.solve(out, jo.Venel(), t=60.0, h=0.1)
+    assert (sol.status, sol.t[-1] < 15.0) == ("stopped", True)
+
+
+def test_people_whom_a_gate_cuts_off_end_a_run_only_if_it_never_opens_again():
+    room = jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))])
+
+    def run(**gate):
+        gated = jo.crowds.crowd(3, radius=0.25, room=room, gates=[jo.crowds.Gate("door 0", **gate)])
+        return jo.solve(gated, jo.Venel(), t=60.0, h=0.1)
+
+    sol = run(most=1)
+    assert (sol.status, sol.t[-1] < 30.0, np.isfinite(jo.crowds.leaving_times(sol)).sum()) == ("blocked", True, 1)
+    sol = run(open=[(30.0, np.inf)])
+    assert (sol.status, np.isfinite(jo.crowds.leaving_times(sol)).sum()) == ("stopped", 3)

@@ -60,8 +60,8 @@ def test_a_file_that_says_nothing_of_saving_has_two_hundred_frames_and_is_strict
     run = built(GRAIN.format(d=2, point=[0.0, 0.0]))
     assert (run.t, run.h, run.every) == (1.0, 0.01, 1.0 / 200)
     assert run.strict is True
-    assert run.until is None
-    assert run.change is None
+    assert isinstance(run.until, jo.endings.Never)
+    assert run.problem.changes() == ()
     assert parse(GRAIN.format(d=2, point=[0.0, 0.0])).seed == 0
 
 
@@ -69,9 +69,10 @@ def test_people_of_a_crowd_have_their_size_and_speed_and_leave_four_radii_behind
     run = built(GROUP)
     assert run.problem.within.bodies.radii_at(0.0) == 0.2
     np.testing.assert_allclose(run.problem.velocity(0.0, run.problem.q0), [[1.34, 0.0]], atol=1e-9)
-    sol = jo.solve(**run._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
+    more = {"t": 10.0, "h": 0.05, "every": 0.05, "until": jo.endings.Never()}
+    sol = jo.solve(**run._replace(**more)._asdict())
     assert 9.8 - 1.34 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.8 + 1e-9
-    sol = jo.solve(**built(GROUP, "problem.outlet=0.5")._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
+    sol = jo.solve(**built(GROUP, "problem.outlet=0.5")._replace(**more)._asdict())
     assert 9.5 - 1.34 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.5 + 1e-9
     assert run.problem.groups == ("group 0",)
 
@@ -146,7 +147,7 @@ def test_newcomers_have_the_velocity_of_their_source_and_none_by_default():
     source = "lower = [0.0, 2.0], upper = [1.0, 3.0], rate = 5.0"
     text = GRAIN.format(d=2, point=[0.0, 0.0]).split("[problem.start]")[0] + "n = 4\n" + RUN
     for more, expected in (("", [0.0, 0.0]), (", velocity = [1.0, -2.0]", [1.0, -2.0])):
-        change = built(text, f"problem.sources=[{{ {source}{more} }}]").change[0]
+        change = built(text, f"problem.sources=[{{ {source}{more} }}]").problem.changes()[0]
         np.testing.assert_array_equal(np.broadcast_to(change.velocity, 2), expected)
         assert (change.rate, change.lower.tolist(), change.upper.tolist()) == (5.0, [0.0, 2.0], [1.0, 3.0])
 

@@ -348,10 +348,10 @@ def signature(text):
             contacts = state.within(problem.within).linearise(t, places, np.inf)
             found += [np.sort(contacts.gap), contacts.pairs.astype(float)]
             found.append([-1.0 if run.until is None else float(run.until(state))])
-            for change in run.change or ():
+            for change in problem.changes():
                 state = change(state)
                 found += [np.nan_to_num(state.q), state.u]
-    words = f"{run.scheme!r} {[type(one).__name__ for one in run.change or ()]} {run.until is None}"
+    words = f"{run.scheme!r} {[type(one).__name__ for one in problem.changes()]} {run.until is None}"
     return b"".join(np.asarray(part, dtype=float).tobytes() for part in found), words
 
 
@@ -437,7 +437,7 @@ def test_people_come_off_the_stairs_at_their_end():
 
     def left(end):
         scenario = parse(with_(steep.replace("[5, 4], [3, 4]", end), 'behaviour = { kind = "plain" }', RUN))
-        sol = jo.solve(**scenario.build()._replace(t=2.0, h=0.05, until=None)._asdict())
+        sol = jo.solve(**scenario.build()._replace(t=2.0, h=0.05, until=jo.endings.Never())._asdict())
         came = sol.q[:, 2:, 0]
         return came[(came > 0.0) & (came < 10.0)].max()
 
@@ -447,7 +447,7 @@ def test_people_come_off_the_stairs_at_their_end():
 
 def test_two_sources_with_the_same_box_have_places_of_their_own():
     """The seed of a source depends on its number: bodies 2 and 3 do not both try the same places."""
-    first, second = parse(with_(FOUNTAIN, RUN)).build().change[:2]
+    first, second = parse(with_(FOUNTAIN, RUN)).build().problem.changes()[:2]
     assert first.seed != second.seed
 
 

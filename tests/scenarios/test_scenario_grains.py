@@ -237,7 +237,7 @@ def test_waiting_grains_come_in_and_go_out():
 
 def test_each_source_has_a_seed_of_its_own_that_follows_the_seed_of_the_scenario():
     two = "problem.sources=[{ lower=[0, 5], upper=[4, 6], rate=9.0 }, { lower=[0, 5], upper=[4, 6], rate=9.0 }]"
-    seeds = [[change.seed for change in built(GATES, two, f"seed={seed}").change[:2]] for seed in (3, 30)]
+    seeds = [[change.seed for change in built(GATES, two, f"seed={seed}").problem.changes()[:2]] for seed in (3, 30)]
     assert len({*seeds[0], *seeds[1]}) == 4
     body = np.isfinite(solved(GATES, two, "run.t=1.0").q[-1]).all(axis=1)
     assert body.sum() == 18
@@ -253,7 +253,7 @@ def test_some_may_be_there_and_others_wait():
     ("outlet", "x"), [("{ above = 1.0 }", [0.0, 1.5]), ("{ axis = 'x', below = -1.0 }", [-2.0, 5.0])]
 )
 def test_an_outlet_takes_out_who_is_beyond(outlet, x):
-    change = built(PLANE, f"problem.outlets=[{outlet}]").change[0]
+    change = built(PLANE, f"problem.outlets=[{outlet}]").problem.changes()[0]
     assert change.leaves(np.array([x, [0.0, 0.5]])).tolist() == [True, False]
 
 

@@ -28,7 +28,7 @@ def bits(scenario, steps=5):
         sol = run._replace(t=steps * run.h, every=run.h).solve()
         return run._replace(problem=None), sol.density.tobytes() + sol.pressure.tobytes()
     sol = jo.solve(**run._replace(t=steps * run.h, every=run.h)._asdict())
-    return run._replace(problem=None, until=None, change=None), sol.q.tobytes() + sol.u.tobytes()
+    return run._replace(problem=None, until=None), sol.q.tobytes() + sol.u.tobytes()
 
 
 # --- where scenarios come from ---

@@ -135,7 +135,7 @@ def test_discs_swell_until_they_jam():
     assert sol.stats["primal"].max() <= 1e-6
     # without the ending the very next step finds no room
     with pytest.raises(jo.errors.EmptySet) as error:
-        jo.solve(**run._replace(until=None)._asdict())
+        jo.solve(**run._replace(until=jo.endings.Never())._asdict())
     assert error.value.step == len(sol.stats) + 1
 
 
@@ -161,12 +161,12 @@ def test_everyone_leaves_the_room(name, radius, beyond):
 def test_a_room_is_empty_wherever_those_are_kept_who_have_left():
     """Those who are gone are put aside, and that may be a place inside the room."""
     run = small("evacuation").build()
-    state = run.scheme.start(run.problem, 0.0)
-    assert not run.until(state)
+    state, until = run.scheme.start(run.problem, 0.0), run.problem.ending()
+    assert not until(state)
     everyone = np.ones(len(state.q), dtype=bool)
     presence = Presence.of(state.q, everyone)
-    assert not run.until(state.replace(presence=presence))
-    assert run.until(state.replace(presence=presence.changed(everyone, GONE)))
+    assert not until(state.replace(presence=presence))
+    assert until(state.replace(presence=presence.changed(everyone, GONE)))
 
 
 def test_the_ball_comes_to_rest_at_the_rim():

@@ -47,14 +47,14 @@ class OfRun:
         for values in _runs.get():
             if (found := values.get((id(thing), self.name))) is not None:
                 return found[1]
-        return vars(thing).get(self.outside, self.default)
+        return thing.__dict__.get(self.outside, self.default)
 
     def __set__(self, thing: Any, value: Any) -> None:
         runs = _runs.get()
         if runs:
             runs[0][id(thing), self.name] = thing, value
-        if not runs or self.outside not in vars(thing):  # an object that is made during a run may be used after it
-            vars(thing)[self.outside] = value
+        if not runs or self.outside not in thing.__dict__:  # an object that is made during a run may be used after it
+            thing.__dict__[self.outside] = value
 
 
 @contextmanager
@@ -67,5 +67,4 @@ def new_run() -> Iterator[None]:
     finally:
         _runs.reset(before)
         for (_, name), (thing, value) in values.items():
-            own: dict[str, Any] = vars(thing)
-            own[getattr(type(thing), name).outside] = value
+            thing.__dict__[getattr(type(thing), name).outside] = value

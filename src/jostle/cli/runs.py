@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli.show import answers, density_in_words, density_summary, in_words, say, show, show_table, summary
+from jostle.endings import Never
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.devices import ARRAYS
 from jostle.kernels.memory import keep_freed_memory
@@ -145,7 +146,7 @@ def bench(
         raise InvalidValue(f"{scenario} is about a density: jostle bench measures runs of bodies only")
     watch = Clock()
     end = min(chosen.t, steps * chosen.h)
-    keep = chosen._asdict() | {"t": end, "every": end, "until": None}
+    keep = chosen._asdict() | {"t": end, "every": end, "until": Never()}
     sol = solve(**keep, progress=watch)
     times = 1e3 * np.diff(watch.ends)
     found = {

@@ -57,28 +57,36 @@ class Standing(NamedTuple):
 class EmptyOrBlocked(Remembers):
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
-    The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
+    The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose, nor
+    if those who stand are outside of the plan.
     """
 
     remembers: ClassVar[type[Any]] = Standing
 
     def __init__(
-        self, empty: Callable[[State], bool], radii: Array | float, waits: Callable[[State], bool] | None = None
+        self,
+        outside: Callable[[State], bool],
+        radii: Array | float,
+        waits: Callable[[State], bool] | None = None,
     ):
-        self.empty, self.radii, self.waits = empty, radii, waits
+        self.outside, self.radii, self.waits = outside, radii, waits
 
     def __call__(self, state: State) -> bool | str:
-        if self.empty(state):
+        here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
+        if not here.any() and (state.presence is None or not len(state.presence.waiting)):
             return True
         known: Standing | None = self.memory
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
-        here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
-        if known is None or self._moved(known, state, here) or (self.waits and self.waits(state)):
+        outside = self.outside(state)
+        on_purpose = not outside and self.waits is not None and self.waits(state)
+        if known is None or on_purpose or self._moved(known, state, here):
             self.memory = Standing(state.t, state.t, state.q, here)
             return False
         self.memory = known._replace(looked=state.t)
-        return BLOCKED if state.t >= known.since + STANDSTILL else False
+        if state.t < known.since + STANDSTILL:
+            return False
+        return True if outside else BLOCKED
 
     def _moved(self, known: Standing, state: State, here: Booleans) -> bool:
         """Tell whether anyone has come, gone or moved since the positions were stored."""
@@ -220,12 +228,12 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def _anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose, for a lift or at a closed gate, or will enter later."""
+        """Tell whether somebody waits on purpose, for a lift or a gate, or enters later, or nobody wants to walk."""
+        if not self._anyone_walks(state):
+            return True
         waits = self.wish.waits(state.t, len(state.q))
-        if self.gates is not None:
-            if self.gates.opens_later(state.t):
-                return True
-            waits = waits | self.wish.cut_off(state.q, self.wish.chosen(state.q))
+        if self.gates is not None and self.gates.opens_later(state.t):
+            return True
         for k, one in enumerate(self.plan.passages, len(self.plan.exits)):
             if one.link.every is not None:
                 waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.phase(state.t) else False)
@@ -234,23 +242,37 @@ class Crowd(Sweeping):
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
         return bool((waits & state.presence.here).any() or any(coming))
 
-    def empty_or_blocked(self) -> EmptyOrBlocked:
-        """The ending of a run of these people, for ``solve(..., until=people.empty_or_blocked())``.
+    def _anyone_walks(self, state: State) -> bool:
+        """Tell whether the desired speed of somebody is not zero."""
+        try:
+            speeds = self.wish.speeds(len(state.q))
+        except InvalidValue:  # a plain function has no known speeds
+            speeds = np.linalg.norm(self.wish.towards(state.t, state.q, self.wish.chosen(state.q)), axis=1)
+        return bool((speeds if state.presence is None else speeds[state.presence.here]).any())
+
+    def ending(self) -> EmptyOrBlocked:
+        """The ending of a run of these people; `solve` uses it.
 
         Returns
         -------
         callable (state) -> bool or str
-            Ends a run when everyone has left, or when nobody has moved for 10 s although nobody waits on purpose.
+            Ends a run when the outlet has taken everyone, or when nobody has moved for 10 s although nobody waits on
+            purpose. People whom a gate cuts off for good do not wait on purpose.
 
         Examples
         --------
         >>> import jostle as jo
         >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-        >>> people = jo.crowds.crowd(8, radius=0.25, room=room)
-        >>> jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=people.empty_or_blocked()).status
+        >>> people = jo.crowds.crowd(3, radius=0.25, room=room)
+        >>> jo.solve(people, jo.Venel(), t=60.0, h=0.1).status
         'stopped'
+        >>> gated = jo.crowds.crowd(3, radius=0.25, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
+        >>> jo.solve(gated, jo.Venel(), t=60.0, h=0.1).status
+        'blocked'
         """
         return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self._anyone_waits)
+
+    empty_or_blocked = ending  # by what it says, where somebody asks it beside a run
 
     def changes(self) -> tuple[Change, ...]:
         """What acts during a run of these people; `solve` uses it.

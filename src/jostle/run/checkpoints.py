@@ -163,12 +163,13 @@ class CheckpointsOfRun(Checkpoints):
         problem: Any,
         scheme: Scheme,
         made: Any,
+        ending: Any,
         grid: Grid,
         free: dict[str, Any],
         where: Device,
     ) -> None:
         self.where = where
-        things = {"until": free["until"], "problem": getattr(problem, "past", None)}
+        things = {"until": free["until"], "ending": ending, "problem": getattr(problem, "past", None)}
         things |= {f"change{k}": change for k, change in enumerate(made)}
         super().__init__(output, problem, scheme, grid, free, things, made)
 

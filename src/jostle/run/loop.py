@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from jostle._tools.arrays import to_host
 from jostle.errors import Interrupted, InvalidValue, JostleError, NotConverged, WriteFailed
+from jostle.problems import Ending
 from jostle.result.status import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
 from jostle.run.checkpoints import Checkpoints
 from jostle.run.interrupts import Interrupts
@@ -109,7 +110,7 @@ def files_of(output: Any) -> Output | None:
 def follow(
     steps: Steps,
     due: Saving,
-    until: Callable[[Any], bool | str] | None,
+    endings: Sequence[Ending],
     progress: Callable[[Progress[Any]], object] | None,
 ) -> Any:
     """Do all steps of a run, save its frames and checkpoints, and return its solution."""
@@ -136,7 +137,7 @@ def follow(
                 before, there, computed = state, here, state
                 try:
                     after, state, missed = steps.step(number, before, h, t)
-                    ended = FINISHED if until is None else _ended(until, steps.host(state))
+                    ended = _ended(endings, steps.host(state)) if endings else FINISHED
                     saver.add(before, after, h)
                     quality, last = missed or quality, ended != FINISHED or number == grid.count
                     if due.every is None or due(number, before.t, t):
@@ -159,7 +160,7 @@ def follow(
                     if interrupts.came:
                         keeping.save(saver, here)
                         raise _interrupted(interrupts.came, max(number, flown), state.t, keeping)
-                except getattr(until, "ended_by", ()):
+                except tuple(one.ended_by for one in endings if hasattr(one, "ended_by")):
                     state, ended = before, STOPPED
                     if saver.saved_at < state.t:
                         saver.save(steps.host(state))
@@ -177,8 +178,13 @@ def follow(
         raise
 
 
-def _ended(until: Callable[[Any], bool | str], state: Any) -> str:
-    """How the condition ends the run; FINISHED while it is not met."""
+def _ended(endings: Sequence[Ending], state: Any) -> str:
+    """How the first condition that is met ends the run; FINISHED while none is. All are asked in each step."""
+    found = [said for until in endings if (said := _said(until, state)) != FINISHED]
+    return found[0] if found else FINISHED
+
+
+def _said(until: Ending, state: Any) -> str:
     said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
 from jostle._tools.of_run import new_run
+from jostle.endings import Never
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping, carried, refuse_changes
@@ -27,11 +29,13 @@ from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme
 from jostle.schemes.checks import check_convexity, check_declaration, check_displacement
-from jostle.schemes.state import State
+from jostle.schemes.grip import rubs
+from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
 from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
+from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:
@@ -73,6 +77,9 @@ def solve(
     and `NotContinuous` is raised with both solutions. With strict=False the refinement says so instead. A run with
     `accuracy` takes about ten times as long as its last repetition alone.
 
+    **Tolerance.** If the solver of the scheme was given no tolerance, it is 1e-8, and 1e-3 for eight or more bodies
+    with Coulomb's law, whose piles are slow to converge further; ``sol.scheme`` has it.
+
     **Files.** With ``output="run.vtkhdf"``, the saved states go into a trajectory file during the run, and the solution
     reads them from there. With ``output=jo.io.Output("run.vtkhdf", checkpoint="run.checkpoint")``, the state of the run
     is also stored every minute and at its end. The same call with ``resume=True`` in the `Output` continues from there:
@@ -96,7 +103,8 @@ def solve(
     until : callable (state) -> bool or str, optional
         Ends the run after the first step for which it returns True; the status is then "stopped", or "blocked" if it
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
-        class, also stops the run before a step that raises this error.
+        class, also stops the run before a step that raises this error. The ending that the problem has itself
+        (`Motion.ending`) ends the run as well: the first of both. ``jo.endings.Never()`` goes on to t.
     change : callable (state) -> State, or a sequence of them, optional
         Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
         from the state that it returns. `Source` and `Outlet` let bodies come and go.
@@ -171,13 +179,16 @@ def solve(
 
         return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
-    where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(problem, change)
+    scheme = _with_tolerance(problem, scheme, bool(made))
+    where = Device(device, problem, scheme)
     _warn_of_long_steps(problem, grid)
     _check_first_step(problem, grid)
     due = Saving(every, grid.start)
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
+    own = None if isinstance(until, Never) else carried(problem, "ending")
+    endings = tuple(one for one in (until, own) if one is not None)
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -187,13 +198,21 @@ def solve(
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
     with new_run():
-        keeping = CheckpointsOfRun(files, problem, scheme, made, grid, free, where)
+        keeping = CheckpointsOfRun(files, problem, scheme, made, own, grid, free, where)
         steps = BodySteps(keeping, saver, made, strict)
         if files is None or files.random is None:  # the watch would draw from the generator of the run
             steps.watch = ForceWatch.of(where.problem, scheme)
-        steps.flies = not (made or until or progress or files or device != "cpu")
-        solution: Solution = follow(steps, due, until, progress)
+        steps.flies = not (made or endings or progress or files or device != "cpu")
+        solution: Solution = follow(steps, due, endings, progress)
     return solution
+
+
+def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
+    """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
+    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
+    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and rubs(problem)):
+        return scheme
+    return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
 
 class BodySteps(Steps):

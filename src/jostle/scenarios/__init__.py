@@ -15,12 +15,11 @@ from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.toml import ScenarioError
 
 if _typing.TYPE_CHECKING:
-    from jostle.scenarios.problem import Built, ProblemTable
+    from jostle.scenarios.problem import ProblemTable
     from jostle.scenarios.scenario import Run, Scenario, schema
 
 __all__ = [
     "KINDS",
-    "Built",
     "ProblemTable",
     "Run",
     "Scenario",
@@ -32,7 +31,7 @@ __all__ = [
     "shipped",
 ]
 _LAZY = {
-    "Built": "problem", "ProblemTable": "problem", "Run": "scenario",
+    "ProblemTable": "problem", "Run": "scenario",
     "Scenario": "scenario", "schema": "scenario",
 }  # fmt: skip
 """Modules of the names that need pydantic; it is imported when one of these names is first used."""

@@ -26,9 +26,10 @@ from jostle.scenarios.fields import (
     complain,
     many,
 )
-from jostle.scenarios.problem import Built, ProblemTable
+from jostle.scenarios.problem import AnyProblem, ProblemTable
 from jostle.scenarios.toml import Path
 from jostle.schemes.abilities import RESTITUTION
+from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Box, Outside
 
 MAX_BALLS = 10_000
@@ -62,9 +63,9 @@ class Cradle(ProblemTable):
     def needs(self) -> dict[str, Path]:
         return {RESTITUTION: ("e",)} if self.e > 0.0 else {}
 
-    def build(self, seed: int) -> Built:
+    def build(self, seed: int) -> AnyProblem:
         row = cradle(self.n, gap=self.gap, radius=self.radius, striking=self.striking, e=self.e, mass=self.mass)
-        return Built(Motion(q0=row.q0, v0=self.speed * row.v0, within=row.within, mass=self.mass, law=row.law))
+        return Motion(q0=row.q0, v0=self.speed * row.v0, within=row.within, mass=self.mass, law=row.law)
 
 
 class Tilt(Table):
@@ -105,15 +106,13 @@ class Labyrinth(ProblemTable):
         complain(wrong)
         return self
 
-    def build(self, seed: int) -> Built:
+    def build(self, seed: int) -> AnyProblem:
         times = np.array([tilt.t for tilt in self.tilts])
         tilted = partial(_tilted, times, [tilt.velocity for tilt in self.tilts])
-        within = Box([0.0, 0.0], self.board, radii=self.radius)
-        if not self.holes:
-            return Built(Sweeping(q0=self.q0, velocity=tilted, within=within))
-        return Built(
-            Sweeping(q0=self.q0, velocity=tilted, within=within & Outside(self.holes, self.hole, radii=self.radius))
-        )
+        within: ConstraintSet = Box([0.0, 0.0], self.board, radii=self.radius)
+        if self.holes:
+            within = within & Outside(self.holes, self.hole, radii=self.radius)
+        return Sweeping(q0=self.q0, velocity=tilted, within=within)
 
 
 def _tilted(times: Array, velocities: Sequence[tuple[Number, ...]], t: float, q: Array) -> tuple[Number, ...]:

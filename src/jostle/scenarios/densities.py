@@ -15,7 +15,7 @@ from jostle.macro.grid import Grid, Velocity
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.scenarios.fields import Complaint, Part, Point, Positive, Share, Table, complain, many
-from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
 
 
@@ -186,7 +186,7 @@ class FlowTable(DensityTable):
             able = [f'"{name}"' for name, scheme in DENSITY_SCHEMES.items() if scheme.bounces]
             yield ("problem", "e"), f'must be 0 with the scheme "{kind}"; use {" or ".join(able)}'
 
-    def build(self, seed: int) -> Built:
+    def build(self, seed: int) -> AnyProblem:
         grid = self.grid()
         ux, uy = np.zeros(grid.shape), np.zeros(grid.shape)
         for block in self.blocks:
@@ -194,8 +194,7 @@ class FlowTable(DensityTable):
             x, y = (centre[cells] for centre in grid.centres)
             ux[cells], uy[cells] = block.field(x, y)
         shared = self._shared(grid, self.blocks)
-        problem = Flow(velocity=grid.velocity(ux, uy), force=self.force, law=Restitution(self.e), **shared)
-        return Built(problem, empty=problem.empty)
+        return Flow(velocity=grid.velocity(ux, uy), force=self.force, law=Restitution(self.e), **shared)
 
 
 class CrowdDensityTable(DensityTable, Moves):
@@ -208,10 +207,9 @@ class CrowdDensityTable(DensityTable, Moves):
     )
     blocks: FilledBlocks = Field(description="Where people are at the start: boxes and discs, each with its density.")
 
-    def build(self, seed: int) -> Built:
+    def build(self, seed: int) -> AnyProblem:
         grid = self.grid()
-        problem = Crowd(velocity=self._wish(grid), **self._shared(grid, self.blocks))
-        return Built(problem, empty=problem.empty)
+        return Crowd(velocity=self._wish(grid), **self._shared(grid, self.blocks))
 
     def _wish(self, grid: Grid) -> Velocity:
         return grid.velocity(lambda x, y: self.field(x, y)[0], lambda x, y: self.field(x, y)[1])

@@ -21,7 +21,7 @@ from jostle.laws import ConvexFriction, Coulomb, ImpactLaw, Restitution
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.starts import DEFAULT_SPACING, lattice_places, random_sequential, square_lattice, triangular_lattice
 from jostle.plans.outlines import segments_of
-from jostle.problems import Motion
+from jostle.problems import Change, Ending, Motion
 from jostle.run.exchange import Outlet, Source
 from jostle.scenarios.fields import (
     MAX_BODIES,
@@ -48,7 +48,7 @@ from jostle.scenarios.fields import (
     many,
     table_of,
 )
-from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
+from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
 from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
@@ -571,6 +571,22 @@ def _volumes(radii: Array, d: int) -> Array:
     return np.asarray(math.pi * radii**2 if d == 2 else 4.0 / 3.0 * math.pi * radii**3)
 
 
+class Passing(Motion):
+    """A motion of grains that come and go."""
+
+    _changes: tuple[Change, ...]
+
+    def __init__(self, changes: tuple[Change, ...], **motion: Any):
+        super().__init__(**motion)
+        object.__setattr__(self, "_changes", changes)
+
+    def changes(self) -> tuple[Change, ...]:
+        return self._changes
+
+    def ending(self) -> Ending | None:
+        return Empty() if self._changes else None
+
+
 class Grains(ProblemTable):
     """Discs in the plane (dimension 2) or spheres in space (dimension 3), or clumps. The last axis is vertical."""
 
@@ -737,7 +753,7 @@ class Grains(ProblemTable):
         if kind == "empty" and not self.outlets:
             yield 'can be "empty" only if there is an outlet (problem.outlets)'
 
-    def build(self, seed: int) -> Built:
+    def build(self, seed: int) -> AnyProblem:
         d, n, waiting = self.dimension, self._number() or 0, self._waiting()
         random = np.random.default_rng(seed)
         shapes = shared(self.clumps, n, random) if self.clumps else ()
@@ -758,11 +774,11 @@ class Grains(ProblemTable):
         if self.law is not None or shapes:
             turned |= {"spin0": self.spin or 0.0, "inertia": self.inertia}
         with belongs_to("inertia") if self.inertia is not None else nullcontext():
-            problem = Motion(
-                q0=q0, v0=self.velocity or 0.0, mass=mass, force=np.outer(mass, self._acceleration()), within=within,
-                law=self._law(within, n), present=here if waiting else None, **turned,
+            return Passing(
+                self._changes(within, seed), q0=q0, v0=self.velocity or 0.0, mass=mass, within=within,
+                force=np.outer(mass, self._acceleration()), law=self._law(within, n), present=here if waiting else None,
+                **turned,
             )  # fmt: skip
-        return Built(problem, self._change(within, seed), Empty())
 
     def _within(self, sizes: Array, shapes: Sequence[tuple[Array, Array]]) -> ConstraintSet:
         radii: InTime = sizes if self.swelling is None else self.swelling.of(sizes)
@@ -827,7 +843,7 @@ class Grains(ProblemTable):
             return np.array(self.gravity)
         return np.append(np.zeros(self.dimension - 1), -self.gravity)
 
-    def _change(self, within: ConstraintSet, seed: int) -> tuple[Change, ...]:
+    def _changes(self, within: ConstraintSet, seed: int) -> tuple[Change, ...]:
         changes: list[Any] = []
         for k, source in enumerate(self.sources):
             with belongs_to("sources", k):

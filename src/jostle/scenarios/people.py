@@ -60,7 +60,7 @@ from jostle.scenarios.fields import (
     table_of,
 )
 from jostle.scenarios.fields import People as HowMany
-from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
 from jostle.schemes.abilities import EXCHANGE
 
@@ -451,10 +451,8 @@ class Crowd(ProblemTable):
                         people(groups[: k + 1])
                 raise
 
-    def build(self, seed: int) -> Built:
-        plan = self.floor_plan()
-        people = self._people(plan, seed)
-        return Built(people, empty=people.empty_or_blocked())
+    def build(self, seed: int) -> AnyProblem:
+        return self._people(self.floor_plan(), seed)
 
 
 def _quoted(names: Sequence[str]) -> str:

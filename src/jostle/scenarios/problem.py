@@ -1,46 +1,19 @@
-"""The base class of all problems of scenario files, and what they build for `solve`."""
+"""The base class of all problems of scenario files, which they build for `solve`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 from jostle.errors import JostleError
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.fields import Complaint, Table
 from jostle.scenarios.toml import Path
-from jostle.schemes.state import State
 
-Change = Callable[[State], State]
-Ending = Callable[[Any], bool | str]
-"""Ends a run: a function of the state."""
-
-
-class Built(NamedTuple):
-    """The result of `ProblemTable.build`: a problem, and functions that change or end its run.
-
-    Parameters
-    ----------
-    problem : Motion, Sweeping, macro.Crowd or macro.Flow
-        The problem that `solve` or, for a density, `macro.solve` takes.
-    change : tuple of callable (state) -> State, default ()
-        Functions that add or remove bodies, for the argument `change` of `solve`.
-    empty : callable (state) -> bool or str, optional
-        Tells whether nothing is left. It ends runs with until = { kind = "empty" }; None means that the problem has no
-        such ending.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> Built(jo.Motion(q0=[1.0])).change
-    ()
-    """
-
-    problem: Motion | Sweeping | Crowd | Flow
-    change: tuple[Change, ...] = ()
-    empty: Ending | None = None
+AnyProblem = Motion | Sweeping | Crowd | Flow
+"""The problem that `solve` or, for a density, `macro.solve` takes."""
 
 
 class ProblemTable(Table):
@@ -77,8 +50,8 @@ class ProblemTable(Table):
     ...     kind: Literal["fall"]
     ...     height: float = 1.0
     ...     def build(self, seed):
-    ...         return Built(jo.Motion(q0=[self.height], force=[-9.81], within=jo.HalfSpace([1.0])))
-    >>> Fall(kind="fall", height=2.0).build(seed=0).problem.q0.tolist()
+    ...         return jo.Motion(q0=[self.height], force=[-9.81], within=jo.HalfSpace([1.0]))
+    >>> Fall(kind="fall", height=2.0).build(seed=0).q0.tolist()
     [2.0]
     """
 
@@ -152,7 +125,7 @@ class ProblemTable(Table):
         """
         yield from ()
 
-    def build(self, seed: int) -> Built:
+    def build(self, seed: int) -> AnyProblem:
         """Build the problem that the table describes.
 
         Parameters
@@ -162,8 +135,8 @@ class ProblemTable(Table):
 
         Returns
         -------
-        Built
-            The problem for `solve`, with functions that change or end its run.
+        Motion, Sweeping, macro.Crowd or macro.Flow
+            The problem for `solve`, which says itself what changes and ends its runs; for a density, for `macro.solve`.
         """
         raise NotImplementedError
 

@@ -12,11 +12,13 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from jostle._tools.plugins import Registry
 from jostle.crowds.blockades import STANDSTILL
-from jostle.endings import AtRest, Below, Empty, Jammed
+from jostle.endings import AtRest, Below, Empty, Jammed, Never
+from jostle.macro.motion.problems import Crowd as DensityCrowd
+from jostle.macro.motion.problems import Flow
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
 from jostle.macro.motion.scheme import Scheme as DensityScheme
 from jostle.macro.motion.solve import solve as solve_density
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Ending, Motion, Sweeping
 from jostle.run.solve import solve
 from jostle.scenarios.densities import DensityTable, outside_of_densities
 from jostle.scenarios.fields import (
@@ -42,7 +44,7 @@ from jostle.scenarios.fields import (
     table_of,
 )
 from jostle.scenarios.kinds import KINDS
-from jostle.scenarios.problem import Change, Ending, Misfit, ProblemTable, belongs_to
+from jostle.scenarios.problem import Misfit, ProblemTable, belongs_to
 from jostle.scenarios.toml import Source, document
 from jostle.schemes import SCHEMES
 from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
@@ -133,12 +135,6 @@ DEFAULT_FRAMES = 200
 """Number of saved frames if the file does not set run.every."""
 
 
-class Never(Table):
-    """The run continues to its end time t."""
-
-    kind: Literal["never"] = Field(description="The run continues to its end time t.")
-
-
 if TYPE_CHECKING:  # type checkers do not know classes that are made here
     Until: TypeAlias = Any
 else:
@@ -147,7 +143,7 @@ else:
         f"nobody moves for {STANDSTILL:g} s ends as blocked."
     )
     Until = by_kind(
-        Never,
+        table_of(Never, kind="never", texts={"kind": "The run continues to its end time t."}),
         table_of(Empty, kind="empty", texts={"kind": NOTHING_LEFT}),
         table_of(Below, kind="below", values={"share": Share}),
         table_of(Jammed, kind="jammed"),
@@ -171,9 +167,7 @@ class Run(NamedTuple):
     every : float
         Time between two saved frames (s).
     until : callable (state) -> bool or str, or None
-        Condition that ends the run before t.
-    change : tuple of callable (state) -> State, or None
-        Functions that add or remove bodies; densities have none.
+        Condition that ends the run before t; None for that of the problem.
     strict : bool
         Whether a step that misses the tolerance of the solver ends the run with an error.
 
@@ -191,7 +185,6 @@ class Run(NamedTuple):
     h: float
     every: float
     until: Ending | None
-    change: tuple[Change, ...] | None
     strict: bool
 
     @property
@@ -375,16 +368,18 @@ class Scenario(Table):
 
     def _build(self) -> Run:
         with belongs_to("problem"):
-            built = self.problem.build(self.seed)
+            problem = self.problem.build(self.seed)
         scheme = self._scheme()
         with belongs_to("problem"):
-            scheme.start(built.problem, 0.0)
-        endings: dict[str, Ending | None] = {"never": None, "empty": built.empty, "jammed": Jammed()}
-        kind = self._ending()
-        until = endings[kind] if kind in endings else made(self.run.until)
+            scheme.start(problem, 0.0)
+        kind, until = self._ending(), None
+        if isinstance(problem, DensityCrowd | Flow):
+            until = problem.empty if kind == "empty" else None
+        elif kind != "empty":  # which is the ending of the problem itself
+            until = {"never": Never, "jammed": Jammed}[kind]() if self.run.until is None else made(self.run.until)
         usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
         every = self.run.every or (usual if longest is None else min(usual, longest))
-        return Run(built.problem, scheme, self.run.t, self.run.h, every, until, built.change or None, self.run.strict)
+        return Run(problem, scheme, self.run.t, self.run.h, every, until, self.run.strict)
 
     def _scheme(self) -> Any:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not set it."""

@@ -119,7 +119,7 @@ def solve(
 
     with new_run():
         keeping = CheckpointsOfDensity(files, problem, scheme, grid, free, things)
-        found: Evolution = follow(Steps(keeping, saver), due, until, progress)
+        found: Evolution = follow(Steps(keeping, saver), due, () if until is None else (until,), progress)
     return found
 
 
