@@ -29,7 +29,7 @@ from jostle.schemes.checks import (
 from jostle.schemes.state import State
 from jostle.sets.base import nearest_call, part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
-from jostle.sets.differences import put_back
+from jostle.sets.gradient_search import put_back
 from jostle.sets.presence import Presence
 from jostle.sets.user import differences_of
 from jostle.solvers.automatic import Automatic
@@ -283,7 +283,7 @@ class Scheme:
         read_only(after.w)
         check_finite(after.q, "position")
         check_resolution(there, after)
-        if after.spin is not None:
+        if after.pose.orientation is not None and after.spin is not None:
             check_finite(after.spin, "spin")
         if not ours:  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
