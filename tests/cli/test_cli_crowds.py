@@ -7,6 +7,7 @@ from hashlib import sha256
 import pytest
 
 import jostle as jo
+from jostle.crowds.facts import crowd_facts
 
 pytest.importorskip("shapely")
 TWO_EXITS = """
@@ -90,7 +91,7 @@ def test_doors_and_desired_speeds_are_in_the_file(here):
     assert found.plan.doors.tolist() == [[[4.0, 1.0], [4.0, 2.0]]]
     assert found.speeds.tolist() == [1.0, 1.5]
     free = jo.crowds.crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
-    assert jo.solve(free, jo.Venel(), t=0.2, h=0.1).facts.speeds is None
+    assert crowd_facts(jo.solve(free, jo.Venel(), t=0.2, h=0.1)).speeds is None
 
 
 def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):

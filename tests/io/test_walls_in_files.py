@@ -12,6 +12,7 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
 from jostle.io import layout as saved_facts
 from jostle.io.trajectory import Writer
+from jostle.plans.stored import plan_of
 from jostle.result.facts import Facts
 from jostle.sets.shapes import Shape, may_move, same, shapes_of
 from numbers_of_files import contents
@@ -242,8 +243,8 @@ def test_a_file_knows_the_plan_of_its_crowd(tmp_path):
     path = tmp_path / "run.vtkhdf"
     sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, output=jo.io.Output(path, dtype=float))
     alone = jo.io.read(path)
-    assert alone.facts.plan.area.equals(plan.area)
-    assert alone.facts.plan.exits["north"].tolist() == [[0.4, 5.0], [1.6, 5.0]]
+    assert plan_of(alone).area.equals(plan.area)
+    assert plan_of(alone).exits["north"].tolist() == [[0.4, 5.0], [1.6, 5.0]]
     assert jo.crowds.evacuation_time(alone) == jo.crowds.evacuation_time(sol)
     assert alone.facts.groups.names == ("people",)
 
@@ -288,8 +289,8 @@ def test_damaged_walls_and_facts_are_found(tmp_path, name):
     "text",
     [
         b"{}", b"[]", b"\xff", b'{"dimension": "x"}', b"[" * 10_000,
-        b'{"dimension": 2, "period": [1], "wall_names": [], "walls_move": 0, "groups": [], "units": {}, "plan": null}',
-        b'{"dimension": 2, "period": null, "wall_names": [], "walls_move": 0, "groups": [], "units": 3, "plan": null}',
+        b'{"dimension": 2, "period": [1], "wall_names": [], "walls_move": 0, "groups": [], "units": {}, "carried": {}}',
+        b'{"dimension": 2, "period": null, "wall_names": [], "walls_move": 0, "groups": [], "units": 3, "carried": {}}',
     ],
 )  # fmt: skip
 def test_facts_of_a_stranger_never_raise_an_error_of_others(tmp_path, text):
