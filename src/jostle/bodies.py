@@ -49,6 +49,20 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False, called:
     return spread
 
 
+def contact_points(places: Array, radii: ArrayLike, pairs: Integers, normals: Array) -> Array:
+    """(m, d) where contacts of balls act, on the surface of the first ball of each pair; NaN for all other rows.
+
+    >>> contact_points(np.array([[0.0, 2.0], [3.0, 2.0]]), 1.5, np.array([[0, 1], [-1, 0]]), np.eye(2)).tolist()
+    [[1.5, 2.0], [nan, nan]]
+    """
+    d, own = places.shape[1], np.flatnonzero(pairs[:, 0] >= 0)
+    points = np.full((len(pairs), d), np.nan)
+    if normals.shape[1] == d:
+        first = pairs[own, 0]
+        points[own] = places[first] + np.broadcast_to(radii, (len(places),))[first, None] * normals[own]
+    return points
+
+
 class Clumped(NamedTuple):
     """Which balls belong to which body."""
 

@@ -288,9 +288,10 @@ class Coulomb(ImpactLaw):
     In each contact, with the normal impulse p_n, the tangential one p_T and the velocity s_T with which the surfaces
     slide on each other after the step: |p_T| <= mu p_n, and where they slide p_T = -mu p_n s_T / |s_T|. `Maury` and
     `MoreauJean` solve this exactly in each step, all contacts together (Acary, Cadoux, Lemaréchal & Malick 2011).
-    Energy never grows if e = 0; with e > 0 it may grow where contacts are not in line with centres of mass, in clumps
-    and in several contacts at once (Kane & Levinson 1985). There is friction between balls, and between balls and
-    walls; rods and @constraints have none, and a warning (`NoFriction`) names inequalities of your own.
+    Energy does not grow, up to the tolerance of the solver, if e = 0; with e > 0 it may grow where contacts are not in
+    line with centres of mass, in clumps and in several contacts at once (Kane & Levinson 1985). There is friction
+    between balls, and between balls and walls; rods and @constraints have none, and a warning (`NoFriction`) names
+    inequalities of your own.
 
     Parameters
     ----------

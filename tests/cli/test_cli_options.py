@@ -76,6 +76,7 @@ CASES = {
     ("bench", "as_json"): (SHORT, ["--json"], is_json),
     ("list", "as_json"): ([], ["--json"], is_json),
     ("info", "text"): (["cradle_apart"], ["--scenario"], lambda r: r[1] == jo.scenarios.shipped("cradle_apart")),
+    ("info", "impacts"): (["a.vtkhdf"], ["--impacts"], lambda r: r[1] == f"{jo.io.read('a.vtkhdf').impacts()}\n"),
     ("info", "as_json"): (["cradle_apart"], ["--json"], is_json),
     ("doctor", "as_json"): ([], ["--json"], is_json),
     ("doctor", "warm_up"): (["--json"], ["--warm-up"], lambda r: json.loads(r[1]).get("kernels_compiled") == 1),

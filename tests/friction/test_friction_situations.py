@@ -623,10 +623,10 @@ def test_rods_joints_and_walls_need_no_such_warning(bodies, other):
 
 @pytest.mark.parametrize(("gap", "left"), [(2e-9, 2e-9), (5e-9, 0.0)], ids=["a fifth of the tolerance", "half of it"])
 def test_friction_does_not_chase_gaps_within_a_quarter_of_the_tolerance(gap, left):
-    """Contacts that stick and depend on each other cannot all close what the last steps left of them."""
+    """Contacts that stick and depend on each other cannot all close at once what the last steps left of them."""
     disc = jo.Motion(q0=[[0.0, 1.0 + gap]], force=[0.0, -10.0], law=jo.Coulomb(0.5), within=jo.Balls([1.0]) & FLOOR)
     sol = jo.solve(disc, jo.Maury(), t=0.02, h=0.01)
-    assert sol.q[-1, 0, 1] - 1.0 == pytest.approx(left, abs=1e-12)
+    assert sol.q[-1, 0, 1] - 1.0 == pytest.approx(left, abs=1e-10)  # 2e-11 of it returns in a step
 
 
 @pytest.mark.parametrize("h", [whole(0.003), 0.01])

@@ -101,6 +101,8 @@ def test_a_file_has_the_table_of_impacts_that_memory_has(tmp_path, monkeypatch, 
     assert columns(saved.impacts()) == columns(kept.impacts())
     assert columns(jo.io.read(tmp_path / "run.vtkhdf").impacts(speed=0.5)) == columns(kept.impacts(speed=0.5))
     assert max(taken) < 3 + max(np.unique(kept.recorded.t, return_counts=True)[1])  # no more wait in memory
+    with np.load(jo.io.export(saved, tmp_path / "run.npz")) as arrays:
+        assert arrays["impacts"].tobytes() == kept.recorded.records.tobytes()
     copy = jo.io.write(jo.io.read(tmp_path / "run.vtkhdf"), tmp_path / "copy.vtkhdf")
     assert columns(jo.io.read(copy).impacts()) == columns(kept.impacts())
 

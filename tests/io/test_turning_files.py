@@ -119,10 +119,37 @@ def test_vtk_sees_spins_and_orientations_and_friction(runs, files, name):
         assert cells[:, :d].tolist() == sol.tangential[k][active].tolist()
         assert cells.shape == (active.sum(), 3)
         assert np.abs(cells).max(initial=0.0) <= 0.5 * seen.cell_data["impulse"].max() + 1e-9
+        start = np.searchsorted(owner, owner)
+        for which, part in (("body", "part"), ("partner", "partner_part")):
+            pair = sol.pairs[k][active, 0 if which == "body" else 1]
+            own, ball = pair >= 0, np.maximum(pair, 0)
+            assert seen.cell_data[which][1:].tolist() == np.where(own, owner[ball], pair).tolist()
+            if sol.facts.clumped is not None:
+                expected = np.where(own, ball - start[ball], -1)
+                assert seen.cell_data[part][1:].tolist() == expected.tolist()
+        if sol.facts.clumped is not None:
+            assert seen.point_data["part"].tolist() == (np.arange(len(owner)) - start).tolist()
+        assert seen.cell_data["point"][1:, :d].tolist() == sol.contact_points(k)[active].tolist()
         touched += int((np.abs(cells).max(axis=1) > 0.0).sum()) if len(cells) else 0
     assert touched > 0
     assert ("turn" in seen.point_data) == (d == 2)
     assert ("centre" in seen.point_data) == (name in ("clumps", "crosses"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_contact_points_are_on_the_surface_of_both_balls_and_come_back(runs, files, name):
+    sol, found = runs[name], jo.io.read(files / f"{name}.vtkhdf")
+    touched = 0
+    for k in (11, 29, -1):
+        active, pairs = sol.multipliers[k] != 0.0, sol.pairs[k]
+        at, x = sol.contact_points(k), sol.places(k)
+        assert found.contact_points(k).tolist() == at[active].tolist()
+        assert found.pairs[k].tolist() == pairs[active].tolist()
+        radii = sol.problem.bodies.radii_at(0.0)
+        away = np.linalg.norm(at - x[pairs[:, 0]], axis=1)
+        assert away == pytest.approx(np.broadcast_to(radii, len(x))[pairs[:, 0]])
+        touched += int(active.sum())
+    assert touched > 0
 
 
 def test_rolling_resistance_is_about_the_third_axis_in_the_plane(runs, files):
@@ -301,7 +328,11 @@ def test_tables_have_columns_of_spins(runs, tmp_path):
         jo.io.export(sol, tmp_path / f"{name}.csv")
         with open(tmp_path / f"{name}.csv") as file:
             head, *rows = csv.reader(file)
-        heads[name] = head[9:]
+        clumps = sol.facts.clumped is not None
+        assert head[:3] == (["t", "body", "ball"] if clumps else ["t", "body", "x"])
+        heads[name] = head[9 + clumps :]
+        names = [f"{sol.facts.called} {row[1]}" + (f", ball {row[2]}" if clumps else "") for row in rows]
+        assert names == [sol.facts.bodies.name(k) for k in range(len(sol.places(0)))] * len(sol.t)
         last = dict(zip(head, rows[-1], strict=True))
         assert float(last["spin_z"]) == float(np.ravel(sol.spin[-1])[-1])
         assert len(rows) == len(sol.t) * len(sol.places(0))

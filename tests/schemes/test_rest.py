@@ -74,6 +74,18 @@ def test_what_rests_stays_at_rest_with_each_solver(scheme, solver):
         assert moved < tol
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("discs", "tol"), [(3, 1e-2), (5, 1e-3)])
+@pytest.mark.parametrize(("radius", "h"), [(0.5, 5e-3), (5e-4, 2e-2)])
+def test_a_stack_with_friction_does_not_jolt_or_sink_however_long_it_stands(scheme, discs, tol, radius, h):
+    """Gaps that solvers leave do not grow until a contact opens, also where a body falls by its radius in a step."""
+    q0 = np.stack([np.zeros(discs), radius + 2.0 * radius * np.arange(discs)], axis=1)
+    stack = jo.Motion(q0=q0, force=[0.0, -G], within=jo.Balls([radius] * discs) & FLOOR, law=jo.Coulomb(0.5))
+    sol = jo.solve(stack, scheme(solver=jo.GaussSeidel(tol=tol)), t=300 * h, h=h)
+    assert np.abs(sol.u[1:]).max() < 10.0 * tol * G * h
+    assert np.abs(sol.q - q0).max() < 10.0 * (radius + G * h * h) * tol
+
+
 def test_resting_at_a_loose_tolerance_is_cheap():
     _, _, sol = rested(lambda: hexagons(5), jo.Maury(solver=jo.GaussSeidel(tol=1e-3)), 2e-4, steps=100)
     assert sol.stats["iterations"].mean() <= 20

@@ -85,9 +85,15 @@ def info(
         str, typer.Argument(help="A trajectory, a .toml file, the folder of a study, or a name from jostle list.")
     ],
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
+    impacts: Annotated[bool, typer.Option("--impacts", help="Print the table of impacts of a trajectory.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a trajectory, density, scenario or study contains."""
+    if impacts:
+        from jostle.io import read
+
+        say(read(file).impacts())
+        return
     if Path(file).is_dir():
         found_there, results = sweeps.of_folder(Path(file))
         show(found_there, as_json)

@@ -211,12 +211,10 @@ class Contents:
         if not isinstance(problem, Motion):
             return None
         kind, places, balls = impact_type_of(state), _seen_by_sets(problem), _balls(problem)
-        rows = self.array("closing.open", (None, kind.itemsize // 8), kind="i").copy()
+        rows = np.ascontiguousarray(self.array("closing.open", (None, kind.itemsize // 8), kind="i"))
         opened, value = rows.view(kind).reshape(len(rows)), self.array("closing.value", (None,))
-        touching, drift = (
-            self.array("closing.touching", (None, 2), kind="i"),
-            self.array("closing.drift", rows.shape[:1]),
-        )
+        touching = self.array("closing.touching", (None, 2), kind="i")
+        drift = self.array("closing.drift", (len(rows),))
         row, column = (self.array(f"closing.{name}", value.shape, kind="i") for name in ("row", "column"))
         h = self.number("closing.h")
         q = self.array("closing.q", places.shape if h else (0,))

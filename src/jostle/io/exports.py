@@ -237,19 +237,23 @@ OF_TURNING = (
 
 
 def write_csv(sol: Solution, path: Path) -> None:
-    """Write one row per ball and time; of clumps the centre of mass of the body as well."""
+    """Write one row per ball and time; of clumps also the number of the ball in its body, and the centre of mass."""
     with open(path, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         more = [name for name, _ in OF_TURNING if name in _names(sol)]
         columns = [column for name, some in OF_TURNING if name in more for column in some]
-        table.writerow(["t", "body", "x", "y", "z", "vx", "vy", "vz", "radius", *columns])
+        clumps = sol.facts.clumped is not None
+        table.writerow(
+            ["t", "body", *(["ball"] if clumps else []), "x", "y", "z", "vx", "vy", "vz", "radius", *columns]
+        )
         for t, data in states(sol):
             turned = [data.more[name] for name in more]
             numbers = np.column_stack([data.points, data.velocity, data.radius, *turned])
             if numbers.dtype == np.float32:
                 numbers = numbers.astype("U")  # with as many digits as the precision has
-            for body, row in zip(data.body.tolist(), numbers.tolist(), strict=True):
-                table.writerow([t, body, *row])
+            who = np.stack([data.body, data.more["part"]] if clumps else [data.body], axis=1)
+            for names, row in zip(who.tolist(), numbers.tolist(), strict=True):
+                table.writerow([t, *names, *row])
 
 
 def _names(sol: Solution) -> set[str]:
@@ -263,7 +267,8 @@ def _names(sol: Solution) -> set[str]:
 def write_npz(sol: Solution, path: Path) -> None:
     """Write NumPy arrays; contacts of all frames are concatenated, those of frame k end at contact_ends[k].
 
-    Of clumps, `places` are the centres of the balls, and `owner` is the body of each ball.
+    `impacts` are those of the whole run, as records. Of clumps, `places` are the centres of the balls, and `owner` is
+    the body of each ball.
     """
     sizes = [len(p) for p in sol.multipliers]
     widest = max((normal.shape[1] for normal in sol.normals), default=0)
@@ -283,6 +288,9 @@ def write_npz(sol: Solution, path: Path) -> None:
         "stats": (sol.stats.dtype, (steps,), [sol.stats]),
         "status": (f"U{len(sol.status)}", (), [sol.status]),
     }
+    if sol.recorded is not None:
+        impacts = np.concatenate([block.records for block in sol.recorded.blocks()])
+        arrays["impacts"] = impacts.dtype, impacts.shape, [impacts]
     if sol.orientation is not None and sol.spin is not None and sol.tangential is not None and sol.rolling is not None:
         d = sol.facts.dimension
         arrays |= {

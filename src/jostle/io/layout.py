@@ -8,8 +8,10 @@ The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 
     CellData/impulse, normal, body, partner          data of each cell, only if contacts are stored
     PointData/spin, orientation                      of bodies that turn: spins, quaternions (w, x, y, z)
     PointData/turn                                   of bodies that turn in the plane: angles
-    PointData/centre                                 of clumps: the centres of mass
+    PointData/part, centre                           of clumps: the number of each ball in its body; the centres of mass
     CellData/tangential, rolling                     the impulses of friction and of rolling resistance
+    CellData/point                                   of bodies that turn: where the impulses act; NaN for other rows
+    CellData/part, partner_part                      of clumps: the numbers of both balls in their bodies
     Polygons, Strips                                 empty
     Steps                                            times, and the positions at which the entries of each frame begin
 
@@ -17,8 +19,8 @@ PointData/body are the body numbers, -1 for points of walls. body and radius are
 Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
 contacts, whose body and partner are the pair of `Contacts.pairs`, then those of the walls, whose body is -1.
 
-The points of clumps are their balls. PointData/body is the number of the body of each ball; velocity, spin, orientation
-and centre are those of the body, the same for all of its balls. CellData/body and partner are numbers of balls.
+The points of clumps are their balls: "clump 2, ball 1" has the body 2 and the part 1, as `Bodies.name` says. velocity,
+spin, orientation and centre are those of the body, the same for all of its balls.
 
 VTK finds the beginning of the Lines/Offsets of a frame in two ways: up to 9.4 as CellOffsets + (frames before), later
 by counting frames until their cells sum up to CellOffsets. Both agree if each frame advances CellOffsets by at least
@@ -120,10 +122,12 @@ LINKS = {
 CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 """Data sets with a checksum for the rows of each frame; the checksum of its entries in the tables comes first."""
 LINKS_OF_CONTACTS = {f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "body", "partner")}
-SPIN, ORIENTATION, TURN, CENTRE = OF_TURNING = tuple(
-    f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "centre")
+SPIN, ORIENTATION, TURN, BALL, CENTRE = OF_TURNING = tuple(
+    f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "part", "centre")
 )
-TANGENTIAL, ROLLING = (f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling"))
+TANGENTIAL, ROLLING, POINT, FIRST_PART, SECOND_PART = CELLS_OF_TURNING = tuple(
+    f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling", "point", "part", "partner_part")
+)
 
 
 class Form(NamedTuple):
@@ -148,18 +152,22 @@ class Form(NamedTuple):
         return impact_type(next((d for d, axes in AXES.items() if axes == self.axes), 0))
 
     @property
-    def of_points(self) -> dict[str, tuple[int, ...]]:
-        """The data sets of points of bodies that turn, with the shapes of their rows."""
+    def of_points(self) -> dict[str, Column]:
+        """The data sets of points of bodies that turn."""
         if self.axes == 0:
             return {}
-        return {SPIN: (3,), ORIENTATION: (4,), **({TURN: ()} if self.axes == 1 else {})} | (
-            {CENTRE: (3,)} if self.balls else {}
-        )
+        columns: dict[str, Column] = {SPIN: (None, (3,)), ORIENTATION: (None, (4,))}
+        if self.axes == 1:
+            columns[TURN] = None, ()
+        return columns | ({BALL: (np.int32, ()), CENTRE: (None, (3,))} if self.balls else {})
 
     @property
-    def of_cells(self) -> tuple[str, ...]:
+    def of_cells(self) -> dict[str, Column]:
         """The data sets of contacts of bodies that turn."""
-        return (TANGENTIAL, ROLLING) if self.axes and self.contacts else ()
+        if not (self.axes and self.contacts):
+            return {}
+        columns: dict[str, Column] = dict.fromkeys((TANGENTIAL, ROLLING, POINT), (None, (3,)))
+        return columns | (dict.fromkeys((FIRST_PART, SECOND_PART), (np.int32, ())) if self.balls else {})
 
     @property
     def checked(self) -> tuple[str, ...]:
@@ -193,9 +201,7 @@ class Form(NamedTuple):
         of_contacts: dict[str, Column] = {
             IMPULSE: (None, ()), NORMAL: (None, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
         }  # fmt: skip
-        of_turning: dict[str, Column] = {name: (None, row) for name, row in self.of_points.items()}
-        of_turning |= dict.fromkeys(self.of_cells, (None, (3,)))
-        return columns | (of_contacts if self.contacts else {}) | of_turning
+        return columns | (of_contacts if self.contacts else {}) | self.of_points | self.of_cells
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -377,7 +383,7 @@ class Index(NamedTuple):
         points, lines, ends = n + walls[0], m + walls[1], 2 * m + walls[2]
         return {
             **dict.fromkeys((POINTS, VELOCITY, *OF_TURNING), points_at + points),
-            **dict.fromkeys((*CELL_DATA, TANGENTIAL, ROLLING), data_at + lines + (n > 0)),
+            **dict.fromkeys((*CELL_DATA, *CELLS_OF_TURNING), data_at + lines + (n > 0)),
             BODY: body_at + points,
             RADIUS: radius_at + points,
             VERTICES: 2 * frames,

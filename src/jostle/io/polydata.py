@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import AXES
-from jostle.bodies import Bodies
+from jostle.bodies import Bodies, contact_points
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
 from jostle.result.facts import SavedRods
@@ -152,15 +152,17 @@ class Touching(NamedTuple):
     ends: Numbers
     """(m, 2) the points that the lines join."""
     first: Numbers
-    """(m,) the first bodies of `Contacts.pairs`; `second` has the second bodies."""
+    """(m,) the first bodies, -1 for constraints on the whole configuration."""
     second: Numbers
+    """(m,) the second bodies, -1 - k for walls, k for constraints on the whole configuration."""
     impulse: Floats
     normal: Floats
     """(m, 3) the normals, padded with zeros."""
     components: int
     """Number of components of the normals; 0 if there are no normals, or more than three components."""
-    more: dict[str, Floats]
-    """(m, 3) tangential and rolling, the impulses of friction and rolling resistance; empty if bodies do not turn."""
+    more: dict[str, NDArray[Any]]
+    """Of bodies that turn, (m, 3): tangential and rolling, the impulses of friction and of rolling resistance, and
+    point, the place where they act; of clumps, (m,): part and partner_part, the numbers of balls in their bodies."""
 
 
 class PolyData(NamedTuple):
@@ -180,8 +182,9 @@ class PolyData(NamedTuple):
     """(n + w,) radii, 0 for points of walls."""
     touching: Touching | None
     walls: WallLines
-    more: dict[str, Floats]
-    """Of bodies that turn, (n + w, ...): spin, orientation, in the plane turn, and of clumps the centre of mass."""
+    more: dict[str, NDArray[Any]]
+    """Of bodies that turn, (n + w, ...): spin, orientation, in the plane turn; of clumps part, -1 for points of walls,
+    and the centre of mass."""
 
     @property
     def joined(self) -> Numbers:
@@ -224,6 +227,7 @@ class Converter:
         if self.bodies is not None and self.bodies.clumped is not None:
             self.everybody = self.bodies.clumped.owner.astype(np.int32)
             self.count = len(self.everybody)
+            self.part = self.bodies.clumped.number.astype(np.int32)
         self._drawer = WallDrawer(self.dtype)
         self._rods = [one for one in rods if one.at_rest and self.d == dimension]
 
@@ -254,7 +258,7 @@ class Converter:
         rods = NO_LINES
         for one in self._rods:
             rods = together(rods, rod_lines(one.ends(0.0, x), self.dtype))
-        body, absent = self.everybody, np.isnan(x)
+        body, absent, everyone = self.everybody, np.isnan(x), (x, radius)
         if absent.any():
             here = ~absent.any(axis=1)
             x, v, radius, body = x[here], v[here], radius[here], body[here]
@@ -263,16 +267,18 @@ class Converter:
         w = len(lines.points)
         points, velocity = np.zeros((2, n + w, 3), dtype=self.dtype)
         points[:n, : self.d], velocity[:n, : self.d] = x, v
-        touching = self._touching(body, pairs, multipliers, normals, turned) if self.contacts else None
+        touching = self._touching(body, everyone, pairs, multipliers, normals, turned) if self.contacts else None
         if w:
             more = {name: np.pad(each, [(0, w), (0, 0)][: each.ndim]) for name, each in more.items()}
             if more:
                 more["orientation"][n:, 0] = 1.0
+            if "part" in more:
+                more["part"][n:] = -1
             points[n:] = lines.points
             body, radius = np.pad(body, (0, w), constant_values=-1), np.pad(radius, (0, w))
         return PolyData(n, points, velocity, body, radius, touching, lines, more)
 
-    def _turned(self, x: Array, turned: Turned | None) -> dict[str, Floats]:
+    def _turned(self, x: Array, turned: Turned | None) -> dict[str, NDArray[Any]]:
         """The point data of bodies at x that turn, for each ball."""
         if (turned is None) != (self.bodies is None):
             raise InvalidValue(
@@ -295,7 +301,8 @@ class Converter:
             centre = np.zeros((len(x), 3))
             centre[:, : self.d] = x
             more = {name: each[self.everybody] for name, each in (more | {"centre": centre}).items()}
-        return {name: each.astype(self.dtype) for name, each in more.items()}
+        found = {name: each.astype(self.dtype) for name, each in more.items()}
+        return found if self.bodies.clumped is None else found | {"part": self.part}
 
     def _in_space(self, turns: Array) -> Array:
         """(m, 3) angular velocities or moments, those of the plane about the third axis."""
@@ -309,7 +316,13 @@ class Converter:
         return np.repeat(radii.ravel(), self.count // max(radii.size, 1))
 
     def _touching(
-        self, body: Numbers, pairs: ArrayLike, multipliers: ArrayLike, normals: ArrayLike, turned: Turned | None
+        self,
+        body: Numbers,
+        everyone: tuple[Floats, Floats],
+        pairs: ArrayLike,
+        multipliers: ArrayLike,
+        normals: ArrayLike,
+        turned: Turned | None,
     ) -> Touching:
         p, pair, n = np.asarray(multipliers), np.asarray(pairs), np.asarray(normals)
         if pair.shape != (len(p), 2) or len(n) != len(p):
@@ -321,7 +334,7 @@ class Converter:
         normal = np.zeros((len(p), 3), dtype=self.dtype)
         normal[:, :components] = n[:, :components]
         first, second = np.array(pair.T, dtype=np.int32, order="C")
-        more: dict[str, Floats] = {}
+        more: dict[str, NDArray[Any]] = {}
         if turned is not None:
             tangential, rolling = np.asarray(turned.tangential, dtype=float), np.asarray(turned.rolling, dtype=float)
             if [tangential.shape, rolling.shape] != [(rows, self.d), (rows, AXES[self.d])]:
@@ -331,9 +344,15 @@ class Converter:
                 )
             along = np.zeros((len(p), 3))
             along[:, : self.d] = tangential[active]
-            more = {"tangential": along, "rolling": self._in_space(rolling[active])}
+            at = np.full((len(p), 3), np.nan)
+            at[:, : self.d] = contact_points(*everyone, pair, n)
+            more = {"tangential": along, "rolling": self._in_space(rolling[active]), "point": at}
             more = {name: each.astype(self.dtype) for name, each in more.items()}
         ends = self._ends(body, first, second)
+        if self.bodies is not None and self.bodies.clumped is not None:
+            own, two = first >= 0, (first >= 0) & (second >= 0)
+            more |= {"part": np.where(own, self.part[first], -1), "partner_part": np.where(two, self.part[second], -1)}
+            first, second = np.where(own, self.everybody[first], -1), np.where(two, self.everybody[second], second)
         return Touching(ends, first, second, p.astype(self.dtype), normal, components, more)
 
     def _ends(self, body: Numbers, first: Numbers, second: Numbers) -> Numbers:

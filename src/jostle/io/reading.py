@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
 from jostle.io.growing import CHECKS, IMPACTS, LazyArray, about_run, no_frame, notes, read_records, read_steps
@@ -98,6 +98,12 @@ class Source:
     def pairs(self, file: Any, frame: int) -> Integers:
         """The pairs of one frame."""
         first, second = (self._cells(file, name, frame).astype(np.int64) for name in (layout.FIRST, layout.SECOND))
+        if self.facts.clumped is not None:
+            own = first >= 0
+            first, second = (
+                self._balls(file, frame, own, layout.FIRST_PART, first),
+                self._balls(file, frame, own & (second >= 0), layout.SECOND_PART, second),
+            )
         if ((first < -1) | (first >= self.count) | ((first >= 0) & (second >= self.count))).any():
             raise BrokenFile(f"{self.path} is damaged: a contact of frame {frame} is between bodies that do not exist")
         return np.stack([first, second], axis=1)
@@ -110,6 +116,21 @@ class Source:
     def tangential(self, file: Any, frame: int) -> Array:
         """The impulses of friction of one frame."""
         return np.asarray(self._cells(file, layout.TANGENTIAL, frame), dtype=float).reshape(-1, 3)[:, : self.d]
+
+    def _balls(self, file: Any, frame: int, own: Booleans, name: str, body: Integers) -> Integers:
+        """The numbers of balls over all bodies, by their bodies and their numbers in them, where they are `own`."""
+        part = self._cells(file, name, frame).astype(np.int64)
+        last = int(self.everybody[-1])
+        ball = np.searchsorted(self.everybody, np.clip(body, 0, last)) + part
+        wrong = own & ((body > last) | (part < 0) | (ball >= self.count))
+        wrong[own & ~wrong] = self.everybody[ball[own & ~wrong]] != body[own & ~wrong]
+        if wrong.any():
+            raise BrokenFile(f"{self.path} is damaged: a contact of frame {frame} is between balls that do not exist")
+        return np.where(own, ball, body)
+
+    def points(self, file: Any, frame: int) -> Array:
+        """The points at which the impulses of one frame act."""
+        return np.asarray(self._cells(file, layout.POINT, frame), dtype=float).reshape(-1, 3)[:, : self.d]
 
     def rolling(self, file: Any, frame: int) -> Array:
         """The angular impulses of rolling resistance of one frame."""
@@ -323,6 +344,7 @@ def _turned(source: Source) -> dict[str, Any]:
         "spin": States(source, layout.SPIN, 0.0, slice(3 - axes, 3), spins),
         "tangential": Ragged(source, source.tangential),
         "rolling": Ragged(source, source.rolling),
+        "points": Ragged(source, source.points),
     }
 
 

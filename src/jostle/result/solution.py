@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
+from jostle.bodies import contact_points
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
 from jostle.problems import Motion, Sweeping
@@ -94,6 +95,8 @@ class Solution:
         body has the other sign. None if there is no friction.
     rolling : tuple of k arrays, each of shape (m, 1) or (m, 3), or None
         For each saved time, the angular impulse of rolling resistance on the second body of each pair.
+    points : sequence of arrays, each of shape (m, d), or None
+        For each saved time, where the contacts act, if a file says it; see `contact_points`.
 
     Examples
     --------
@@ -128,6 +131,7 @@ class Solution:
     spin: Array | None = None
     tangential: tuple[Array, ...] | None = None
     rolling: tuple[Array, ...] | None = None
+    points: Any = None
     _repr_html_ = html
 
     def __post_init__(self) -> None:
@@ -410,6 +414,34 @@ class Solution:
             return q
         bodies = self.problem.bodies if isinstance(self.problem, Motion) else self.facts.bodies
         return Pose.of(bodies, q, np.asarray(self.orientation[k])).centres
+
+    def contact_points(self, k: int) -> Array:
+        """Where the contacts of one saved time act: on the surface of the first body of each pair.
+
+        Parameters
+        ----------
+        k : int
+            Number of the saved time; negative numbers count from the end.
+
+        Returns
+        -------
+        array, shape (m, d)
+            One point for each of ``sol.pairs[k]``; NaN for rods and for constraints on the whole configuration.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[[2.0, 0.5]], force=[0.0, -10.0], within=jo.Balls([0.5]) & jo.HalfSpace([0.0, 1.0]))
+        >>> jo.solve(ball, jo.Maury(), t=0.5, h=0.25).contact_points(-1).tolist()
+        [[2.0, 0.0]]
+        """
+        if self.points is not None:
+            return np.asarray(self.points[k])
+        places = np.asarray(self.places(k), dtype=float)
+        places = places.reshape(-1, self.facts.dimension or 1)
+        t, saved = float(self.t[k]), self.radii
+        radii = self.problem.bodies.radii_at(t) if saved is None else saved[k]
+        return contact_points(places, np.ravel(radii), np.asarray(self.pairs[k]), np.asarray(self.normals[k]))
 
     @property
     def overlap(self) -> float:

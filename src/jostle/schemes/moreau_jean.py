@@ -42,7 +42,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, Integers, squares
+from jostle._tools.arrays import Array, Booleans, Integers, lowest, squares
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -63,12 +63,13 @@ from jostle.schemes.abilities import (
     VARIED_RESTITUTION,
 )
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import push
-from jostle.schemes.reach import first_reach
+from jostle.schemes.grip import push, rubs
+from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
+from jostle.solvers.base import STUCK
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
@@ -137,7 +138,10 @@ class MoreauJean(Scheme):
         way = h / 2.0 * u if pose.centres is q else middle.centres - pose.centres
         before, free = state.velocities, middle.velocities(predicted)
         contacts = _at_midpoint(problem.within, t + h / 2.0, pose.centres, way, first_reach(h, free, before))
-        closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), self.solver.tol)
+        kept = self.solver.tol * contacts.length
+        if rubs(problem):
+            kept = np.maximum(kept, h * contacts.G.magnitude(np.abs(free - before).ravel()))
+        closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), kept)
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
@@ -181,10 +185,15 @@ class MoreauJean(Scheme):
             return P, reflected(P.point, w, e), Impulses((1.0 + e) * P.multipliers)
         before = touching.G @ pose.velocities(w).ravel() + drift[0]
         bounce = coefficients(law, touching, before) * before
+        held = np.zeros(len(bounce), dtype=bool)
         if isinstance(law, Coulomb) and state.contacts is not None:
             held = by_pair(state.contacts.pairs, state.impulses.normal, touching.pairs) > 0.0
             bounce = np.where(held, 0.0, bounce)
         K = _rows_of_law(touching, depth, drift[1], bounce, h)
+        if held.any():  # what earlier steps left of gaps closes at a velocity that counts as rest
+            closing = -lowest(K.slack(pose.velocities(predicted)), 0.0)
+            slow = RETURN * STUCK * self.solver.tol * CLOSING_FACTOR * closing
+            K = replace(K, c=K.c + np.where(held, np.clip(touching.gap / h, 0.0, slow), 0.0))
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
         few = max(BOUNCING_ITERATIONS, PER_COORDINATE * state.q.size)
         if bouncing.any() and solver.promises and solver.max_iterations > few:
@@ -309,14 +318,14 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
     )
 
 
-def _closed(contacts: Contacts, state: State, way: Array, tol: float) -> Integers:
+def _closed(contacts: Contacts, state: State, way: Array, kept: Array) -> Integers:
     """The rows with a gap <= 0, up to the round-off of places and of the ways to them, and all equalities.
 
-    A contact that carried an impulse in the last step stays closed up to tol times its length: what a projection leaves
-    of its velocity would open it otherwise, and bodies that rest would fall for a step.
+    A contact that carried an impulse in the last step stays closed up to the gap `kept`: what a projection leaves of
+    its velocity would open it otherwise, and bodies that rest would fall for a step, or through each other.
     """
     near = ~(contacts.gap > contacts.tolerance(way))  # NaN is closed, and then an error of the projection
     if state.contacts is not None:
         held = by_pair(state.contacts.pairs, state.impulses.normal, contacts.pairs) > 0.0
-        near |= held & (contacts.gap <= tol * contacts.length)
+        near |= held & (contacts.gap <= kept)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)

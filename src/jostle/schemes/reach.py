@@ -31,8 +31,8 @@ CLOSING_FACTOR, MAX_LEFT = 50.0, 0.5
 """A step that keeps velocities may leave a contact violated by tol times its length, but by no more than tol times this
 multiple of the largest closing velocity, and by no more than this fraction of that velocity."""
 RETURN = 0.25
-"""Overlaps that count as closed return to zero at this fraction of the velocity that counts as sticking. At more than
-that, piles do not converge; at zero, their overlaps grow up to the most that is allowed."""
+"""Gaps and overlaps that count as closed return to zero at this fraction of the velocity that counts as sticking. At
+more than that, piles do not converge; at zero, their overlaps grow up to the most that is allowed."""
 WIDENING_FACTOR = 1.5
 """The widened search radius, in multiples of the displacement that exceeded the last one."""
 
@@ -107,26 +107,27 @@ def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
 def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol: float, gap_tol: float) -> Rows:
     """The rows K of a step with friction, `relative_to_closing`, where surfaces that are nearly closed touch.
 
-    Gaps of contacts that carried an impulse in the last step, and overlaps, count as closed up to gap_tol times their
-    length. Overlaps up to that are closed at a velocity that counts as rest, and what exceeds it at once. Where there
-    are few contacts, and for gaps of new ones, it is what a slip may be that counts as sticking.
+    Of the gaps of contacts that carried an impulse in the last step, and of overlaps, up to gap_tol times their length
+    counts as closed, and returns to zero at a velocity that counts as rest. Where there are few contacts, and for gaps
+    of new ones, it is what a slip may be that counts as sticking.
     """
     # What earlier steps left of gaps contradicts itself in a pile: contacts that depend on each other cannot all close
     # it, and impulses would shift from contact to contact until enough of them have opened. The motion of walls and
     # radii is never left out. Few contacts are solved to the last digit, and bodies that roll keep the accuracy of h.
+    # A gap that is a little larger counts by what it has more: if all of it did, its body would fall for a step.
     left, least = gaps_before(contacts, state), min(STUCK * tol, gap_tol) * contacts.length
     most = gap_tol * contacts.length if len(left) >= MIN_WARM_CONTACTS else least
-    overlaps, limit = left < 0.0, most
+    overlaps, held = left < 0.0, np.abs(left) <= most
     if state.contacts is not None:
         held = by_pair(state.contacts.pairs, state.impulses.normal, contacts.pairs) > 0.0
-        limit = np.where(overlaps | held, most, least)
-    near = np.abs(left) <= limit
+    closed = np.where(overlaps | held, np.clip(left, -most, most), np.where(left <= least, left, 0.0))
     if contacts.equal is not None:
-        overlaps, near = overlaps & ~contacts.equal, near & ~contacts.equal
+        closed = np.where(contacts.equal, 0.0, closed)
     late = state.duration if state.duration > h else h  # see `velocities_of_step`
-    allowed = np.where(near, left / np.where(overlaps, late, h), np.where(overlaps, -most / late, 0.0))
+    allowed = closed / np.where(overlaps, late, h)
     K = relative_to_closing(replace(K, c=K.c - allowed), w, tol)
-    return replace(K, c=K.c + np.clip(allowed, -RETURN * STUCK * tol * np.minimum(K.length, K.most), 0.0))
+    slow = RETURN * STUCK * tol * np.minimum(K.length, K.most)
+    return replace(K, c=K.c + np.clip(allowed, -slow, slow))
 
 
 def with_checked_reach(

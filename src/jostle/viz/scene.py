@@ -227,7 +227,8 @@ class Scene:
         """The same scene with only these frames, in memory."""
         sol, loaded = self.sol, copy(self)
         loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point, "_order": self._order}
-        turned: dict[str, Any] = {name: getattr(sol, name) for name in ("orientation", "spin", "tangential", "rolling")}
+        names = ("orientation", "spin", "tangential", "rolling", "points")
+        turned: dict[str, Any] = {name: getattr(sol, name) for name in names}
         turned = {name: None if given is None else given[some] for name, given in turned.items()}
         loaded.sol = replace(
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
