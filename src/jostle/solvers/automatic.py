@@ -22,6 +22,8 @@ from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
+PILE_TOLERANCE = 1e-3
+"""The tolerance that `jostle.solve` takes where many bodies rub, and nobody gave one."""
 MAX_EXACT_ROWS = 128
 """Problems with at most this many rows are solved by the active-set method."""
 FIRST_ORDER_TOLERANCE = 1e-5
@@ -58,6 +60,10 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 """Kernels of the solvers other than Gauss-Seidel; if a device lacks them, only Gauss-Seidel is used."""
 
 
+class NotGiven(float):
+    """A tolerance that nobody gave."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
     """The default solver: chooses an algorithm by the size of the problem; ``Projection.solver`` names it.
@@ -73,7 +79,8 @@ class Automatic(Solver):
     Parameters
     ----------
     tol : float, default 1e-8
-        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1. If none is given,
+        `jostle.solve` takes 1e-3 for eight or more bodies with Coulomb's law.
     max_iterations : int, default 200000
         Largest number of iterations of one projection, of all algorithms together.
 
@@ -87,6 +94,7 @@ class Automatic(Solver):
     kernels: ClassVar[frozenset[str]] = GaussSeidel.kernels
     takes_cones: ClassVar[bool] = True
 
+    tol: float = NotGiven(1e-8)
     max_iterations: int = 200_000
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
