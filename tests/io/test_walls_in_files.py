@@ -208,7 +208,7 @@ def test_units_are_texts(wrong):
 def test_people_are_measured_in_metres_and_seconds(tmp_path, units):
     room = jo.crowds.Room([(0, 0), (500, 0), (500, 400), (0, 400)], doors=[((500, 150), (500, 250))])
     people = jo.crowds.crowd(2, radius=25.0, room=room, speed=140.0)
-    with pytest.raises(InvalidValue, match="Crowd is measured in (m, not in cm|s, not in min): convert its data"):
+    with pytest.raises(InvalidValue, match=r"Crowd is measured in (m, not in cm|s, not in min): convert its data"):
         jo.solve(people, jo.Venel(), t=0.1, h=0.1, output=jo.io.Output(tmp_path / "run.vtkhdf", units=units))
     assert list(tmp_path.iterdir()) == []
 
