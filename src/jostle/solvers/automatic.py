@@ -18,7 +18,7 @@ from jostle.kernels import offers
 from jostle.solvers.augmented_newton import AugmentedNewton
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
-from jostle.solvers.gauss_seidel import GaussSeidel
+from jostle.solvers.gauss_seidel import AT_ONCE, GaussSeidel
 from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
@@ -103,6 +103,11 @@ class Automatic(Solver):
             return None
         return first._at_once(w, K, M)
 
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
+        if type(self) is not Automatic or self.max_iterations < AT_ONCE:
+            return None
+        return _sweeps(self.tol, min(AT_ONCE, FIRST_SWEEPS))._swept_at_once(w, K, M, guess)
+
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         if not offers(K.c, OTHER_KERNELS):
             yield from self._first_order()
@@ -154,6 +159,12 @@ class Automatic(Solver):
 def _active_set(tol: float) -> ActiveSet:
     """The active-set method of a tolerance; every small projection needs one."""
     return ActiveSet(tol=tol)
+
+
+@lru_cache
+def _sweeps(tol: float, most: int) -> GaussSeidel:
+    """At most this many sweeps of a tolerance; every small projection with friction needs them."""
+    return GaussSeidel(tol=tol, max_iterations=most)
 
 
 @dataclass(frozen=True, kw_only=True)
