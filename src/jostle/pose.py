@@ -114,7 +114,9 @@ class Pose:
     def velocities(self, w: Array) -> Array:
         """The velocities of the centres of all parts, in the shape of `centres`."""
         clumped = self.bodies.clumped
-        if clumped is None or self.orientation is None:
+        if self.orientation is None:
+            return w
+        if clumped is None:
             return self.translation(w)
         spin = self.spin(w)
         assert spin is not None

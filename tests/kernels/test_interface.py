@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import jostle as jo
 import pretended_device
 from jostle import kernels
-from jostle.kernels import Answer, Blocks, ContactRows, Grip, GripRows, Stop, interface, offers
+from jostle.kernels import Answer, Blocks, Cone, ContactRows, Grip, GripRows, Lever, LeverRows, Stop, interface, offers
 from jostle.kernels.compiling import KERNELS as compiled_kernels
 from jostle.kernels.reference.cones import metrics_of_blocks
 from jostle.kernels.reference.dense import ROUND_OFF
@@ -207,6 +207,69 @@ def residual_grips(random):
     return contacts, random.uniform(0.1, 1.0, m), bool(random.uniform() < 0.5), answer, 2
 
 
+def lever_rows(random, m=9, n=5, rolls=None):
+    """Contacts of n bodies in the plane or in space, three of them with a wall; and inverse masses of coordinates."""
+    d = int(random.integers(2, 4))
+    s, i = 1 if d == 2 else 3, random.integers(0, n - 1, m)
+    j = np.where(np.arange(m) < 3, -1 - np.arange(m), i + 1)
+    first, second = random.normal(size=(2, m, d + s if rolls else d, d + s))
+    first[:, :d, :d], second[:, :d, :d] = -np.eye(d), np.eye(d)
+    second[j < 0] = 0.0
+    inverse = random.uniform(0.5, 2.0, (n, d + s))
+    inverse[:, :d] = inverse[:, :1]
+    return LeverRows(i, j, first, second), inverse
+
+
+def cone_of(random, rows):
+    normal = random.normal(size=rows.first.shape[:2])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    return Cone(normal, random.uniform(0.1, 1.0, len(normal)), np.zeros(len(normal)))
+
+
+def adjoint_levers(random):
+    rows, inverse = lever_rows(random, rolls=bool(random.uniform() < 0.5))
+    return rows, random.normal(size=rows.first.shape[:2]), len(inverse)
+
+
+def rates_levers(random):
+    rows, inverse = lever_rows(random, rolls=bool(random.uniform() < 0.5))
+    return rows, random.normal(size=inverse.shape)
+
+
+def whitened_levers(random):
+    rows, inverse = lever_rows(random)
+    c, noise, guess = random.normal(size=(3, *rows.first.shape[:2]))
+    w = random.normal(size=inverse.shape) / random.choice([1.0, ROUND_OFF])  # so that the round-off of c + G w counts
+    return rows, cone_of(random, rows), bool(random.uniform() < 0.5), inverse, w, c, np.abs(noise), guess
+
+
+def residual_levers(random):
+    rows, inverse = lever_rows(random)
+    p, c = random.normal(size=(2, *rows.first.shape[:2]))
+    w = random.normal(size=inverse.shape)
+    u = w + reference.adjoint_levers(rows, p, len(w)) * inverse + 0.01 * random.normal(size=w.shape)
+    length = np.where(random.uniform(size=(len(c), 1)) < 0.5, 0.3, 0.0) * np.ones(c.shape)
+    answer = Answer(c, np.full(c.shape, random.choice([1e-15, 0.5])), length, w, 1.0 / inverse, u, p)
+    return rows, cone_of(random, rows), bool(random.uniform() < 0.5), answer
+
+
+def sweep_levers(random):
+    """Contacts of a chain of clumps, the first of which touches a wall."""
+    rows, inverse = lever_rows(random, 5, 5)
+    rows = rows._replace(i=np.arange(5), j=np.append(-1, np.arange(4)), second=rows.second.copy())
+    rows.second[:], d = -rows.first[:, :, :], rows.first.shape[1]
+    rows.second[:, :, d:] = random.normal(size=rows.second[:, :, d:].shape)
+    rows.second[0] = 0.0
+    cone, shape, coulomb = cone_of(random, rows), rows.first.shape[:2], bool(random.uniform() < 0.5)
+    zeros = np.zeros(shape)
+    local, scale, noise, *_ = reference.whitened_levers(
+        rows, cone, coulomb, inverse, 0.0 * inverse, zeros, zeros, zeros
+    )
+    stop = Stop(np.full(5, 1e-10), 1e-10, 10_000, 20)
+    lever = Lever(*rows, cone.normal, 0.3 * cone.mu, local, scale, 0.0 * noise)
+    return lever, inverse, random.normal(size=shape) - 0.3, zeros, coulomb, stop, 1, None
+
+
 def chain(random, n=8):
     """Contacts of a chain of discs in the plane: independent rows."""
     i, j = np.arange(n - 1), np.arange(1, n)
@@ -297,6 +360,12 @@ ARGUMENTS = {
     "rates_grips": rates_grips,
     "whitened_grips": whitened_grips,
     "residual_grips": residual_grips,
+    "adjoint_levers": adjoint_levers,
+    "rates_levers": rates_levers,
+    "local_levers": lambda random: lever_rows(random, rolls=bool(random.uniform() < 0.5)),
+    "whitened_levers": whitened_levers,
+    "residual_levers": residual_levers,
+    "sweep_levers": sweep_levers,
     "norms": lambda random: (*rows(random), 2),
     "whitened": whitened,
     "residual_pairs": answer,
@@ -337,11 +406,19 @@ ARGUMENTS = {
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
 LOOSELY = {
-    "sweep_rows": 1e-5, "sweep_cones": 1e-4, "sweep_grips": 1e-4,
+    "sweep_rows": 1e-5, "sweep_cones": 1e-4, "sweep_grips": 1e-4, "sweep_levers": 1e-4,
     "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12
 }  # fmt: skip
 """What iterates agrees as far as it was asked to."""
-FIRST = {"sweep_rows": 2, "sweep_cones": 2, "sweep_grips": 1, "gauss_seidel": 1, "interior_point": 1, "obstacle": 1}
+FIRST = {
+    "sweep_rows": 2,
+    "sweep_cones": 2,
+    "sweep_grips": 1,
+    "sweep_levers": 1,
+    "gauss_seidel": 1,
+    "interior_point": 1,
+    "obstacle": 1,
+}
 """Of these so many results must agree: how many iterations were made depends on the order of the rows."""
 
 
@@ -364,7 +441,7 @@ def test_each_kernel_is_its_definition(name, seed):
     assert any(np.any(one) for one in defined), "nothing was compared"
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("_grips") and name not in FIRST])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(("_grips", "_levers")) and name not in FIRST])
 def test_blocks_are_their_definition_in_the_plane_and_in_space_with_rolling_and_without(name):
     for seed in range(3, 15):
         test_each_kernel_is_its_definition(name, seed)

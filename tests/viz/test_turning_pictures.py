@@ -70,7 +70,7 @@ def spots_of(ax):
 def test_a_spot_turns_with_its_disc(rolling, k):
     ax = viz.draw(rolling, k)
     places, widths = spots_of(ax)
-    angle = rolling.turn[k]
+    angle = rolling.orientation[k]
     radii = np.array([1.0, 0.5])
     expected = rolling.q[k] + SPOT_PLACE * radii[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     assert np.asarray(places) == pytest.approx(expected)
@@ -93,7 +93,7 @@ def test_a_sphere_has_spots_on_the_side_that_is_seen(spheres, k):
     heights, offsets = balls._heights.reshape(2, -1), np.asarray(balls.get_offsets()).reshape(2, -1, 2)
     assert heights.shape[1] == layers + 6
     for row, ball in enumerate(np.argsort(spheres.q[k] @ directions(view)[2])):
-        axes = matrices(spheres.turn[k])[ball].T @ directions(view).T  # the axes of the ball, as they are seen
+        axes = matrices(spheres.orientation[k])[ball].T @ directions(view).T  # the axes of the ball, as they are seen
         seen = np.concatenate([axes, -axes])
         shown = 2.0 * heights[row, layers:] > 0.0
         assert shown.tolist() == (seen[:, 2] > 0.0).tolist()
@@ -173,13 +173,13 @@ def test_a_bar_has_the_direction_and_the_size_of_the_whole_force(rolling):
 def test_films_turn_between_saved_times(rolling):
     scene = Scene(rolling)
     frame = between(scene, 0.31)
-    angle = 0.5 * (rolling.turn[15] + rolling.turn[16])
+    angle = 0.5 * (rolling.orientation[15] + rolling.orientation[16])
     assert frame.axes[:, :, 0] == pytest.approx(np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
 def test_films_turn_in_space(spheres):
     frame = between(Scene(spheres), 0.25)
-    mean = spheres.turn[2] + spheres.turn[3]
+    mean = spheres.orientation[2] + spheres.orientation[3]
     mean /= np.linalg.norm(mean, axis=1)[:, None]
     assert frame.axes == pytest.approx(matrices(mean))
 
@@ -226,7 +226,7 @@ def test_the_page_shows_a_spot_where_it_is(rolling, opened, light):
     if light:
         tab.locator("#light").check()
     scrub(tab, 12)
-    turned = rolling.turn[12, 0]
+    turned = rolling.orientation[12, 0]
     x, y = place(tab, 0)
     scale = tab.evaluate("() => viewer.stage.camera.scale")
     pixels = image(tab).mean(axis=2)

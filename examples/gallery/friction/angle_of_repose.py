@@ -32,7 +32,7 @@ def wall(t):
 plate = jo.Segments([[[-half, 0.0], [half, 0.0]]])
 walls = jo.HalfSpace([1, 0], offset=wall) & jo.HalfSpace([-1, 0], offset=wall)
 mass = np.pi * radii**2
-scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
+scheme = jo.Maury()
 runs = {}
 for mu in (0.0, 0.1, 0.2, 0.3, 0.5):
     heap = jo.Motion(

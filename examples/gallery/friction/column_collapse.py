@@ -20,7 +20,7 @@ import jostle as jo
 from jostle._tools.colours import BLUE, GREEN, VERMILION
 
 across, width = 7, 3.0
-scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
+scheme = jo.Maury()
 
 
 def gate(t):

@@ -37,9 +37,7 @@ drum = jo.Motion(
     within=jo.Balls(radii) & jo.Inside([0.0, 0.0], radius),
     law=jo.Coulomb(0.6, rolling=0.03, drag={"wall 0": surface}),
 )
-solver = jo.Automatic(tol=1e-3)
-scheme = jo.Maury(solver=solver)
-sol = jo.solve(drum, scheme, t=9.0, h=0.02, every=0.1)
+sol = jo.solve(drum, jo.Maury(), t=9.0, h=0.02, every=0.1)
 
 centre = np.einsum("kni,n->ki", sol.q, mass) / mass.sum()
 angle = np.degrees(np.arctan2(centre[:, 0], -centre[:, 1]))

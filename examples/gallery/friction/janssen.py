@@ -34,7 +34,7 @@ grains = jo.Motion(
     within=jo.Balls(radii) & silo,
     law=jo.Coulomb(mu, drag=up),
 )
-scheme = jo.Maury(solver=jo.Automatic(tol=1e-3))
+scheme = jo.Maury()
 sol = jo.solve(grains, scheme, t=5.0, h=0.02, every=0.1)
 
 last = range(len(sol.t) - 20, len(sol.t))

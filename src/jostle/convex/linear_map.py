@@ -19,7 +19,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.cones import Cones
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
-from jostle.kernels import Answer, ContactRows, GripRows, one_row
+from jostle.kernels import Answer, ContactRows, GripRows, LeverRows, one_row
 from jostle.kernels.parallel import chunks_of, concatenated
 from jostle.kernels.reference.cones import metrics_of_blocks, metrics_of_grips, sizes_grips
 from jostle.kernels.reference.dense import ROUND_OFF
@@ -113,6 +113,25 @@ class LinearMap:
     @property
     def grips(self) -> Grips | None:
         """The map itself if its rows are blocks of contacts of balls with spin; None if they are not."""
+        return None
+
+    def swept(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> tuple[LeverRows, Array] | None:
+        """The rows as blocks with levers, where one compiled loop takes them all, which only some forms have.
+
+        Parameters
+        ----------
+        cones : Cones or None
+            The friction cones of the first rows.
+        equal : array of bool, shape (m,), or None
+            Which rows are equalities.
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        tuple of LeverRows and array, or None
+            The blocks, and the inverse masses (bodies, d + s) of all coordinates. None: the loop does not take them.
+        """
         return None
 
     def toarray(self) -> Array:

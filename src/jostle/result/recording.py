@@ -11,6 +11,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, pl
 from jostle._tools.rotations import AXES
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
+from jostle.laws import Coulomb
 from jostle.problems import Motion
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
@@ -259,9 +260,10 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         bodies = after.pose.bodies
         added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
-        touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-        drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
-        work = -float((friction[touching] * drag).sum())
+        if isinstance(problem.law, Coulomb) and problem.law.drag:
+            touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
+            drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
+            work = -float((friction[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
@@ -389,9 +391,11 @@ class Turned(NamedTuple):
     @staticmethod
     def of(state: State) -> Turned | None:
         """That of a state; None if its bodies do not turn."""
-        orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
-        if orientation is None or spin is None:
+        if state.pose.orientation is None:
             return None
+        orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
+        assert orientation is not None
+        assert spin is not None
         if tangential is None or rolling is None:
             d = state.q.shape[-1]
             tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))

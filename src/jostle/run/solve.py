@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +29,13 @@ from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme
 from jostle.schemes.checks import check_convexity, check_declaration, check_displacement
-from jostle.schemes.state import State
+from jostle.schemes.grip import rubs
+from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
 from jostle.sets.differences import put_back, searched
 from jostle.sets.user import differences_of
+from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
 
 if TYPE_CHECKING:
@@ -73,6 +76,9 @@ def solve(
     beside q0: if those end elsewhere, however near they begin, the solution does not depend continuously on its data,
     and `NotContinuous` is raised with both solutions. With strict=False the refinement says so instead. A run with
     `accuracy` takes about ten times as long as its last repetition alone.
+
+    **Tolerance.** If the solver of the scheme was given no tolerance, it is 1e-8, and 1e-3 for eight or more bodies
+    with Coulomb's law, whose piles are slow to converge further; ``sol.scheme`` has it.
 
     **Files.** With ``output="run.vtkhdf"``, the saved states go into a trajectory file during the run, and the solution
     reads them from there. With ``output=jo.io.Output("run.vtkhdf", checkpoint="run.checkpoint")``, the state of the run
@@ -173,8 +179,9 @@ def solve(
 
         return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
-    where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(problem, change)
+    scheme = _with_tolerance(problem, scheme, bool(made))
+    where = Device(device, problem, scheme)
     _warn_of_long_steps(problem, grid)
     _check_first_step(problem, grid)
     due = Saving(every, grid.start)
@@ -198,6 +205,14 @@ def solve(
         steps.flies = not (made or endings or progress or files or device != "cpu")
         solution: Solution = follow(steps, due, endings, progress)
     return solution
+
+
+def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
+    """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
+    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
+    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and rubs(problem)):
+        return scheme
+    return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
 
 class BodySteps(Steps):

@@ -283,7 +283,7 @@ class Scheme:
         read_only(after.w)
         check_finite(after.q, "position")
         check_resolution(there, after)
-        if after.spin is not None:
+        if after.pose.orientation is not None and after.spin is not None:
             check_finite(after.spin, "spin")
         if not ours:  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")

@@ -18,7 +18,8 @@ from jostle._tools.arrays import Array, Integers, contiguous, place_of
 from jostle._tools.rotations import AXES
 from jostle.bodies import Bodies
 from jostle.convex.cones import UNIT, Cones
-from jostle.convex.linear_map import Dense, Grips, LinearMap, Sparse
+from jostle.convex.lever_blocks import MAX_FEW_BLOCKS, LeverBlocks
+from jostle.convex.linear_map import Grips, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.residuals import NO_RESIDUAL
@@ -28,7 +29,7 @@ from jostle.laws import Coulomb, ImpactLaw
 from jostle.pose import Pose, at_lever
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.solvers.base import MAX_DENSE_ENTRIES, Solver, check_round_off
+from jostle.solvers.base import Solver, check_round_off
 
 NOTABLE = 1e-3
 """A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
@@ -90,13 +91,14 @@ def _blocks(
     centres = state.centres.reshape(-1, d)
     G, cones = grip(problem, chosen, pose, state.t, centres)
     normal, size = cones.axis, cones.height
-    drag = dragged(problem, chosen, state.t, centres)
-    sliding = drag - (drag * normal).sum(axis=1)[:, None] * normal
     own, others = place.arange(len(contacts.gap)), place.zeros(0, dtype=np.int64)
     if rows is not None:
         own, others = rows, np.flatnonzero(~touching)
     first, by_block = len(own) * size, place.zeros((len(own), size))
-    by_block[:, :d] = K.c[own, None] * normal + sliding
+    by_block[:, :d] = K.c[own, None] * normal
+    if _law(problem).drag:
+        drag = dragged(problem, chosen, state.t, centres)
+        by_block[:, :d] += drag - (drag * normal).sum(axis=1)[:, None] * normal
     c, equal = by_block.ravel(), None
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     if len(others):
@@ -200,33 +202,18 @@ class _Levers(NamedTuple):
 
     def grips(self, normal: Array, pose: Pose, centres: Array, rolls: bool) -> LinearMap:
         """The relative velocities of the surfaces, and the relative spins if that is wanted, as a map."""
-        if pose.bodies.clumped is None and pose.axes is None:
+        bodies, d, s = pose.bodies, normal.shape[1], AXES[normal.shape[1]]
+        few = len(normal) <= MAX_FEW_BLOCKS and isinstance(normal, np.ndarray)
+        if bodies.clumped is None and pose.axes is None and (rolls or not few):
             return Grips(self.i, self.j, normal, self.radii, len(centres), centres, rolls)
-        rows, columns, entries, shape = self._entries(normal, pose, rolls)
-        if shape[0] * shape[1] <= MAX_DENSE_ENTRIES:
-            G = np.zeros(shape)
-            np.add.at(G, (rows, columns), entries)
-            return Dense(G)
-        from scipy.sparse import csr_array
-
-        matrix = csr_array((entries, (rows, columns)), shape=shape)
-        matrix.sum_duplicates()
-        return Sparse(matrix)
-
-    def _entries(self, normal: Array, pose: Pose, rolls: bool) -> tuple[Integers, Integers, Array, tuple[int, int]]:
-        """The entries of the map: rows, columns, values, and its shape."""
-        (m, d), n, R = normal.shape, pose.q.size // normal.shape[1], pose.axes
-        spins, size = AXES[d], d + (AXES[d] if rolls else 0)
-        rows, columns, entries = [], [], []
+        blocks = []
         for body, lever, sign in ((self.i, self.first, -1.0), (self.j, self.second, 1.0)):
-            there = np.flatnonzero(body >= 0)
-            block = np.zeros((len(there), size, d + spins))
-            block[:, :d] = at_lever(lever[there], None if R is None else R[body[there]])
+            R = None if pose.axes is None else pose.axes[body]
+            block = np.zeros((len(body), d + s if rolls else d, d + s))
+            block[:, :d] = sign * at_lever(lever, R)
             if rolls:
-                block[:, d:, d:] = np.eye(spins) if R is None else R[body[there]]
-            rows.append(np.broadcast_to((size * there)[:, None, None] + np.arange(size)[:, None], block.shape).ravel())
-            at = (d + spins) * body[there][:, None, None] + np.arange(d + spins)
-            columns.append(np.broadcast_to(at, block.shape).ravel())
-            entries.append(sign * block.ravel())
-        shape = m * size, n * (d + spins)
-        return np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), shape
+                block[:, d:, d:] = sign * (np.eye(s) if R is None else R)
+            block[body < 0] = 0.0
+            blocks.append(block)
+        places = pose.q.reshape(-1, d)
+        return LeverBlocks(self.i, self.j, blocks[0], blocks[1], len(places), places)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,10 +131,14 @@ class State:
         impulses = NO_IMPULSES if multipliers is None else Impulses(multipliers)
         return State(t, Pose(POINTS, q), u, projection, contacts, impulses, **more)
 
-    @property
-    def q(self) -> Array:
-        """Positions, in the shape of q0; read-only."""
-        return self.pose.q
+    # Attributes of attributes, by `attrgetter`: a step asks for them some twenty times.
+
+    q = property(attrgetter("pose.q"), doc="Positions, in the shape of q0; read-only.")
+    centres = property(attrgetter("pose.centres"), doc="Positions of all balls: q itself if each body is one ball.")
+    multipliers = property(
+        attrgetter("impulses.normal"),
+        doc="(m,) p >= 0 for each row of `contacts`: impulses, or reactions in first order. Any sign in equalities.",
+    )
 
     @cached_property
     def u(self) -> Array:
@@ -149,19 +154,6 @@ class State:
     def spin(self) -> Array | None:
         """(n,) or (n, 3): angular velocities about fixed axes; None if bodies do not turn."""
         return self.pose.spin(self.w)
-
-    @property
-    def multipliers(self) -> Array:
-        """(m,) p >= 0 for each row of `contacts`, of any sign in equalities.
-
-        They are impulses in second order, and reactions M (u - U) = G^T p in first order.
-        """
-        return self.impulses.normal
-
-    @property
-    def centres(self) -> Array:
-        """The positions of all balls: q itself if each body is one ball."""
-        return self.pose.centres
 
     @cached_property
     def velocities(self) -> Array:

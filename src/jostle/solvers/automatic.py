@@ -18,10 +18,12 @@ from jostle.kernels import offers
 from jostle.solvers.augmented_newton import AugmentedNewton
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
-from jostle.solvers.gauss_seidel import GaussSeidel
+from jostle.solvers.gauss_seidel import AT_ONCE, GaussSeidel
 from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
+PILE_TOLERANCE = 1e-3
+"""The tolerance that `jostle.solve` takes where many bodies rub, and nobody gave one."""
 MAX_EXACT_ROWS = 128
 """Problems with at most this many rows are solved by the active-set method."""
 FIRST_ORDER_TOLERANCE = 1e-5
@@ -58,6 +60,10 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 """Kernels of the solvers other than Gauss-Seidel; if a device lacks them, only Gauss-Seidel is used."""
 
 
+class NotGiven(float):
+    """A tolerance that nobody gave."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
     """The default solver: chooses an algorithm by the size of the problem; ``Projection.solver`` names it.
@@ -73,7 +79,8 @@ class Automatic(Solver):
     Parameters
     ----------
     tol : float, default 1e-8
-        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1. If none is given,
+        `jostle.solve` takes 1e-3 for eight or more bodies with Coulomb's law.
     max_iterations : int, default 200000
         Largest number of iterations of one projection, of all algorithms together.
 
@@ -87,6 +94,7 @@ class Automatic(Solver):
     kernels: ClassVar[frozenset[str]] = GaussSeidel.kernels
     takes_cones: ClassVar[bool] = True
 
+    tol: float = NotGiven(1e-8)
     max_iterations: int = 200_000
 
     def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
@@ -94,6 +102,11 @@ class Automatic(Solver):
         if type(self) is not Automatic or len(K.c) > MAX_EXACT_ROWS or first.max_iterations > self.max_iterations:
             return None
         return first._at_once(w, K, M)
+
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
+        if type(self) is not Automatic or self.max_iterations < AT_ONCE:
+            return None
+        return _sweeps(self.tol, min(AT_ONCE, FIRST_SWEEPS))._swept_at_once(w, K, M, guess)
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         if not offers(K.c, OTHER_KERNELS):
@@ -146,6 +159,12 @@ class Automatic(Solver):
 def _active_set(tol: float) -> ActiveSet:
     """The active-set method of a tolerance; every small projection needs one."""
     return ActiveSet(tol=tol)
+
+
+@lru_cache
+def _sweeps(tol: float, most: int) -> GaussSeidel:
+    """At most this many sweeps of a tolerance; every small projection with friction needs them."""
+    return GaussSeidel(tol=tol, max_iterations=most)
 
 
 @dataclass(frozen=True, kw_only=True)

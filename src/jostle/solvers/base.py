@@ -181,11 +181,15 @@ class Solver:
             if P is not None and P.converged:  # which it has not if something is NaN
                 name = P.solver if P.iterations else self.name
                 return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
-        _check_finite(flat, guess)
-        if dense and (K.G.grips is None or K.G.grips.fused(K.cones, K.equal, M) is None):
-            K = K.dense()
         if K.cones is not None and self.tol >= LOOSE:
             K = K.with_noise(STUCK * self.tol)
+        if K.cones is not None and M.ratio <= MAX_PLAIN_RATIO:
+            P = self._swept_at_once(flat, K, M, guess)
+            if P is not None and P.converged:
+                return replace(P, point=P.point.reshape(target.shape), solver=P.solver if P.iterations else self.name)
+        _check_finite(flat, guess)
+        if dense and not _has_loop(K, M):
+            K = K.dense()
         slack = K.c + (K.G @ flat)
         margin = slack if K.equal is None and K.cones is None else K.margin(slack)
         least = lowest(margin, 0.0)
@@ -277,6 +281,10 @@ class Solver:
         """The projection of a flat point by one compiled call, converged or not; None if there is no such call."""
         return None
 
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
+        """The projection of a flat point on a few friction cones, converged or not; None if others have to try."""
+        return None
+
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one."""
         # Without a length the violation is compared with the distance moved, which is not known before the end; the
@@ -365,6 +373,12 @@ def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
         A = csr_array(M.whiten(G.toarray()))
     A.data = A.data / np.repeat(unit, np.diff(A.indptr))
     return A
+
+
+def _has_loop(K: Rows, M: Metric) -> bool:
+    """Whether one compiled loop takes all rows in friction cones as they are."""
+    fused = K.G.grips is not None and K.G.grips.fused(K.cones, K.equal, M) is not None
+    return fused or K.G.swept(K.cones, K.equal, M) is not None
 
 
 def _worst(answer: Projection) -> float:

@@ -15,11 +15,14 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, place_of
+from jostle.convex.lever_blocks import MAX_FEW_BLOCKS, cone_of
 from jostle.convex.linear_map import Pairs, stacked
 from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
+from jostle.convex.residuals import Residual
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
-from jostle.kernels import Blocks, ContactRows, Grip, GripRows, Stop
+from jostle.kernels import Answer, Blocks, ContactRows, Grip, GripRows, Lever, LeverRows, Stop
 from jostle.kernels.parallel import by_rows, chunks_of, threads
 from jostle.kernels.reference.cones import metrics_of_blocks, nearest_in_cones
 from jostle.solvers.base import LOOSE, Solver, unit_rows
@@ -33,6 +36,8 @@ ROWS_A_THREAD = 4000
 """A thread is given at least this many contacts."""
 CONE_TOLERANCE, TIGHT_CONE_TOLERANCE = 0.7, 0.1
 """The loops over contacts with friction stop at this fraction of tol; at the second one if tol is below `LOOSE`."""
+AT_ONCE = 200
+"""Most sweeps over a few contacts with friction, before the usual course of a projection begins anew."""
 INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
@@ -134,6 +139,9 @@ class GaussSeidel(Solver):
         masses = None if grips is None else grips.fused(K.cones, K.equal, M)
         if masses is not None:
             return self._on_grips(w, K, M, slack, guess, masses)
+        swept = K.G.swept(cones, K.equal, M)
+        if swept is not None:
+            return self._on_levers(w, K, guess, *swept, self.max_iterations)
         b, first = len(cones.mu), cones.rows
         local = K.G.local_matrices(b, cones.height, M)
         scale = metrics_of_blocks(local, cones.axis)
@@ -177,6 +185,45 @@ class GaussSeidel(Solver):
         given = grip, masses, slack.reshape(m, d), start, cones.coulomb, stop, _sweeping_threads(m), grips.places
         p, iterations = kernels.sweep_grips(*given)
         return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
+
+    def _on_levers(
+        self, w: Array, K: Rows, guess: Array | None, rows: LeverRows, inverse: Array, most: int
+    ) -> tuple[Array, Array, int]:
+        """(u, p, iterations) by the fused loop over contacts with levers, after at most this many iterations."""
+        cones = K.cones
+        assert cones is not None
+        m, d = cones.axis.shape
+        cone, by_body = cone_of(cones), w.reshape(inverse.shape)
+        given = np.zeros((m, d)) if guess is None else guess.reshape(m, d)
+        local, scale, noise, s0, start, margin = kernels.whitened_levers(
+            rows, cone, cones.coulomb, inverse, by_body, K.c.reshape(m, d), K.noise.reshape(m, d), given
+        )
+        least = margin.min()
+        if not -np.inf < least < 0.0:  # nothing is violated, or something is not finite
+            return w.copy(), np.zeros(m * d), 0
+        length, tol = K.length[::d], self._part * self.tol
+        if self.overlap == 0.0:
+            unit = np.sqrt(scale[:, 0])
+            violation = tol * np.where(length > 0.0, length, -(margin / unit).min() * unit)
+        else:
+            violation, tol = self.overlap * length, np.inf
+        stop = Stop(np.maximum(violation, noise[:, 0]), tol, most, TEST_INTERVAL)
+        lever = Lever(*rows, cone.normal, cone.mu, local, scale, noise)
+        chunks, places = _sweeping_threads(m), getattr(K.G, "places", None)
+        p, iterations = kernels.sweep_levers(lever, inverse, s0, start, cones.coulomb, stop, chunks, places)
+        return w + (inverse * kernels.adjoint_levers(rows, p, len(inverse))).ravel(), p.ravel(), iterations
+
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
+        cones, swept = K.cones, K.G.swept(K.cones, K.equal, M)
+        if cones is None or swept is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.promises:
+            return None
+        shape, (rows, inverse) = cones.axis.shape, swept
+        u, p, iterations = self._on_levers(w, K, guess, rows, inverse, min(AT_ONCE, self.max_iterations))
+        c, noise, length = (each.reshape(shape) for each in (K.c, K.noise, K.length))
+        start, mass, end = (each.reshape(inverse.shape) for each in (w, M.mass, u))
+        answer = Answer(c, noise, length, start, mass, end, p.reshape(shape))
+        found = Residual(*kernels.residual_levers(rows, cone_of(cones), cones.coulomb, answer))
+        return Projection(u, p, found, iterations, found.within(self.tol), self.name)
 
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None

@@ -1,6 +1,19 @@
 """The kernels of `reference` in numba: whole loops, one call per projection."""
 
-from jostle.kernels.cpu import barrier, bodies, cells, contacts, copies, dense, flights, fused, grip_rows, grips, sparse
+from jostle.kernels.cpu import (
+    barrier,
+    bodies,
+    cells,
+    contacts,
+    copies,
+    dense,
+    flights,
+    fused,
+    grip_rows,
+    grips,
+    levers,
+    sparse,
+)  # fmt: skip
 
 __all__ = [
     "barrier",
@@ -13,5 +26,6 @@ __all__ = [
     "fused",
     "grip_rows",
     "grips",
+    "levers",
     "sparse",
 ]

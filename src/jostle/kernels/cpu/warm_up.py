@@ -14,12 +14,14 @@ import numpy as np
 from jostle.kernels.compiling import KERNELS
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.grips import sweep_grips
+from jostle.kernels.cpu.levers import sweep_levers
 from jostle.kernels.interface import COMPILED
 from jostle.kernels.reference.cones import Grip
 from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.levers import Lever
 from jostle.kernels.reference.sweeps import Stop
 
-LONG = ("barrier", "copies", "flights", "fused", "grips", "compiled", "cells", "dense")
+LONG = ("barrier", "copies", "flights", "fused", "grips", "levers", "compiled", "cells", "dense")
 """The modules whose kernels take longest to compile: they are begun first."""
 
 for name in COMPILED:
@@ -29,7 +31,7 @@ for name in COMPILED:
 def tasks() -> list[str]:
     """What can be compiled alone: `module.kernel` of each kernel that declares its types, or a call below."""
     names = [_named(kernel) for kernel in KERNELS if kernel.from_python and kernel.declared]
-    calls = ["fused 2", "fused 3", "grips 3"]
+    calls = ["fused 2", "fused 3", "grips 3", "levers 3"]
     module = {name: name.partition(" ")[0].split(".")[-2:][0] for name in [*names, *calls]}
     return sorted(module, key=lambda name: LONG.index(module[name]) if module[name] in LONG else len(LONG))
 
@@ -37,12 +39,16 @@ def tasks() -> list[str]:
 def perform(task: str) -> str:
     """Compile what a task names, unless the cache has it."""
     what, *numbers = task.split()
-    if what in ("fused", "grips"):
+    if what in ("fused", "grips", "levers"):
         d = int(numbers[0])
         one, normal, both, stop = np.ones(1), np.eye(1, d), np.ones((2, 2)), Stop(np.ones(1), 1.0, 1, 1)
         first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
         if what == "fused":
             gauss_seidel(ContactRows(first, second, normal), one, np.ones(2), one, one, stop, 1, None)
+        elif what == "levers":
+            block = np.zeros((1, 3, 6))
+            lever = Lever(first, second, block, block, normal, one, np.ones((1, 3, 3)), both[:1], both[:1])
+            sweep_levers(lever, np.ones((2, 6)), normal, normal, True, stop, 1, None)
         else:
             grip = Grip(first, second, normal, both[:1], one, both[:1], one)
             sweep_grips(grip, both, normal, normal, True, stop, 1, None)

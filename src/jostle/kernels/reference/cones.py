@@ -136,11 +136,11 @@ def sizes_of_blocks(vectors: Array, axis: Array, scale: Array) -> Array:
     )
 
 
-def block_step(y: Array, s: Array, blocks: Blocks, k: int) -> Array:
+def block_step(y: Array, s: Array, blocks: Blocks, k: int, inner: int = INNER) -> Array:
     """The multiplier that solves the law of block k alone, whose slack is s for the multiplier y."""
     axis, mu, rolling, local, scale = (array[k : k + 1] for array in blocks[:5])
     q = y
-    for _ in range(INNER):
+    for _ in range(inner):
         before, wanted = q, (q - divided((s + local[0] @ (q - y))[None], axis, scale)[0])[None]
         law = coulomb_step(wanted, axis, mu, rolling)
         q = (law if blocks.coulomb else nearest_in_cones(wanted, axis, mu, rolling, scale))[0]
@@ -179,13 +179,15 @@ def natural_map(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, scal
     return sizes_of_blocks(p - nearest, axis, scale)
 
 
-def cone_sweeps(A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop) -> tuple[Array, Array, int]:
+def cone_sweeps(
+    A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop, inner: int = INNER
+) -> tuple[Array, Array, int]:
     """`accelerated_sweeps` over blocks and the rows after them, in coordinates where the metric is Euclidean."""
     b, e = blocks.local.shape[:2]
 
     def step(k: int, y: Array, s: Array) -> Array:
         if k < b:
-            return block_step(y, s, blocks, k)
+            return block_step(y, s, blocks, k, inner)
         return y - s if blocks.free[k - b] else np.maximum(0.0, y - s)
 
     def test(s: Array, p: Array) -> tuple[Array, float]:
