@@ -506,6 +506,7 @@ def calls(path):
         "Writer": {
             "path": path / "w.vtkhdf",
             "shape": (2, 2),
+            "impacts": False,
             "contacts": False,
             "dtype": np.float32,
             "facts": None,
