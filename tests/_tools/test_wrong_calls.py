@@ -60,11 +60,10 @@ RESULTS = {
     "io.EXPORTS", "io.Facts", "io.Images", "io.Groups", "io.SI", "io.Units",
     "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
-    "impacts.SpringImpact", "models.TwoMotions",
-    "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
+    "impacts.SpringImpact",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
-    "crowds.BEHAVIOURS", "crowds.Distribution",
+    "crowds.BEHAVIOURS", "crowds.Distribution", "crowds.PLAN_FORMATS", "crowds.PlanFormat", "crowds.Outline",
     "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
@@ -240,6 +239,13 @@ def calls(path):
         "cite": {"subject": jo.Maury, "bibtex": True},
         "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.ActiveSet()},
         "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.ActiveSet()},
+        "nearest": {
+            "q": [-1.0, 0.0],
+            "within": jo.HalfSpace([1.0, 0.0]),
+            "mass": 1.0,
+            "t": 0.0,
+            "solver": jo.ActiveSet(),
+        },
         "project": {"w": [1.0, 0.0], "onto": cone, "mass": 1.0, "solver": jo.ActiveSet(), "guess": [0.0, 0.0]},
         "sensitivity": {
             "problem": at["ball"],
@@ -265,7 +271,15 @@ def calls(path):
             "accuracy": None,
         },
     }
+    floor = path / "floor.wkt"
+    jo.crowds.write_plan(room, floor)
     crowds = {
+        "DXF": {"walls": "WALLS", "exits": "EXITS", "scale": 0.1},
+        "Picture": {"scale": 0.1, "tolerance": 0.0, "wall_colour": (0, 0, 0), "exit_colour": (255, 0, 0)},
+        "WKT": {"scale": 1.0, "names": ["east"], "openings": None},
+        "read_plan": {"path": str(floor), "form": jo.crowds.WKT()},
+        "write_plan": {"plan": room, "path": str(path / "again.wkt"), "form": jo.crowds.WKT()},
+        "shortest_paths": {"plan": room, "radius": 0.25, "spacing": None, "closed": (), "stops": None},
         "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "plan": None},
         "crowd_pressure": {"sol": run, "k": -1},
         "blockade": {"sol": run, "plan": room},
@@ -417,7 +431,6 @@ def calls(path):
         "spheres": {"radii": [0.5, 0.5], "box": box2, "gravity": 9.81, "seed": 0},
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
-        "two_motions_with_restitution": {"e": 0.5},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
     }
     density = {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None}
@@ -493,6 +506,7 @@ def calls(path):
         "Writer": {
             "path": path / "w.vtkhdf",
             "shape": (2, 2),
+            "impacts": False,
             "contacts": False,
             "dtype": np.float32,
             "facts": None,
@@ -619,8 +633,9 @@ USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
 """What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
-    "text": {"at", "output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title"},
-    "texts": {"goal", "knows", "names", "route"},
+    "text": {"at", "output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title",
+             "crowds.DXF.walls", "crowds.DXF.exits"},
+    "texts": {"goal", "knows", "names", "route", "crowds.DXF.walls"},
     "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
@@ -646,7 +661,8 @@ def legitimate(name, parameter, label):
     annotation = str(inspect.signature(find(name)).parameters[parameter].annotation)
     if label == "None":
         return "None" in annotation or annotation == "Any"
-    return parameter in LEGITIMATE[label] or (label in ("-1", "nan") and parameter in USED_LATER)
+    right = LEGITIMATE[label]
+    return parameter in right or f"{name}.{parameter}" in right or (label in ("-1", "nan") and parameter in USED_LATER)
 
 
 def names_it(message, parameter, label):

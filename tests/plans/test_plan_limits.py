@@ -63,7 +63,7 @@ def test_a_drawing_without_a_unit_needs_a_scale(tmp_path):
         read_plan(path, DXF())
     assert width(read_plan(path, DXF(scale=0.001))) == pytest.approx(10.0)
     for wrong in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(InvalidValue, match="scale must be positive"):
+        with pytest.raises(InvalidValue, match="scale must be a positive number"):
             read_plan(path, DXF(scale=wrong))
 
 

@@ -12,7 +12,7 @@ import jostle as jo
 from jostle.convex.linear_map import Dense, Pairs
 from jostle.sets.balls import MAX_ALL_PAIRS
 from jostle.sets.contacts import check_start
-from jostle.sets.differences import Differences
+from jostle.sets.gradient_search import Differences
 from rows import examples
 
 T = 0.7

@@ -129,7 +129,7 @@ CLASSES = {
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
-    "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone",
+    "Plan": "a jo.crowds.Plan", "PlanFormat": "a plan format such as jo.crowds.DXF()", "Polar": "the polar of a cone",
     "Executor": "an executor of concurrent.futures", "Study": "a jo.study.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",

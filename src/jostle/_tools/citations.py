@@ -130,14 +130,6 @@ PAPERS = {
         "Jamming at zero temperature and zero applied stress: The epitome of disorder", 2003,
         "Physical Review E", "68", "011306", "10.1103/PhysRevE.68.011306",
     ),
-    "schatzman1978": Paper(
-        "Schatzman, Michelle", "A class of nonlinear differential equations of second order in time", 1978,
-        "Nonlinear Analysis: Theory, Methods and Applications", "2(3)", "355–373", "10.1016/0362-546X(78)90022-6",
-    ),
-    "ballard2000": Paper(
-        "Ballard, Patrick", "The dynamics of discrete mechanical systems with perfect unilateral constraints", 2000,
-        "Archive for Rational Mechanics and Analysis", "154(3)", "199–274", "10.1007/s002050000105", "hal-00111308",
-    ),
     "tordeux2016": Paper(
         "Tordeux, Antoine and Chraibi, Mohcine and Seyfried, Armin",
         "Collision-free speed model for pedestrian dynamics", 2016, "Traffic and Granular Flow '15",
@@ -162,7 +154,6 @@ CITED = {
     "jostle.models.balls.cradle": ("bourdin2020",),
     "jostle.models.balls.chain": ("bourdin2020",),
     "jostle.models.machines": ("paoli2005", "paoli2010"),
-    "jostle.models.counterexamples": ("schatzman1978", "ballard2000", "bourdin2020"),
     "jostle.models.packings": ("ohern2003",),
     "jostle.crowds.crowd": ("venel2009",),
     "jostle.crowds.behaviours.Inhibition": ("tordeux2016",),

@@ -21,9 +21,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.smooth_paths import RELATIVE_TOLERANCE, Piece, follow
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.errors import UnresolvedEvent
-from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
-from jostle.events.derivatives import (
+from jostle.differences import (
     EPS,
     FIRST_NOISE,
     SECOND_NOISE,
@@ -35,6 +33,8 @@ from jostle.events.derivatives import (
     first_differences,
     second_differences,
 )
+from jostle.errors import UnresolvedEvent
+from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
 from jostle.events.solution import EventSolution
 from jostle.laws import reflected

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments, required_arguments
 from jostle._tools.arrays import Array, finite, numbers
+from jostle.differences import RELATIVE_STEP
 from jostle.errors import InvalidValue
 
-RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
-"""Step of central differences, relative to the length over which a function varies."""
 AT_REST = 1e-6
 """Velocities below this fraction of one length during the run are too small for the steps of differences."""
 GOLDEN = (5.0**0.5 - 1.0) / 2.0

@@ -26,7 +26,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.sets.differences import put_back, searched
+from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 
 MAX_KEPT_BYTES = 2**28

@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
-from jostle.errors import InvalidValue, JostleError, NoDerivative, SchemeRefuses
-from jostle.events.derivatives import (
+from jostle.differences import (
     EPS,
     Function,
     differentiated,
@@ -33,6 +32,7 @@ from jostle.events.derivatives import (
     first_differences,
     second_differences,
 )
+from jostle.errors import InvalidValue, JostleError, NoDerivative, SchemeRefuses
 from jostle.events.parabolas import has_parabolas
 from jostle.events.run import EVENT_ROUND_OFF
 from jostle.events.smooth import CLOSED, GAP_NOISE, SmoothContacts, Steps, equalised

@@ -27,8 +27,9 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, read_only
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
+from jostle.differences import RELATIVE_STEP
 from jostle.errors import InvalidValue, SchemeRefuses
-from jostle.gradients.functions import RELATIVE_STEP, Slopes
+from jostle.gradients.functions import Slopes
 from jostle.gradients.projection import Saddle, active_rows, check_certain, times_mass
 from jostle.problems import Motion, Sweeping, refuse_changes
 from jostle.schemes.base import Scheme
@@ -42,7 +43,7 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, anew, parts
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.sets.differences import put_back, searched
+from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 from jostle.sets.walls import Walls
 from jostle.solvers.project import not_converged

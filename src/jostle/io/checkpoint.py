@@ -38,7 +38,7 @@ from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth
 from jostle.schemes.paoli import Memory
 from jostle.schemes.state import Impulses, State
-from jostle.sets.differences import Searched
+from jostle.sets.gradient_search import Searched
 from jostle.sets.presence import GONE, WAITING, Presence
 from jostle.sets.user import differences_of
 

@@ -33,7 +33,7 @@ from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.user import UserSet
 
-CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
+CHANGING = {("jostle.sets.gradient_search", "Differences"): {"steps"}}
 """Public attributes of classes that change during a run and are therefore not described."""
 MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""

@@ -1,9 +1,10 @@
 """Kernels: each has one definition, whose signature all its implementations share, and one implementation a device.
 
-`kernels.reference` defines the kernels of contacts and bodies in plain NumPy; those of plans, crowds and densities are
-defined in their packages, in `kernels.py`. `kernels.cpu` computes them in compiled loops, for arrays of NumPy;
-`kernels.cuda` computes those that a step of many bodies needs, for arrays of CuPy. Implementations register themselves
-with `Kernel.on`; `PACKAGES` and `COMPILED` say where they are. Kernels use no classes or errors of jostle.
+`kernels.reference` defines the kernels of contacts and bodies in plain NumPy; those of plans, crowds and densities have
+one implementation, and are declared in `kernels.py` of their packages and defined in the tests. `kernels.cpu` computes
+kernels in compiled loops, for arrays of NumPy; `kernels.cuda` computes those that a step of many bodies needs, for
+arrays of CuPy. Implementations register themselves with `Kernel.on`; `PACKAGES` and `COMPILED` say where they are.
+Kernels use no classes or errors of jostle.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ MANY = 20_000
 PACKAGES = {"cupy": "jostle.kernels.cuda"}
 """The packages that implement kernels for the arrays of other modules than NumPy, imported when first needed."""
 COMPILED = ("jostle.kernels.cpu", "jostle.plans.compiled", "jostle.crowds.compiled", "jostle.macro.compiled")
-"""The modules that implement kernels for arrays of NumPy, by numba. Definitions outside `kernels` are in `kernels.py`
-beside the module."""
+"""The modules that implement kernels for arrays of NumPy, by numba. Kernels outside `kernels` are declared in
+`kernels.py` beside the module."""
 KERNELS: dict[str, Kernel[..., Any]] = {}
 """All kernels, by name."""
 
@@ -94,7 +95,7 @@ def _package(module: str) -> str:
 
 
 def kernel(compiled: str) -> Callable[[Callable[P, R]], Kernel[P, R]]:
-    """A decorator of a definition outside this package: a module of `COMPILED` implements it."""
+    """A decorator of the signature of a kernel outside this package: a module of `COMPILED` implements it."""
     return partial(Kernel, compiled=compiled)
 
 

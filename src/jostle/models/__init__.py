@@ -1,12 +1,6 @@
 """The examples of the papers (section 4 of each), and configurations of balls to start from."""
 
 from jostle.models.balls import chain, cradle, labyrinth, rack, spheres
-from jostle.models.counterexamples import (
-    TwoMotions,
-    two_inelastic_motions,
-    two_motions_under_a_smooth_force,
-    two_motions_with_restitution,
-)
 from jostle.models.machines import double_pendulum, impact_oscillator, vibrating_table
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.packings import random_close_packing, separate
@@ -16,7 +10,6 @@ __all__ = [
     "Movement",
     "Shaken",
     "Turning",
-    "TwoMotions",
     "chain",
     "cradle",
     "double_pendulum",
@@ -30,8 +23,5 @@ __all__ = [
     "spheres",
     "square_lattice",
     "triangular_lattice",
-    "two_inelastic_motions",
-    "two_motions_under_a_smooth_force",
-    "two_motions_with_restitution",
     "vibrating_table",
 ]

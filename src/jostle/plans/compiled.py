@@ -141,7 +141,7 @@ def _march(
 
 @jit(helper=True)
 def _updated(d: Floats, node: int, stride: int, step: float) -> float:
-    """The value of a node from the accepted values around it: see `kernels.upwind`."""
+    """The value of a node from the accepted values around it: see `upwind` in `tests/kernel_definitions.py`."""
     south, slope_south = _towards(d, node, -stride, step)
     north, slope_north = _towards(d, node, stride, step)
     west, slope_west = _towards(d, node, -1, step)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jostle._tools.arguments import Positive
 from jostle._tools.arrays import Array
 from jostle.errors import InvalidValue, JostleWarning, warn
 from jostle.plans.formats import Outline, PlanFormat
@@ -90,15 +91,16 @@ class DXF(PlanFormat):
     suffixes = (".dxf",)
     walls: str | Sequence[str] = "WALLS"
     exits: str = "EXITS"
-    scale: float | None = None
+    scale: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.walls:
+            raise InvalidValue("walls must name at least one layer, such as 'WALLS'")
 
     def read(self, path: str | PathLike[str]) -> Outline:
         name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
         layers, scale = [self.walls] if isinstance(self.walls, str) else list(self.walls), self.scale
-        if not layers:
-            raise InvalidValue("walls must name at least one layer, such as 'WALLS'")
-        if scale is not None and not 0.0 < scale < np.inf:
-            raise InvalidValue(f"scale must be positive and finite, not {scale}")
         try:
             drawing = ezdxf.readfile(name)
             check_entities(drawing, name)

@@ -5,9 +5,9 @@ A reader returns an `Outline`, which is not a plan yet: a scenario moves and joi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -90,7 +90,7 @@ class PlanFormat:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def read(self, path: str | PathLike[str]) -> Outline:
+    def read(self, path: str | os.PathLike[str]) -> Outline:
         """The contents of a file.
 
         Parameters
@@ -105,7 +105,7 @@ class PlanFormat:
         """
         raise InvalidValue(f"{type(self).__name__} writes floor plans, and does not read them")
 
-    def write(self, plan: Plan, path: str | PathLike[str]) -> None:
+    def write(self, plan: Plan, path: str | os.PathLike[str]) -> None:
         """Write a plan to a file.
 
         Parameters
@@ -135,7 +135,7 @@ PLAN_FORMATS: Registry[type[PlanFormat]] = Registry(
 """Registry of the formats of floor plans, by name."""
 
 
-def format_of(path: str | PathLike[str]) -> type[PlanFormat]:
+def format_of(path: str | os.PathLike[str]) -> type[PlanFormat]:
     """The format of a file, by the suffix of its name.
 
     >>> format_of("Ground floor.DXF").__name__
@@ -158,7 +158,7 @@ def options_of(form: type[PlanFormat]) -> dict[str, bool]:
     return {each.name: each.default is MISSING and each.default_factory is MISSING for each in fields(form)}
 
 
-def _form(path: str | PathLike[str], form: PlanFormat | None) -> PlanFormat:
+def _form(path: str | os.PathLike[str], form: PlanFormat | None) -> PlanFormat:
     """The given format, or that of the suffix with its defaults."""
     if form is not None:
         return form
@@ -171,7 +171,7 @@ def _form(path: str | PathLike[str], form: PlanFormat | None) -> PlanFormat:
 
 
 @check_arguments
-def read_plan(path: str | PathLike[str], form: PlanFormat | None = None) -> Plan:
+def read_plan(path: str | os.PathLike[str], form: PlanFormat | None = None) -> Plan:
     """Read a floor plan from a file.
 
     Parameters
@@ -200,7 +200,7 @@ def read_plan(path: str | PathLike[str], form: PlanFormat | None = None) -> Plan
 
 
 @check_arguments
-def write_plan(plan: Plan, path: str | PathLike[str], form: PlanFormat | None = None) -> None:
+def write_plan(plan: Plan, path: str | os.PathLike[str], form: PlanFormat | None = None) -> None:
     """Write a floor plan to a file.
 
     Parameters

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle._tools.arguments import Finite, Positive
 from jostle._tools.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue
 from jostle.plans.formats import Outline, PlanFormat
@@ -62,15 +63,24 @@ class Picture(PlanFormat):
     """
 
     suffixes = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
-    scale: float
-    tolerance: float = 0.0
+    scale: Positive
+    tolerance: Finite = 0.0
     wall_colour: ArrayLike = BLACK
     exit_colour: ArrayLike = RED
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.tolerance >= 0.0:
+            raise InvalidValue(f"tolerance must be 0 or more, not {self.tolerance}")
+        for name in ("wall_colour", "exit_colour"):
+            wanted = finite(getattr(self, name), name)
+            if wanted.shape not in ((3,), (4,)) or not ((wanted >= 0) & (wanted <= 255)).all():
+                raise InvalidValue(
+                    f"{name} must be three numbers from 0 to 255 (red, green, blue), not {getattr(self, name)!r}"
+                )
+
     def read(self, path: str | PathLike[str]) -> Outline:
         scale, tolerance = self.scale, self.tolerance
-        if not scale > 0.0 or not tolerance >= 0.0:
-            raise InvalidValue(f"scale must be positive and tolerance not negative, not {scale} and {tolerance}")
         shapely, name = package("shapely"), regular_file(path, "a picture")
         image = _pixels_of(name)
         wall, leaving = (_coloured(image, colour) for colour in (self.wall_colour, self.exit_colour))
@@ -140,11 +150,8 @@ def _pixels_of(path: str) -> Any:
 
 
 def _coloured(image: Any, colour: ArrayLike) -> Booleans:
-    wanted = finite(colour, "a colour")
-    if wanted.shape not in ((3,), (4,)) or not ((wanted >= 0) & (wanted <= 255)).all():
-        raise InvalidValue(f"a colour must be three numbers from 0 to 255 (red, green, blue), not {colour!r}")
     like = np.ones(image.shape[:2], dtype=bool)
-    for channel, value in enumerate(wanted[:3]):
+    for channel, value in enumerate(np.asarray(colour)[:3]):
         like &= (image[..., channel] >= value - COLOUR) & (image[..., channel] <= value + COLOUR)
     return like
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, shaped
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import chunks_of, together
@@ -219,9 +219,9 @@ class Ways:
 @check_arguments
 def shortest_paths(
     plan: Plan,
-    radius: float,
+    radius: Positive,
     *,
-    spacing: float | None = None,
+    spacing: Positive | None = None,
     closed: ArrayLike = (),
     stops: Mapping[str, ArrayLike] | None = None,
 ) -> Ways:

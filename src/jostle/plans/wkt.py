@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jostle._tools.arguments import Positive
 from jostle.errors import InvalidValue
 from jostle.plans.formats import Outline, PlanFormat
 from jostle.plans.limits import regular_file
@@ -64,7 +65,7 @@ class WKT(PlanFormat):
     """
 
     suffixes = (".wkt",)
-    scale: float = 1.0
+    scale: Positive = 1.0
     names: Sequence[str] | None = None
     openings: Mapping[str, Any] | None = None
 

@@ -25,7 +25,7 @@ from jostle.laws import Coulomb
 from jostle.pose import Pose
 from jostle.problems import Motion
 from jostle.result.facts import Facts
-from jostle.sets.differences import CERTAIN_ERROR, Differences
+from jostle.sets.gradient_search import CERTAIN_ERROR, Differences
 
 States = tuple[Array, Array, Array]
 """Saved times, positions and velocities."""

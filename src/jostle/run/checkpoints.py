@@ -15,7 +15,7 @@ from jostle.run.devices import Device
 from jostle.run.steps import Grid
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.sets.differences import put_back
+from jostle.sets.gradient_search import put_back
 from jostle.sets.user import differences_of
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from jostle.schemes.grip import rubs
 from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.differences import put_back, searched
+from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged

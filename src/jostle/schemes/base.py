@@ -29,7 +29,7 @@ from jostle.schemes.checks import (
 from jostle.schemes.state import State
 from jostle.sets.base import nearest_call, part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
-from jostle.sets.differences import put_back
+from jostle.sets.gradient_search import put_back
 from jostle.sets.presence import Presence
 from jostle.sets.user import differences_of
 from jostle.solvers.automatic import Automatic

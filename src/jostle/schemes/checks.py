@@ -18,7 +18,7 @@ from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
-from jostle.sets.differences import Differences, wrong_entry
+from jostle.sets.gradient_search import Differences, wrong_entry
 from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.user import UserSet
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_arguments
+from jostle._tools.arguments import Finite, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, at, floats, squares
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
@@ -30,6 +30,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.convex.residuals import NO_RESIDUAL, residual
 from jostle.convex.rows import Rows
+from jostle.differences import RELATIVE_STEP, central
 from jostle.errors import EmptySet, InvalidValue, NotConverged, NotFinite, UndefinedGradient
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.balls import MAX_ALL_PAIRS, Balls
@@ -72,8 +73,6 @@ ESCAPE_DISTANCE = 0.1
 """Step away from a saddle along its negative curvature, relative to the distance from w."""
 MAX_ESCAPES = 4
 """Largest number of saddles that a search leaves."""
-RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
-"""Difference step of second derivatives, relative to the size of q."""
 
 
 def judged(w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int) -> Nearest:
@@ -230,16 +229,9 @@ def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:
 
 def _differenced(linearise: Linearise, x: Array, rows: Integers, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 at x, by central differences of the gradients."""
-    flat = x.ravel()
-    scale = linearise(x).smallest_length() or np.abs(flat).max(initial=0.0) or 1.0
-    H = np.empty((flat.size, flat.size))
-    for k in range(flat.size):
-        ahead, behind = flat.copy(), flat.copy()
-        ahead[k] += RELATIVE_STEP * scale
-        behind[k] -= RELATIVE_STEP * scale
-        forces = [p @ linearise(y.reshape(x.shape)).G.toarray()[rows] for y in (ahead, behind)]
-        H[:, k] = (forces[0] - forces[1]) / (ahead[k] - behind[k])
-    return (H + H.T) / 2.0
+    scale = linearise(x).smallest_length() or float(np.abs(x).max(initial=0.0)) or 1.0
+    H = central(lambda y: p @ linearise(y).G.toarray()[rows], x, RELATIVE_STEP * scale)
+    return np.asarray((H + H.T) / 2.0)
 
 
 DEFAULT_SOLVER = Automatic(tol=1e-10)
@@ -310,7 +302,7 @@ def nearest(
     within: ConstraintSet,
     *,
     mass: ArrayLike | Metric = 1.0,
-    t: float = 0.0,
+    t: Finite = 0.0,
     solver: Solver | None = None,
 ) -> Projection:
     """The nearest admissible configuration P_Q(q) in the norm of a mass; a local one if Q is not convex.
@@ -363,7 +355,7 @@ def nearest_with_contacts(
     solver = solver or DEFAULT_SOLVER
     M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)
     if not np.isfinite(w).all():
-        raise NotFinite(f"the point to project is not finite: {w.tolist()}")
+        raise NotFinite(f"the point q to project is not finite: {w.tolist()}")
     found = _of_many(Q, t, w, M, allowance) if w.ndim == 2 and len(w) > MAX_ALL_PAIRS else None
     if found is not None:
         return found

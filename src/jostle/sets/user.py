@@ -17,7 +17,7 @@ from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, margins, parts
 from jostle.sets.contacts import Contacts, deepest
-from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
+from jostle.sets.gradient_search import CERTAIN_ERROR, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
 MAX_GRADIENT_CHECKS = 10

@@ -27,7 +27,7 @@ from jostle.errors import EmptySet
 from jostle.result.facts import dimension_of, period_of
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.differences import Differences
+from jostle.sets.gradient_search import Differences
 from jostle.sets.walls import HalfSpace
 from jostle.theory.gaps import EVERYWHERE, HERE, STRAIGHT, Bounds, Rates, bounds_of, rates
 from jostle.theory.places import Place

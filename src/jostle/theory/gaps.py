@@ -26,11 +26,12 @@ import numpy as np
 from jostle._tools.arrays import Array, Integers, at
 from jostle.convex.linear_map import as_map
 from jostle.convex.metric import Metric
+from jostle.differences import RELATIVE_STEP, central
 from jostle.errors import JostleError
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.sets.differences import Differences
+from jostle.sets.gradient_search import Differences
 from jostle.sets.polygons import Polygons
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
 from jostle.theory.places import Place
@@ -39,8 +40,6 @@ EVERYWHERE, NOW, HERE = "at every q", "at this t", "at this q"
 """Where bounds are known to hold."""
 MAX_DIFFERENCED = 40
 """Second derivatives are differenced for at most this many coordinates."""
-RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
-"""Difference step of second derivatives, relative to the size of q or to the length of the constraints."""
 STRAIGHT = 1e-4
 """Eigenvalues of D^2 g up to this fraction of the largest, or of |grad g| / |q|, are errors of the differences."""
 HALF = 0.5
@@ -209,19 +208,18 @@ def _second_derivatives(Q: ConstraintSet, place: Place, contacts: Contacts) -> A
             f"second derivatives need differences, for at most {MAX_DIFFERENCED} coordinates; q has {q.size}"
         )
     scale = contacts.smallest_length() or float(np.abs(q).max(initial=0.0)) or 1.0
-    flat, H = q.ravel(), np.empty((len(contacts.gap), q.size, q.size))
-    for k in range(q.size):
-        ends = [flat.copy(), flat.copy()]
-        ends[0][k] += RELATIVE_STEP * scale
-        ends[1][k] -= RELATIVE_STEP * scale
+
+    def gradients(x: Array) -> Array:
         try:
-            ahead, behind = (Q.linearise(place.t, end.reshape(q.shape)) for end in ends)
+            there = Q.linearise(place.t, x)
         except JostleError as error:
             raise _NotKnown(f"the gradients near q are not known: {error}") from None
-        if not (np.array_equal(ahead.pairs, contacts.pairs) and np.array_equal(behind.pairs, contacts.pairs)):
+        if not np.array_equal(there.pairs, contacts.pairs):
             raise _NotKnown("the set returns different contacts near q")
-        H[:, k] = (ahead.G.toarray() - behind.G.toarray()) / (ends[0][k] - ends[1][k])
-    return (H + H.transpose(0, 2, 1)) / 2.0
+        return there.G.toarray()
+
+    H = central(gradients, q, RELATIVE_STEP * scale)
+    return np.asarray((H + H.transpose(0, 2, 1)) / 2.0)
 
 
 def _whitened(H: Array, M: Metric) -> Array:

@@ -13,6 +13,7 @@ from jostle._tools.arguments import required_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
+from jostle.differences import RELATIVE_STEP, central
 from jostle.errors import InvalidValue, JostleError
 from jostle.laws import Coulomb, Restitution, coefficients
 from jostle.pose import Pose
@@ -206,8 +207,6 @@ def problem_of(sol: Solution) -> Motion | Sweeping:
 
 MAX_COORDINATES = 60
 """Slopes are differenced for at most this many coordinates."""
-RELATIVE_STEP = float(np.sqrt(np.finfo(float).eps))
-"""Difference step, relative to the size of q or u."""
 
 
 UNDEFINED = (JostleError, ArithmeticError, ValueError)
@@ -276,10 +275,7 @@ def _slope(field: Callable[[Array], Array], x: Array) -> float:
     """The largest singular value of the derivative of a field at x."""
     if x.size > MAX_COORDINATES:
         return np.nan
+    if x.size == 0:
+        return 0.0
     step = RELATIVE_STEP * (float(np.abs(x).max(initial=0.0)) or 1.0)
-    here, columns = field(x).ravel(), []
-    for k in range(x.size):
-        beside = x.ravel().copy()
-        beside[k] += step
-        columns.append((field(beside.reshape(x.shape)).ravel() - here) / step)
-    return float(np.linalg.norm(np.array(columns), 2)) if columns else 0.0
+    return float(np.linalg.norm(central(lambda y: field(y).ravel(), x, step), 2))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.convex.linear_map import Dense
-from jostle.sets.differences import Differences
+from jostle.sets.gradient_search import Differences
 from rows import examples
 
 CASES = {

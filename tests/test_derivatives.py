@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.events.derivatives import continued, differentiated
+from jostle.differences import continued, differentiated
 
 
 @pytest.mark.parametrize("longest", [0.01, 8.0, 1e6])

@@ -25,12 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.differences import EPS, RELATIVE_STEP
 from jostle.errors import InvalidValue
 
-EPS = float(np.finfo(float).eps)
-"""Distance from 1 to the next larger double."""
-RELATIVE_STEP = float(np.cbrt(EPS))
-"""Difference step where a length is given, as a fraction of it."""
 RUNG, LEAP = 4, 16
 """Powers of two between neighbouring rungs, and between those tried while g does not change at all."""
 MIN_EXPONENT, MAX_EXPONENT = -960, 960
@@ -316,9 +313,9 @@ class _Ladder:
 
 # The difference steps that sets remember, as arrays: a checkpoint keeps them, so that a resumed run has the same bits.
 #
-# Gradients by differences depend on the step that an earlier search found (`sets.differences`). It belongs to the run
-# and not to the set: the time loop puts it back before each step, since other calls may have used the set in between.
-# Each thread has its own.
+# Gradients by differences depend on the step that an earlier search found. It belongs to the run and not to the set:
+# the time loop puts it back before each step, since other calls may have used the set in between. Each thread has its
+# own.
 
 
 FORGOTTEN = -1

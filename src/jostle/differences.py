@@ -1,4 +1,7 @@
-"""Derivatives of smooth functions of one variable, by central differences extrapolated to step zero (Richardson 1911).
+"""Derivatives by finite differences, without memory: the same function at the same place has the same derivative.
+
+`central` takes a step that is given. For smooth functions of one variable, `differentiated` finds the steps, and
+`extrapolated` extrapolates differences to step zero (Richardson 1911).
 
 The differences with the steps h, h/2, h/4 and h/8 have errors in powers of h^2, of which the first three are removed.
 How fast a function varies shows in its values alone. `differentiated` therefore climbs from steps that are too short to
@@ -24,6 +27,8 @@ from jostle.errors import JostleError
 
 EPS = float(np.finfo(float).eps)
 """Distance from 1 to the next larger double."""
+RELATIVE_STEP = float(np.cbrt(EPS))
+"""Step of central differences, as a fraction of the length over which a function varies."""
 HALVINGS = 3
 """Number of times that a step is halved for one derivative."""
 LEAP = 4
@@ -79,6 +84,22 @@ class Window(NamedTuple):
     h: float
     values: tuple[Array, Array]
     errors: tuple[Array, Array]
+
+
+def central(f: Callable[[Array], Array], x: Array, step: float) -> Array:
+    """(..., N) the derivative of a function of x, by central differences with one step along each coordinate.
+
+    >>> central(lambda x: np.array([x[0] * x[1], x[1] ** 2]), np.array([2.0, 3.0]), 0.5).tolist()
+    [[3.0, 2.0], [0.0, 6.0]]
+    """
+    columns = []
+    for k in range(x.size):
+        ahead, behind = x.ravel().copy(), x.ravel().copy()
+        ahead[k] += step
+        behind[k] -= step
+        change = f(ahead.reshape(x.shape)) - f(behind.reshape(x.shape))
+        columns.append(change / (ahead[k] - behind[k]))
+    return np.stack(columns, axis=-1)
 
 
 def first_differences(f: Function, steps: list[float]) -> list[Array]:
