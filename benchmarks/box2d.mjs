@@ -1,7 +1,7 @@
 // Steps discs in a box with Box2D v3: `node box2d.mjs ENTRY`, where ENTRY is the entry module of the npm package box2d3-wasm.
-// One line of JSON comes in: q0 [[x, y], ...], radii, masses, width, height, gravity, h, steps, looks, substeps, workers.
-// One line of JSON goes out for each look (every `looks` steps): q, and the times of the steps since the
-// last look, in ms: [by the clock, of all processors together].
+// One line of JSON comes in: q0 [[x, y], ...], radii, masses, width, height, gravity, h, steps, looks, substeps, workers,
+// and perhaps friction (otherwise 0). One line of JSON goes out for each look (every `looks` steps): q, u, and the times of
+// the steps since the last look, in ms: [by the clock, of all processors together].
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { pathToFileURL } from "node:url";
@@ -21,7 +21,7 @@ const world = pool ? b2.b2CreateThreadedWorld(definition, pool) : b2.b2CreateWor
 
 function shape() {
   const made = b2.b2DefaultShapeDef();
-  made.material.friction = 0;
+  made.material.friction = scene.friction ?? 0;
   made.material.restitution = 0;
   return made;
 }
@@ -59,13 +59,15 @@ for (let step = 1; step <= scene.steps; step++) {
   const { user, system } = process.cpuUsage(before);
   times.push([performance.now() - begin, (user + system) / 1e3]);
   if (step % scene.looks === 0) {
-    const q = bodies.map((id) => {
-      const place = b2.b2Body_GetPosition(id);
-      const here = [place.x, place.y];
-      place.delete?.();
-      return here;
-    });
-    process.stdout.write(JSON.stringify({ times, q }) + "\n");
+    const read = (get) => (id) => {
+      const vector = get(id);
+      const numbers = [vector.x, vector.y];
+      vector.delete?.();
+      return numbers;
+    };
+    const q = bodies.map(read(b2.b2Body_GetPosition));
+    const u = bodies.map(read(b2.b2Body_GetLinearVelocity));
+    process.stdout.write(JSON.stringify({ times, q, u }) + "\n");
     times = [];
   }
 }

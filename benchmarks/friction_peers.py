@@ -1,19 +1,22 @@
-"""Friction beside pymunk and MuJoCo: ``python benchmarks/friction_peers.py [--quick] [--only discs spheres wall]``.
+"""Friction beside pymunk, Box2D and MuJoCo: ``python benchmarks/friction_peers.py [--quick] [--only box discs ...]``.
 
 Each scene is the same for all programs: radii, masses, moments of inertia, friction coefficient, gravity and time step.
 
 discs    2000 discs fall onto a plane inclined by 10 degrees, between a wall at its foot and one at its head
 spheres  the same with 2000 spheres and two walls at the sides
 wall     10 rows of 10 discs, each row moved by a radius, are stacked between two posts
+box      1000 discs fall into a box with a level floor
 
-mu = 0.5. All three should come to rest: 10 degrees is less than the angle of repose, and a row in the wall lies in the
-hollows of the row below it. Each program lets the scene settle for 3 s, and then it should rest for 10 s (spheres: 2 s
-and 2 s); a program that needs more than a minute of CPU time for the rest is stopped. All programs use one thread.
+mu = 0.5. All of them should come to rest: 10 degrees is less than the angle of repose, and a row in the wall lies in
+the hollows of the row below it. Each program lets the scene settle for 3 s, and then it should rest for 10 s (spheres:
+2 s and 2 s; box: 5 s and 2 s); a program that needs more than a minute of CPU time for the rest is stopped. All
+programs use one thread.
 
 CPU        CPU seconds for one simulated second, while the scene settles and when it should rest
 ratio      the second one over that of the first line
 overlap    the largest overlap of two bodies, or of a body and a wall, over the mean radius: settling, and at rest
 rest       seconds for which the scene should have rested
+rms        root mean square of the velocities of all bodies while the scene should rest, in m/s
 creep      how far a body moved in these seconds, over the mean radius: the median body, and the worst one
 
 and the residuals of Coulomb's law, which the same code computes for all programs, in some of the steps, from the
@@ -29,14 +32,15 @@ natural    the natural map |p - P_K(p - r (s + mu |s_T| n))| over |p|, norms ove
 
 balance    the largest momentum of a body that the reported impulses do not explain, over that of its weight in a step
 
-pymunk has its default of 10 iterations, and 100; its units are centimetres, so that its default slop is 1 % of a
-radius. MuJoCo has its defaults (pyramidal cones, contacts with a time constant of 20 ms); for spheres and the wall also
-elliptic cones, and its options against slip (elliptic cones, impratio 10, 10 iterations of noslip) with the shortest
-time constant that its manual allows, two steps. Its solver is Newton's method, the default, for discs and the wall, and
-CG for spheres, where a step with Newton's method takes many times longer. In the plane its spheres slide along two axes
-and turn about the third, with the inertia of discs. jostle has
-`Maury` with `Automatic` at two tolerances, and a budget of 300 sweeps at a third one; `missed` in the last line is the
-number of steps that did not reach the tolerance.
+Box2D (v3, its WebAssembly build in node) steps the box alone, with its default of 4 sub-steps, without sleep; it
+reports no impulses, so that the residuals are left out. pymunk has its default of 10 iterations, and 100; its units are
+centimetres, so that its default slop is 1 % of a radius. MuJoCo has its defaults (pyramidal cones, contacts with a time
+constant of 20 ms); for spheres and the wall also elliptic cones, and its options against slip (elliptic cones, impratio
+10, 10 iterations of noslip) with the shortest time constant that its manual allows, two steps. Its solver is Newton's
+method, the default, for discs and the wall, and CG for spheres, where a step with Newton's method takes many times
+longer. In the plane its spheres slide along two axes and turn about the third, with the inertia of discs. jostle has
+`Maury` with `Automatic` at two tolerances, and, but for the box, a budget of 300 sweeps at a third one; `missed` in the
+last line is the number of steps that did not reach the tolerance.
 """
 
 from __future__ import annotations
@@ -45,12 +49,13 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse.linalg  # noqa: F401  (its threads must be known before they are limited)
+from game_physics import box2d
 from threadpoolctl import threadpool_limits
 
 import jostle as jo
@@ -108,6 +113,12 @@ def heap(shape: tuple[int, ...], settling: float, resting: float, seed: int = 0)
     gravity = np.zeros(d)
     gravity[0], gravity[-1] = -GRAVITY * np.sin(np.radians(DEGREES)), -GRAVITY * np.cos(np.radians(DEGREES))
     return Scene(q0, radii, (radii / RADIUS) ** d, walls, gravity, settling, resting)
+
+
+def box(shape: tuple[int, int], settling: float, resting: float) -> Scene:
+    """The discs of a heap in a box with a level floor."""
+    discs = heap(shape, settling, resting)
+    return replace(discs, gravity=np.array([0.0, -GRAVITY]))
 
 
 def wall_of_discs(side: int, settling: float, resting: float) -> Scene:
@@ -368,6 +379,7 @@ def measured(scene: Scene, program: Program) -> dict[str, float]:
     """All figures of one program on one scene."""
     found: dict[str, float] = {}
     looks: list[dict[str, float]] = []
+    speeds: list[float] = []
     within = scene.admissible()
 
     def overlap() -> float:
@@ -378,6 +390,7 @@ def measured(scene: Scene, program: Program) -> dict[str, float]:
         while number < round(seconds / H) and (phase == "settling" or used < MOST_CPU):
             if phase == "resting" and number % LOOKS == 0:
                 before = program.u()
+                speeds.append(float(np.sqrt((before**2).sum(axis=1).mean())))
                 looks.append(residuals(scene, *program.look(), before))
             else:
                 begin = time.process_time()
@@ -388,12 +401,33 @@ def measured(scene: Scene, program: Program) -> dict[str, float]:
                 worst = max(worst, overlap())
         found |= {f"{phase}_cpu": used / (timed * H), f"{phase}_overlap": worst}
     moved = np.linalg.norm(program.q() - start, axis=1) / RADIUS
-    found |= {"rested": number * H, "creep": float(np.median(moved)), "worst_creep": float(moved.max())}
+    found |= {
+        "rested": number * H,
+        "rms": float(np.mean(speeds)),
+        "creep": float(np.median(moved)),
+        "worst_creep": float(moved.max()),
+    }
     found |= {name: float(np.mean([look[name] for look in looks])) for name in ("normal", "friction", "natural")}
     found |= {name: max(look[name] for look in looks) for name in ("cone", "balance")}
     if isinstance(program, Jostle):
         found |= {"iterations": program.iterations / program.steps, "missed": program.missed}
     return found
+
+
+def measured_box2d(scene: Scene) -> dict[str, float]:
+    """The figures of Box2D on a box of discs; it runs in a process of its own."""
+    problem, within = Jostle(scene, jo.Automatic()).problem, scene.admissible()
+    steps, looks = round((scene.settling + scene.resting) / H), 20
+    run = {"h": H, "steps": steps, "looks": looks, "workers": 1, "friction": MU, "gravity": GRAVITY}
+    looked = box2d(problem, scene.radii, -scene.walls[-1][1], run)
+    first, found = round(scene.settling / H) // looks, {}
+    for phase, part in (("settling", looked[:first]), ("resting", looked[first:])):
+        found[f"{phase}_cpu"] = float(np.mean([used for look in part for _, used in look["times"]])) / 1e3 / H
+        found[f"{phase}_overlap"] = max(0.0, -min(within.gap(0.0, np.array(look["q"])) for look in part)) / RADIUS
+    moved = np.linalg.norm(np.array(looked[-1]["q"]) - looked[first - 1]["q"], axis=1) / RADIUS
+    speeds = [np.sqrt((np.array(look["u"]) ** 2).sum(axis=1).mean()) for look in looked[first:]]
+    found |= {"rested": (len(looked) - first) * looks * H, "rms": float(np.mean(speeds))}
+    return found | {"creep": float(np.median(moved)), "worst_creep": float(moved.max())}
 
 
 def programs(scene: str) -> dict[str, Callable[[Scene], Program]]:
@@ -406,8 +440,13 @@ def programs(scene: str) -> dict[str, Callable[[Scene], Program]]:
             it, jo.GaussSeidel(tol=tight / 10, max_iterations=300, budget=True)
         ),
     }
+    if scene == "box":
+        tolerances = (1e-3, 1e-4)
+        found = {f"jostle, {tol:.0e}": lambda it, tol=tol: Jostle(it, jo.Automatic(tol=tol)) for tol in tolerances}
     if scene != "spheres":
         found |= {f"pymunk, {most} iterations": lambda it, most=most: Pymunk(it, most) for most in (10, 100)}
+    if scene == "box":
+        return found
     solver = 'solver="CG"' if scene == "spheres" else ""
     found["MuJoCo"] = lambda it: Mujoco(it, solver)
     if scene != "discs":
@@ -418,25 +457,35 @@ def programs(scene: str) -> dict[str, Callable[[Scene], Program]]:
     return found
 
 
+SCENES = ["box", "discs", "spheres", "wall"]
 COLUMNS = {
     "settling_cpu": "CPU", "resting_cpu": "CPU rest", "ratio": "ratio", "settling_overlap": "overlap",
-    "resting_overlap": "at rest", "rested": "rest", "creep": "creep", "worst_creep": "worst", "cone": "cone",
-    "normal": "normal", "friction": "friction", "natural": "natural", "balance": "balance",
+    "resting_overlap": "at rest", "rested": "rest", "rms": "rms", "creep": "creep", "worst_creep": "worst",
+    "cone": "cone", "normal": "normal", "friction": "friction", "natural": "natural", "balance": "balance",
 }  # fmt: skip
+
+
+def report(figures: dict[str, dict[str, float]], program: str, row: dict[str, float]) -> None:
+    """Add the figures of a program to those of the scene, and print them."""
+    figures[program] = row
+    row["ratio"] = row["resting_cpu"] / next(iter(figures.values()))["resting_cpu"]
+    print(f"{program:32s}" + "".join(f"{row.get(key, np.nan):10.2g}" for key in COLUMNS), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="200 bodies, 5 rows of 5, 0.5 s of rest: less than 50 s")
-    parser.add_argument("--only", nargs="*", choices=["discs", "spheres", "wall"], default=["discs", "spheres", "wall"])
+    parser.add_argument("--only", nargs="*", choices=SCENES, default=SCENES)
     arguments = parser.parse_args()
     quick = arguments.quick
     scenes = {
+        "box": box((20, 10), 2.0, 1.0) if quick else box((25, 40), 5.0, 2.0),
         "discs": heap((20, 10), 1.0, 0.5) if quick else heap((100, 20), 3.0, 10.0),
         "spheres": heap((10, 5, 4), 1.0, 0.5) if quick else heap((20, 10, 10), 2.0, 2.0),
         "wall": wall_of_discs(5, 1.0, 0.5) if quick else wall_of_discs(10, 3.0, 10.0),
     }
-    versions = {name: version(name) for name in ("jostle", "pymunk", "mujoco")}
+    names = ["jostle", "pymunk"] + ["mujoco"] * (arguments.only != ["box"])
+    versions = {name: version(name) for name in names}
     figures: dict[str, dict[str, dict[str, float]]] = {}
     for name in arguments.only:
         scene = scenes[name]
@@ -446,10 +495,12 @@ def main() -> None:
         figures[name] = {}
         print(f"\n{f'{name}, {len(scene.q0)} bodies':32s}" + "".join(f"{head:>10s}" for head in COLUMNS.values()))
         for program, make in programs(name).items():
-            row = measured(scene, make(scene))
-            figures[name][program] = row
-            row["ratio"] = row["resting_cpu"] / next(iter(figures[name].values()))["resting_cpu"]
-            print(f"{program:32s}" + "".join(f"{row[key]:10.2g}" for key in COLUMNS), flush=True)
+            report(figures[name], program, measured(scene, make(scene)))
+        if name == "box":
+            try:
+                report(figures[name], "Box2D v3, 4 sub-steps", measured_box2d(scene))
+            except LookupError as missing:
+                print(f"Box2D left out: {missing}; `make bench` installs node and box2d3-wasm in its environment")
     print(json.dumps({"benchmark": "friction_peers", "h": H, "versions": versions, "figures": figures}))
 
 

@@ -87,8 +87,8 @@ def box2d_command() -> list[str]:
     return [node, str(Path(__file__).with_name("box2d.mjs")), str(entry)]
 
 
-def box2d(problem: jo.Motion, radii: np.ndarray, width: float, run: dict[str, float]) -> tuple[list[Times], list[Any]]:
-    """The scene in Box2D v3, sleep switched off and other settings default: times of each step, and q in each look.
+def box2d(problem: jo.Motion, radii: np.ndarray, width: float, run: dict[str, float]) -> list[Any]:
+    """The scene in Box2D v3, sleep switched off and other settings default: what box2d.mjs says at each look.
 
     All output is collected before any of it is read, so that reading does not compete with the threads of Box2D.
     """
@@ -97,9 +97,7 @@ def box2d(problem: jo.Motion, radii: np.ndarray, width: float, run: dict[str, fl
         "height": height(problem), "gravity": GRAVITY, "substeps": SUBSTEPS, **run,
     }  # fmt: skip
     done = subprocess.run(box2d_command(), input=json.dumps(scene), stdout=subprocess.PIPE, text=True, check=True)
-    looks = [json.loads(line) for line in done.stdout.splitlines()]
-    times = [(wall / 1e3, used / 1e3) for look in looks for wall, used in look["times"]]
-    return times, [np.array(look["q"]) for look in looks]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def measured(step: Callable[[], None], overlap: Callable[[], float], steps: int, looks: int) -> dict[str, float]:
@@ -146,8 +144,9 @@ def main() -> None:
     try:
         for workers in sorted({1, threads()}):
             run = {"h": h, "steps": steps, "looks": looks, "workers": workers}
-            times, places = box2d(problem, radii, float(side), run)
-            row = summary(times, [overlap(q) for q in places])
+            looked = box2d(problem, radii, float(side), run)
+            times = [(wall / 1e3, used / 1e3) for look in looked for wall, used in look["times"]]
+            row = summary(times, [overlap(np.array(look["q"])) for look in looked])
             rows.append({"run": f"Box2D v3, {SUBSTEPS} sub-steps, threads: {workers}", **row})
     except LookupError as missing:
         print(f"Box2D left out: {missing}; `make bench` installs node and box2d3-wasm in its environment")

@@ -8,7 +8,7 @@ Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 20
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -305,8 +305,8 @@ Ending = Callable[[Any], bool | str]
 class Problem:
     """What both problems have: a start, an admissible set, bodies that may be present or not, and what a run needs.
 
-    A class of your own that inherits from `Motion` or `Sweeping` defines `changes`, `ending` and `longest_step` where
-    its runs need them.
+    A class of your own that inherits from `Motion` or `Sweeping` defines `changes`, `ending`, `longest_step` and
+    `facts` where its runs need them.
 
     Examples
     --------
@@ -366,6 +366,17 @@ class Problem:
             The time step; None, the default: there is no limit.
         """
         return None
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a trajectory keeps of the problem beside its states, in ``sol.facts.carried`` and in files.
+
+        Returns
+        -------
+        mapping of str to None, bool, number, str, array, list or dict
+            The facts by name, none by default; arrays are read back as lists. The fact "groups", the numbers of the
+            bodies in each group by its name, gives the bodies their groups.
+        """
+        return {}
 
     def metric(self, q: Array) -> Metric:
         """The metric M(q) of the projections; a function `mass` is evaluated at q."""

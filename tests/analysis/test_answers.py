@@ -9,6 +9,7 @@ import jostle as jo
 from jostle.cli.show import lines
 from jostle.crowds.blockades import STANDSTILL
 from jostle.crowds.crowding import FRUIN
+from jostle.crowds.facts import crowd_facts
 from jostle.crowds.pressing import THRESHOLDS, CrowdForces
 from jostle.viz.crowd_report import _answers
 from jostle.viz.floor_plans import Shot
@@ -253,7 +254,7 @@ def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_p
         found = jo.crowds.travel(run)
         assert found.delay[0] == pytest.approx(4.0, abs=0.51)
         assert found.loss[0] == pytest.approx(0.0, abs=0.3)
-        assert run.facts.reaction.tolist() == times
+        assert crowd_facts(run).reaction.tolist() == times
 
 
 def test_people_who_never_come_in_have_not_left():

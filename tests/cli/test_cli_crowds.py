@@ -7,6 +7,8 @@ from hashlib import sha256
 import pytest
 
 import jostle as jo
+from jostle.crowds.facts import crowd_facts
+from jostle.plans.stored import plan_of
 
 pytest.importorskip("shapely")
 TWO_EXITS = """
@@ -86,11 +88,11 @@ def test_doors_and_desired_speeds_are_in_the_file(here):
     plan = jo.crowds.Plan(rooms, exits={"east": ((8, 1), (8, 2))}, doors=[((4, 1), (4, 2))])
     people = jo.crowds.crowd(2, radius=0.2, room=plan, speed=[1.0, 1.5])
     sol = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
-    found = jo.io.read(jo.io.write(sol, here / "a.vtkhdf")).facts
-    assert found.plan.doors.tolist() == [[[4.0, 1.0], [4.0, 2.0]]]
-    assert found.speeds.tolist() == [1.0, 1.5]
+    found = jo.io.read(jo.io.write(sol, here / "a.vtkhdf"))
+    assert plan_of(found).doors.tolist() == [[[4.0, 1.0], [4.0, 2.0]]]
+    assert crowd_facts(found).speeds.tolist() == [1.0, 1.5]
     free = jo.crowds.crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
-    assert jo.solve(free, jo.Venel(), t=0.2, h=0.1).facts.speeds is None
+    assert crowd_facts(jo.solve(free, jo.Venel(), t=0.2, h=0.1)).speeds is None
 
 
 def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):

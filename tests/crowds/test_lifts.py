@@ -8,6 +8,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, crowd
 from jostle.crowds.stairs import LiftDoors
+from jostle.plans.stored import plan_of
 from jostle.scenarios import parse
 from jostle.schemes.state import State
 from jostle.sets.surfaces import Step
@@ -189,7 +190,7 @@ def test_a_file_gives_a_lift_its_times_and_a_trajectory_keeps_them(tmp_path):
     sol = jo.solve(**parse(FILE).build()._asdict())
     assert sol.t[(sol.q[:, 0, 0] < 10.0).argmax()] == pytest.approx(EVERY + RIDE)
     jo.io.write(sol, tmp_path / "lift.vtkhdf")
-    stored = jo.io.read(tmp_path / "lift.vtkhdf").facts.plan.links["lift"]
+    stored = plan_of(jo.io.read(tmp_path / "lift.vtkhdf")).links["lift"]
     assert (stored.every, stored.travel, stored.doors) == (EVERY, TRAVEL, DOORS)
     with pytest.raises(jo.scenarios.ScenarioError, match="is back only after 14 s"):
         parse(FILE.replace("every = 15.0", "every = 12.0")).build()

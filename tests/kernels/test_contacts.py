@@ -11,7 +11,6 @@ from rows_in_space import rows_in_space
 from jostle.kernels import Answer, ContactRows, space
 from jostle.kernels.cpu import arrangement
 from jostle.kernels.cpu.arrangement import ROW, GivenRows, arranged
-from jostle.kernels.memory import WorkingMemory
 from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
 from kernel_sets import cpu, reference
 from rows import WHOLE, examples, whole
@@ -67,7 +66,7 @@ def whitened(i, j, normal, inverse):
 def order_of(i, j, normal, n, places=None, chunks=1):
     """The rows in the order of a sweep, and how they are arranged."""
     m = len(i)
-    found = arranged(GivenRows(i, j, normal, np.ones(m), *np.zeros((3, m))), n, places, chunks, WorkingMemory())
+    found = arranged(GivenRows(i, j, normal, np.ones(m), *np.zeros((3, m))), n, places, chunks)
     return found.index[ROW].astype(int), found
 
 

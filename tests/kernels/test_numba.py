@@ -45,9 +45,9 @@ except TypeError:
 
 def advice(problem):
     return (
-        f"numba {numba.__version__}: {problem}. jostle/kernels/compiling.py uses numba beyond its public interface: "
-        "repair that file, run tests/kernels and tests/golden.py with this version of numba, and then "
-        "raise the upper bound of numba in pyproject.toml"
+        f"numba {numba.__version__}: {problem}. jostle/kernels/compiling.py, cpu/meeting.py and cpu/records.py use "
+        "numba beyond its public interface: repair them, run tests/kernels and tests/golden.py with this version of "
+        "numba, and then raise the upper bound of numba in pyproject.toml"
     )
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import DXF, WKT, Link, Picture, Plan, Room, read_plan, write_plan
-from jostle.plans.plan import far_from, restored, stored
+from jostle.plans.plan import far_from
+from jostle.plans.stored import plan_of, restored, stored
 
 shapely = pytest.importorskip("shapely")
 
@@ -464,7 +465,7 @@ def test_people_walk_in_the_plan_that_a_trajectory_has(tmp_path):
     plan = STORED["holes, doors, columns and thin walls"]()
     people = jo.crowds.crowd(6, radius=0.2, room=plan)
     jo.solve(people, jo.Venel(), t=1.0, h=0.1, output=tmp_path / "run.vtkhdf")
-    again = jo.crowds.crowd(6, radius=0.2, room=jo.io.read(tmp_path / "run.vtkhdf").facts.plan)
+    again = jo.crowds.crowd(6, radius=0.2, room=plan_of(jo.io.read(tmp_path / "run.vtkhdf")))
     found = [jo.solve(one, jo.Venel(), t=2.0, h=0.1).q[-1] for one in (people, again)]
     np.testing.assert_array_equal(*found)
 

@@ -1,6 +1,8 @@
 """What a problem carries for its runs: changes, an ending and the longest step, used by solve or refused."""
 
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -226,3 +228,47 @@ def test_people_whom_a_gate_cuts_off_end_a_run_only_if_it_never_opens_again():
     assert (sol.status, sol.t[-1] < 30.0, np.isfinite(jo.crowds.leaving_times(sol)).sum()) == ("blocked", True, 1)
     sol = run(open=[(30.0, np.inf)])
     assert (sol.status, np.isfinite(jo.crowds.leaving_times(sol)).sum()) == ("stopped", 3)
+
+
+# --- facts ---
+
+FACTS = {
+    "colour": "red", "sizes": np.array([0.5, np.inf]), "open": True, "none": None, "deep": {"a": [1, (2, "b")]},
+}  # fmt: skip
+READ = {"colour": "red", "sizes": [0.5, np.inf], "open": True, "none": None, "deep": {"a": [1, [2, "b"]]}}
+
+
+def test_facts_of_a_problem_survive_files_that_nobody_knows_them_in(tmp_path):
+    """Also one that is read and written again, and a run that is resumed."""
+    balls = {"q0": [[0.0, 1.0], [3.0, 2.0]], "force": [0.0, -1.0], "within": jo.Balls([0.5, 0.5])}
+    problem = type("Painted", (jo.Motion,), {"facts": lambda self: FACTS | {"groups": {"low": [0]}}})(**balls)
+    sol = jo.solve(problem, jo.Maury(), t=0.5, h=0.1)
+    for t, resume in ((0.3, False), (0.5, True)):
+        output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "c", resume=resume)
+        stored = jo.solve(problem, jo.Maury(), t=t, h=0.1, output=output)
+    written = jo.io.read(jo.io.write(sol, tmp_path / "b.vtkhdf"))
+    again = jo.io.read(jo.io.write(written, tmp_path / "d.vtkhdf"))
+    for one in (sol, stored, written, again):
+        assert one.facts.carried == READ
+        assert one.facts.groups.names == ("low",)
+        assert one.facts.groups.number.tolist() == [0, -1]
+    assert jo.io.about(tmp_path / "a.vtkhdf")["colour"] == "red"
+
+
+def test_what_a_file_cannot_store_is_no_fact():
+    sol = jo.solve(rain(facts=lambda self: {"a": [1, object()]}), jo.Maury(), t=0.1, h=0.1)
+    with pytest.raises(
+        InvalidValue, match=r"Rain\.facts\(\)\['a'\]\[1\] is <.*, which a file cannot store: a fact is No"
+    ):
+        _ = sol.facts
+
+
+def test_a_problem_whose_facts_have_units_refuses_others():
+    with pytest.raises(InvalidValue, match="units: Crowd is measured in m, not in cm: convert its data"):
+        jo.result.facts.Facts.of(people(), units=jo.result.facts.Units("cm", "s"))
+
+
+def test_files_and_results_know_nothing_of_crowds():
+    code = "import sys, jostle.io.reading, jostle.io.saving; print([m for m in sys.modules if m.startswith('jostle.')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not [name for name in ("plans", "crowds", "macro", "scenarios") if f"'jostle.{name}" in found]

@@ -9,6 +9,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 import jostle as jo
 from jostle._tools.colours import GROUPS, LIGHT
 from jostle.crowds import DXF, read_plan, write_plan
+from jostle.crowds.facts import crowd_facts
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
 from rows import few
 
@@ -81,7 +82,7 @@ def test_counters_count_by_exit(run):
 
 def test_people_in_a_jam_have_a_ring(run):
     plan = run.problem.plan
-    slow = [np.linalg.norm(u, axis=1) < 0.2 * run.facts.speeds for u in run.u]
+    slow = [np.linalg.norm(u, axis=1) < 0.2 * crowd_facts(run).speeds for u in run.u]
     counts = [
         int((each & plan.inside(q) & np.isfinite(q).all(axis=1)).sum()) for each, q in zip(slow, run.q, strict=True)
     ]

@@ -237,7 +237,7 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.crowds.moves import plan_of
+    from jostle.plans.stored import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     is_scenario = trajectory.suffix == ".toml" or is_shipped(trajectory)
@@ -298,7 +298,7 @@ def people_of(name: str) -> Crowd:
 
 def need_plan(run: Solution, trajectory: Path, asked: str) -> None:
     """Raise `InvalidValue` if a trajectory contains no floor plan, which a command or an option needs."""
-    from jostle.crowds.moves import plan_of
+    from jostle.plans.stored import plan_of
 
     if plan_of(run) is None:
         raise InvalidValue(

@@ -204,8 +204,8 @@ def answers(sol: Solution) -> dict[str, Any]:
     {}
     """
     from jostle.crowds import crowd_summary
-    from jostle.crowds.moves import plan_of
     from jostle.errors import MissingPackage
+    from jostle.plans.stored import plan_of
 
     if plan_of(sol) is None:
         if sol.facts.groups is not None and sol.order == 1:

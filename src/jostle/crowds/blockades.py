@@ -25,6 +25,7 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.crowds.facts import crowd_facts
 from jostle.crowds.leaving import crossings, desired_speeds, known_plan
 from jostle.crowds.moves import planar, radii_in
 from jostle.plans.openings import Gate, ends_of, named_openings
@@ -140,7 +141,7 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
 
 def missed(sol: Solution, plan: Any) -> Booleans:
     """(n,) whether each person is inside at the end although all exits by which they may leave have closed for good."""
-    q, t, facts = np.asarray(sol.q[len(sol.t) - 1]), float(sol.t[-1]), sol.facts
+    q, t, facts = np.asarray(sol.q[len(sol.t) - 1]), float(sol.t[-1]), crowd_facts(sol)
     if not facts.gates:
         return np.zeros(len(q), dtype=bool)
     shut = {gate.at for gate in facts.gates if _closed_for_good(gate, sol, plan, t)}
@@ -202,11 +203,12 @@ def _wants_to_walk(sol: Solution, q: Array) -> bool:
     if not isinstance(sol.problem, Sweeping):
         return False
     t, here = float(sol.t[-1]), present(q)
-    if sol.facts.speeds is None:  # a wish that is a plain function
+    speeds = crowd_facts(sol).speeds
+    if speeds is None:  # a wish that is a plain function
         return bool(np.any(np.asarray(sol.problem.velocity(t, np.where(here[:, None], q, q[here][0])))[here]))
     wish: Any = getattr(sol.problem, "wish", None)
     waits = wish.waits(t, len(q)) if hasattr(wish, "waits") else np.zeros(len(q), dtype=bool)
-    return bool(np.any(here & (sol.facts.speeds > 0.0) & ~waits))
+    return bool(np.any(here & (speeds > 0.0) & ~waits))
 
 
 def _touching(x: Array, r: Array, part: float) -> Integers:

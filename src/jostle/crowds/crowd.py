@@ -19,6 +19,7 @@ from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.behaviours import Reaction, behaving, reacting
 from jostle.crowds.blockades import STANDSTILL, STANDSTILL_DISTANCE
 from jostle.crowds.distributions import Distribution
+from jostle.crowds.facts import said_of
 from jostle.crowds.gates import ClosedGates, GatedWalk, Gates, check_gates
 from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.journeys import AnyStop, Itinerary
@@ -291,6 +292,16 @@ class Crowd(Sweeping):
         False
         """
         return self._changes
+
+    def facts(self) -> dict[str, Any]:
+        """What a trajectory keeps of these people: plan, behaviour, groups, speeds, reaction times and gates.
+
+        Returns
+        -------
+        dict
+            The facts, which `jostle.plans.plan_of` and the measures of crowds read.
+        """
+        return said_of(self)
 
     def _acting(self, outlet: float | None) -> tuple[Change, ...]:
         limit = OUTLET_RADII * self.within.bodies.largest if outlet is None else outlet

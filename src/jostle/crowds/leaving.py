@@ -10,12 +10,14 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, plan_of, planar
+from jostle.crowds.facts import crowd_facts
+from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, planar
 from jostle.errors import InvalidValue
 from jostle.plans.links import paces
 from jostle.plans.openings import named_openings
 from jostle.plans.outlines import a_segment, distance_to
 from jostle.plans.plan import Plan, floors, present, walkable
+from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
 
 # Who crossed a line, when, and the flow.
@@ -448,7 +450,7 @@ class Stretch(NamedTuple):
 
 def desired_speeds(sol: Solution) -> tuple[Array, bool]:
     """(n,) desired speeds, and whether they are known; if not, the fastest speed in the run replaces them."""
-    found = sol.facts.speeds
+    found = crowd_facts(sol).speeds
     if found is not None:
         return found, True
     speed = fastest(sol)
@@ -458,7 +460,7 @@ def desired_speeds(sol: Solution) -> tuple[Array, bool]:
 def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
     """The intervals between the saved times, for people inside until they leave at the times `left` (n,)."""
     speed, _ = desired_speeds(sol)
-    began, reaction = np.zeros(len(left), dtype=bool), sol.facts.reaction
+    began, reaction = np.zeros(len(left), dtype=bool), crowd_facts(sol).reaction
     late = np.zeros(len(left)) if reaction is None else reaction
     for move in moves(sol, plan):
         longer = np.where(move.gone, MAX_WALKING_ON, 1.0)

@@ -23,23 +23,11 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
 from jostle.plans.plan import Plan, floors, present
+from jostle.plans.stored import plan_of
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 
 # What is known about a run of people: the floor plan, the radii and the fastest speed.
-
-
-def plan_of(sol: Solution) -> Plan | None:
-    """The floor plan of a crowd, from the problem or from the file; None if it is unknown.
-
-    >>> import jostle as jo
-    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.crowds.crowd(1, radius=0.25, room=room), jo.Venel(), t=0.1, h=0.1)
-    >>> plan_of(sol) is room
-    True
-    """
-    found: Plan | None = getattr(sol.problem, "plan", None)
-    return sol.facts.plan if found is None else found
 
 
 def radii_in(sol: Solution, k: int) -> Array:

@@ -27,11 +27,12 @@ import numpy as np
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers
-from jostle.crowds.moves import Move, moves, plan_of, planar
+from jostle.crowds.moves import Move, moves, planar
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.plans.outlines import package
 from jostle.plans.plan import present, walkable
+from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
 
 # Evenly spaced frames of a crowd, for programs that have frames and a rate instead of times.

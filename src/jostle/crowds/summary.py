@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arguments import check_arguments
 from jostle.crowds.blockades import Blockade, blockade, missed, standing
 from jostle.crowds.crowding import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
+from jostle.crowds.facts import crowd_facts
 from jostle.crowds.leaving import ExitUse, Jam, Travel, exit_use, jams, known_plan, travel
 from jostle.crowds.moves import planar
 from jostle.result.solution import Solution
@@ -180,7 +181,7 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         blockade=blockade(sol, known),
         missed=int(missed(sol, known).sum()),
         standing=int(standing(sol, known).sum()),
-        fastest=np.nan if sol.facts.speeds is None else float(sol.facts.speeds.max(initial=0.0)),
+        fastest=np.nan if (speeds := crowd_facts(sol).speeds) is None else float(speeds.max(initial=0.0)),
     )
 
 

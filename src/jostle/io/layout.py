@@ -67,8 +67,6 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.growing import CHECKS, IMPACTS, STEPS, Counts, counts, record_type, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
 from jostle.io.polydata import points_of
-from jostle.plans.openings import Gate
-from jostle.plans.plan import Plan, stored
 from jostle.result.facts import Facts, Groups, SavedRods, Units
 from jostle.result.impacts import impact_type
 from jostle.result.recording import STATISTICS
@@ -439,10 +437,9 @@ def lengths(file: Any, kept: Counts) -> dict[str, int]:
 #     jostle/problem/groups    (n,), or empty: the position of the group of each body in the list of names
 #     jostle/problem/force     the entries of a constant force, or empty
 #     jostle/problem/inertia   (n s,), only if bodies turn
-#     jostle/problem/text      UTF-8: dimension, what a body is called, period, names of walls and groups, units, plan;
-#                              whether a first-order problem has a mass; for a crowd the desired speeds and the reaction
-#                              times, one for all or one per person, the gates, and who may use which exit; rods whose
-#                              points do not move
+#     jostle/problem/text      UTF-8: dimension, what a body is called, period, names of walls and groups, units;
+#                              whether a first-order problem has a mass; rods whose points do not move; under "carried"
+#                              what the problem itself says, such as the plan of a crowd, which is not understood here
 #
 # Only of clumps, as `Clumped` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
 # length is in the text.
@@ -501,21 +498,10 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "walls_move": facts.walls_move,
         "groups": None if groups is None else list(groups.names),
         "units": asdict(facts.units),
-        "plan": stored(facts.building) if isinstance(facts.building, Plan) else facts.building,
+        "carried": dict(facts.carried),
     }
     if facts.weighted:
         said["weighted"] = True
-    if facts.speeds is not None and len(facts.speeds):
-        said["speeds"] = _short(facts.speeds)
-    if facts.reaction is not None and facts.reaction.any():
-        said["reaction"] = _short(facts.reaction)
-    if facts.gates:
-        said["gates"] = [
-            {"at": gate.at, "open": _finite(np.asarray(gate.open)), "most": gate.most} for gate in facts.gates
-        ]
-    if facts.exits is not None and not facts.exits.all():
-        sets, number = np.unique(facts.exits, axis=0, return_inverse=True)
-        said["exits"] = {"sets": sets.tolist(), "number": number.ravel().tolist()}
     if rods := [rods for rods in facts.rods if rods.at_rest]:
         said["rods"] = [
             {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
@@ -536,16 +522,6 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "text": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
         **turning,
     }
-
-
-def _short(values: Array) -> float | list[float]:
-    """One number, if all are the same; or else one for each."""
-    return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]
-
-
-def _finite(values: Array) -> list[list[float | None]]:
-    """Rows of numbers as JSON has them: None for infinite ones."""
-    return [[float(value) if np.isfinite(value) else None for value in row] for row in values]
 
 
 def _flat(values: Array | None) -> Array:
@@ -578,16 +554,12 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         force=arrays["force"].reshape(shape) if len(arrays["force"]) else None,
         groups=_groups(arrays["groups"], said["groups"]),
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
-        building=_building(said["plan"]),
         weighted=bool(said.get("weighted", False)),
-        speeds=_of_people("speeds", said.get("speeds"), bodies),
-        reaction=_of_people("reaction", said.get("reaction"), bodies),
-        gates=tuple(_gate(one) for one in said.get("gates", [])),
-        exits=_exits(said.get("exits"), bodies),
         rods=tuple(_rods(one, balls, d) for one in said.get("rods", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
         clumped=clumped,
         called=str(said["called"]),
+        carried=dict(said["carried"]),
     )
 
 
@@ -601,20 +573,6 @@ def _clumped(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int
     return Clumped(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length)
 
 
-def _gate(said: dict[str, Any]) -> Gate:
-    times = [[-np.inf if a is None else float(a), np.inf if b is None else float(b)] for a, b in said["open"]]
-    return Gate(str(said["at"]), open=times, most=None if said["most"] is None else int(said["most"]))
-
-
-def _exits(said: dict[str, Any] | None, bodies: int) -> NDArray[np.bool_] | None:
-    if said is None:
-        return None
-    sets, number = np.array(said["sets"], dtype=bool), np.array(said["number"], dtype=np.int64)
-    if sets.ndim != 2 or number.shape != (bodies,) or number.min(initial=0) < 0:
-        raise ValueError(f"exits of shape {sets.shape} for {len(number)} people")
-    return np.asarray(sets[number])
-
-
 def _rods(said: dict[str, Any], balls: int, dimension: int) -> SavedRods:
     pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
     points = None if said["points"] is None else np.array(said["points"], dtype=float)
@@ -626,28 +584,12 @@ def _rods(said: dict[str, Any], balls: int, dimension: int) -> SavedRods:
     return SavedRods(pairs, points)
 
 
-def _of_people(name: str, said: float | list[float] | None, bodies: int) -> Array | None:
-    if said is None:
-        return None
-    found = np.array(said, dtype=float)
-    if found.shape not in ((), (bodies,)) or not (np.isfinite(found) & (found >= 0.0)).all():
-        raise ValueError(f"{name} of shape {found.shape} for {bodies} people")
-    return np.array(np.broadcast_to(found, (bodies,)))
-
-
 def _groups(number: NDArray[Any], names: list[str] | None) -> Groups | None:
     if names is None:
         return None
     if len(number) and not -1 <= number.min() <= number.max() < len(names):
         raise ValueError("groups that have no name")
     return Groups(tuple(str(name) for name in names), number.astype(np.int64))
-
-
-def _building(said: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The arguments of a floor plan; the plan is made when it is asked for."""
-    if said is not None and not {"rooms", "exits"} <= said.keys():
-        raise ValueError("a floor plan without rooms or exits")
-    return said
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> int:

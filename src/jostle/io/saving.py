@@ -375,8 +375,7 @@ class TrajectorySaver(FileSaver):
         about = {"scheme": repr(scheme), "problem": repr(problem)}
         if problem.bodies.turn:
             about["law"] = repr(problem.law)
-        if self.facts.plan is not None:
-            about["behaviour"] = problem.behaviour
+        about |= {name: value for name, value in self.facts.carried.items() if isinstance(value, str)}
         if isinstance(problem, Motion):
             self.log = ImpactLog(problem, scheme, start, None if resumed is None else resumed.closing)
         super().__init__(output, start, resumed, changed or {}, about)

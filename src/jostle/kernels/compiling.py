@@ -1,11 +1,11 @@
 """How kernels are compiled: what jostle needs of numba, all of it.
 
 `jit` compiles a kernel for the types that its arguments declare, when it is first called, and stores it on disk under a
-digest of all kernels. This is the only file that uses numba beyond its public interface, for four things that numba
-does not offer: a kernel is compiled once, whatever arrays it is called with; importing it compiles and loads nothing;
-it is compiled again when a constant or a function of another file has changed, while numba's own cache looks at the
-file of the kernel alone; and compiled kernels can be part of an installation. So pyproject.toml admits only versions of
-numba that were tried, and `tests/kernels/test_numba.py` says what to do about a newer one.
+digest of all kernels. It uses numba beyond its public interface, as `cpu.meeting` and `cpu.records` do, for four things
+that numba does not offer: a kernel is compiled once, whatever arrays it is called with; importing it compiles and loads
+nothing; it is compiled again when a constant or a function of another file has changed, while numba's own cache looks
+at the file of the kernel alone; and compiled kernels can be part of an installation. So pyproject.toml admits only
+versions of numba that were tried, and `tests/kernels/test_numba.py` says what to do about a newer one.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from jostle.plans.outlines import (
     ON_EDGE,
     HalfPlanes,
     a_segment,
-    all_corners,
     around,
     cut,
     distance_to,
@@ -319,43 +318,6 @@ def far_from(plan: Plan, limit: float, q: Array) -> Booleans:
     near = np.flatnonzero(~found & ~interior.contains(q))
     found[near] = plan.outside(q[near]) > limit
     return found
-
-
-def stored(plan: Plan) -> dict[str, Any]:
-    """The arguments of a plan as lists, numbers and texts, which a file can store; `restored` makes the plan of them.
-
-    >>> stored(Plan([(0, 0), (4, 0), (4, 3)], exits={"east": ((4, 1), (4, 2))}))["exits"]
-    {'east': [[4.0, 1.0], [4.0, 2.0]]}
-    """
-    rooms = [
-        [room.tolist()] if isinstance(room, np.ndarray) else [ring.tolist() for ring in all_corners(room)]
-        for room in plan._rooms
-    ]
-    found: dict[str, Any] = {"rooms": rooms, "exits": {name: ends.tolist() for name, ends in plan.exits.items()}}
-    given = {"doors": plan.doors, "walls": plan._thin, "columns": plan.columns}
-    found |= {name: value.tolist() for name, value in given.items() if len(value)}
-    if plan.links:
-        found["links"] = [
-            {key: np.asarray(value).tolist() for key, value in vars(link).items()} for link in plan.links.values()
-        ]
-    if plan.labels:
-        found["labels"] = {name: at.tolist() for name, at in plan.labels.items()}
-    return found
-
-
-def restored(values: Mapping[str, Any]) -> Plan:
-    """The plan whose arguments a file has stored."""
-    try:
-        rooms = [[finite(ring, "rooms") for ring in room] for room in values["rooms"]]
-        plain = len(rooms) == 1 and len(rooms[0]) == 1
-        links = [Link(**link) for link in values.get("links", ())]
-        area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
-        more = {name: values[name] for name in ("doors", "walls", "columns", "labels") if name in values}
-        return Plan(area, exits=values["exits"], links=links, **more)
-    except InvalidValue:
-        raise
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
-        raise InvalidValue(f"the stored floor plan is damaged: {error}") from None
 
 
 def columns_of(columns: ArrayLike) -> Array:

@@ -6,7 +6,7 @@ A `Solution` returned by `solve` has its problem. A `Solution` read from a file 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, Booleans, Integers, InTime, at
+from jostle._tools.arrays import Array, Integers, InTime, at
 from jostle.bodies import Bodies, Clumped
 from jostle.convex.metric import Metric
-from jostle.errors import InvalidValue, MissingPackage
-from jostle.plans.openings import Gate
-from jostle.plans.plan import Plan, restored
-from jostle.problems import Motion, Sweeping
+from jostle.errors import InvalidValue
+from jostle.problems import Motion, Problem, Sweeping, carried
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.rods import Rods
@@ -175,18 +173,8 @@ class Facts:
         Groups of the bodies; None if there are none.
     units : Units
         Names of the units.
-    building : Plan, dict or None
-        Floor plan of a crowd, or its arguments as a file stores them; None for other problems. `plan` is the plan.
     weighted : bool
         True for a `Sweeping` with a mass, whose reactions are masses times velocities: M (u - U) = G^T p.
-    speeds : array, shape (n,), or None
-        Desired speed of each person of a crowd; None if unknown.
-    reaction : array, shape (n,), or None
-        Time before which each person of a crowd does not walk; None if unknown.
-    gates : tuple of Gate
-        Doors and exits of a crowd that open and close.
-    exits : array of bool, shape (n, exits), or None
-        Whether each person may leave by each exit, in a crowd with gates; None if unknown.
     rods : tuple of SavedRods
         Rods between bodies and points. A file stores those whose points do not move.
     inertia : array, shape (n, 1) or (n, 3), or None
@@ -195,6 +183,9 @@ class Facts:
         Which balls belong to which body; None if each body is one ball.
     called : str
         What a body is called, such as "ball" or "person"; see `Bodies.name`.
+    carried : dict
+        What the problem itself says (`Motion.facts`), as numbers, texts, lists and dicts. Who knows problems of its
+        kind can read it, such as ``jostle.plans.plan_of(sol)``; files keep it also if nobody does.
 
     Examples
     --------
@@ -216,31 +207,17 @@ class Facts:
     force: Array | None = None
     groups: Groups | None = None
     units: Units = Units()
-    building: Plan | Mapping[str, Any] | None = None
     weighted: bool = False
-    speeds: Array | None = None
-    reaction: Array | None = None
-    gates: tuple[Gate, ...] = ()
-    exits: Booleans | None = None
     rods: tuple[SavedRods, ...] = ()
     inertia: Array | None = None
     clumped: Clumped | None = None
     called: str = "body"
+    carried: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def bodies(self) -> Bodies:
         """Radii, inertia, clumps and what they are called, together."""
         return Bodies(self.radii, inertia=self.inertia, clumped=self.clumped, called=self.called)
-
-    @cached_property
-    def plan(self) -> Plan | None:
-        """Floor plan of a crowd; None for other problems, and if a stored plan needs a package that is missing."""
-        if not isinstance(self.building, Mapping):
-            return self.building
-        try:
-            return restored(self.building)
-        except MissingPackage:
-            return None
 
     @classmethod
     def of(
@@ -272,11 +249,11 @@ class Facts:
         Facts
             The facts.
         """
-        crowd: Any = problem if hasattr(problem, "plan") else None  # a `crowds.Crowd`
-        people: dict[str, Any] = {}
-        if crowd is not None:
-            _check_units(units)
-            groups, people = groups or Groups(crowd.groups, crowd.group), _of_crowd(crowd)
+        said = _storable(carried(problem, "facts"), f"{type(problem).__name__}.facts()")
+        _check_units(problem, units, said.get("units"))
+        if groups is None and "groups" in said:
+            groups = Groups.of(said["groups"], len(problem.q0))
+        own = {name: value for name, value in said.items() if name != "groups"}
         within, d = problem.within, dimension_of(problem)
         places = problem.pose0.at(problem.q0 if q is None else q).centres
         walls, names = walls_of(within, t, places)
@@ -297,19 +274,34 @@ class Facts:
             inertia=problem.bodies.inertia,
             clumped=problem.bodies.clumped,
             called=problem.bodies.called,
-            **people,
+            carried=own,
         )
 
 
-def _check_units(units: Units | None) -> None:
-    """Refuse other units for people on a floor plan, whose densities, flows and reports are in metres and seconds."""
-    if units is None:
-        return
-    if units.length not in ("", SI.length) or units.time not in ("", SI.time):
-        raise InvalidValue(
-            f"units: people on a floor plan are measured in m and s, not in {units.length or 'm'} and "
-            f"{units.time or 's'}: convert the plan, the radii and the speeds"
-        )
+def _storable(value: Any, place: str) -> Any:
+    """A fact as numbers, texts, lists and dicts, which a file can store."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic | np.ndarray) and np.asarray(value).dtype.kind in "biufU":
+        return value.tolist()
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: _storable(each, f"{place}[{name!r}]") for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(each, f"{place}[{k}]") for k, each in enumerate(value)]
+    raise InvalidValue(
+        f"{place} is {value!r}, which a file cannot store: a fact is None, a number, a text, an array, or a list or a "
+        f"dict of them"
+    )
+
+
+def _check_units(problem: Problem, units: Units | None, own: Any) -> None:
+    """Refuse other units than those of a problem whose facts say them."""
+    for name, unit in ({} if units is None or own is None else own).items():
+        if getattr(units, name) not in ("", unit):
+            raise InvalidValue(
+                f"units: {type(problem).__name__} is measured in {unit}, not in {getattr(units, name)}: convert its "
+                f"data"
+            )
 
 
 def dimension_of(problem: Motion | Sweeping) -> int:
@@ -374,16 +366,3 @@ def masses_of(problem: Motion | Sweeping) -> Array | None:
         return None
     each = problem.mass.mass.reshape(-1, dimension_of(problem) or 1)
     return each[:, 0].copy() if (each == each[:, :1]).all() else None
-
-
-def _of_crowd(crowd: Any) -> dict[str, Any]:
-    """The facts that only a crowd has."""
-    facts = {"building": crowd.plan, "speeds": _speeds(crowd), "reaction": np.array(crowd.reaction)}
-    return facts if crowd.gates is None else facts | {"gates": crowd.gates.gates, "exits": crowd.exits}
-
-
-def _speeds(crowd: Any) -> Array | None:
-    try:
-        return np.array(crowd.wish.speeds(len(crowd.q0)), dtype=float)
-    except InvalidValue:  # a plain function has no known speeds
-        return None

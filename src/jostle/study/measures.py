@@ -20,10 +20,10 @@ from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry
 from jostle.crowds.leaving import evacuation_time as analysed_evacuation_time
 from jostle.crowds.leaving import leaving_times as analysed_leaving_times
-from jostle.crowds.moves import plan_of
 from jostle.crowds.pressing import crowd_pressure
 from jostle.crowds.summary import density_maps
 from jostle.errors import InvalidValue
+from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
 
 Measure = Callable[[Any], Any]

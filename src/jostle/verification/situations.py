@@ -11,6 +11,7 @@ import numpy as np
 
 from jostle.crowds import crowd_summary, exit_use, flow, jams, leaving_times, travel, weidmann
 from jostle.crowds.crowding import FRUIN
+from jostle.crowds.facts import crowd_facts
 from jostle.result.solution import Solution
 from jostle.scenarios import parse
 from jostle.scenarios.toml import document
@@ -408,7 +409,7 @@ def demographics() -> Outcome:
     sol = solved(
         [rectangle(0, 0, 20, 10)], {"end": [[20, 4], [20, 6]]}, [{"n": 50, "speed": "weidmann"}], t=0.1, every=0.05,
     )  # fmt: skip
-    speeds = sol.facts.speeds
+    speeds = crowd_facts(sol).speeds
     assert speeds is not None  # the scenario has them
     mean, spread = float(speeds.mean()), float(speeds.std())
     return Outcome(

@@ -25,6 +25,7 @@ from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
 from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
 from jostle.crowds.crowding import MAP_FRAMES
+from jostle.crowds.facts import crowd_facts
 from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
 from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import THRESHOLDS, crowd_forces
@@ -32,6 +33,7 @@ from jostle.crowds.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSum
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.io.reading import about
+from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
 from jostle.result.status import EMPTY_BUILDING, STOPPED, overlap_in_words
 from jostle.viz.floor_plans import WIDE, Shot, draw_plan
@@ -44,7 +46,7 @@ from jostle.viz.viewer import PAGES, page, part
 
 def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
     """Names and texts of the table of assumptions."""
-    speeds, late = sol.facts.speeds, sol.facts.reaction
+    speeds, late, *_ = crowd_facts(sol)
     scheme = noted.get("scheme") or repr(sol.scheme)
     steps = sol.stats["h"]
     density = "people counted" if len(radii) > MAX_VORONOI_PEOPLE else "Voronoi density"
@@ -75,7 +77,7 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
 
 def _lifts(sol: Solution) -> dict[str, Any]:
     """The lifts of the plan by name."""
-    plan = sol.facts.plan
+    plan = plan_of(sol)
     return {} if plan is None else {name: link for name, link in plan.links.items() if link.every is not None}
 
 

@@ -34,6 +34,7 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.images import Images
 from jostle.plans.outlines import package
+from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
 from jostle.sets.shapes import WIRE, View, line_segments, surfaces
 from jostle.viz.films import Drawn
@@ -306,7 +307,7 @@ class Encoder:
 
     def _exits(self) -> list[dict[str, Any]]:
         """The exits of the floor plan of a crowd: their names, and both ends in three dimensions."""
-        plan = self.scene.facts.plan
+        plan = plan_of(self.scene.sol)
         if plan is None or self.scene.d != 2:
             return []
         return [
@@ -316,7 +317,7 @@ class Encoder:
 
     def _outline(self) -> list[list[float]]:
         """The rings around and inside the floor plan of a crowd, each as x, y, x, y ...; empty if they are long."""
-        plan = self.scene.facts.plan
+        plan = plan_of(self.scene.sol)
         if plan is None or self.scene.d != 2:
             return []
         if plan.half_planes is not None:

@@ -25,6 +25,7 @@ from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.crowding import FRUIN, LEVELS
+from jostle.crowds.facts import crowd_facts
 from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, known_plan
 from jostle.crowds.moves import radii_in
 from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
@@ -335,7 +336,7 @@ class Shot:
         """Whether each gate is open in frame k, by its times and its number of people; open while somebody is in it."""
         t, q = float(self.sol.t[k]), np.asarray(self.sol.q[k])
         here, found = present(q), {}
-        gates = self.sol.facts.gates
+        gates = crowd_facts(self.sol).gates
         for gate, ends in zip(gates, ends_of(gates, self.plan), strict=True):
             shut = not gate.is_open(t)
             if gate.most is not None:
@@ -355,8 +356,9 @@ class Shot:
         jammed &= present(q[who], walkable(self.plan))
         start = np.asarray(self.sol.q[0])[who]
         jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
-        if self.sol.facts.reaction is not None:
-            jammed &= self.sol.facts.reaction[who] <= self.sol.t[k]
+        reaction = crowd_facts(self.sol).reaction
+        if reaction is not None:
+            jammed &= reaction[who] <= self.sol.t[k]
         draw_people(ax, q[who], radii[who], number[who], jammed)
 
     def legend(self, figure: Figure) -> None:

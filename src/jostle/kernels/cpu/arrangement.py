@@ -38,7 +38,7 @@ from jostle.kernels.compiling import (
     jit,
 )
 from jostle.kernels.cpu.records import width
-from jostle.kernels.memory import WorkingMemory
+from jostle.kernels.memory import aligned
 from jostle.kernels.parallel import cut, together
 from jostle.kernels.space import SAMPLE, cut_space
 
@@ -89,10 +89,10 @@ class Arranged(NamedTuple):
     """(groups + 1,) where the blocks of each group begin."""
 
 
-def arranged(given: GivenRows, n: int, places: Floats2 | None, chunks: int, memory: WorkingMemory) -> Arranged:
-    """The rows of n bodies, whose places (n, d) may be known, arranged by `chunks` threads in some memory."""
+def arranged(given: GivenRows, n: int, places: Floats2 | None, chunks: int) -> Arranged:
+    """The rows of n bodies, whose places (n, d) may be known, arranged by `chunks` threads."""
     i, j, (m, d) = given.i, given.j, given.normal.shape
-    block, groups, number = memory.array((m,), np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
+    block, groups, number = aligned((m,), np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
         cell, counts = _cells(places, i, j, chunks)
         even_and_odd = [((count + 1) // 2, count // 2) for count in counts]
@@ -102,10 +102,10 @@ def arranged(given: GivenRows, n: int, places: Floats2 | None, chunks: int, memo
     else:
         block[:] = 0
     _, order, ends = _sorted(block, int(groups[-1]), chunks)
-    index, e = memory.array((6, m), np.uint32), memory.array((2, m, width(d)), np.float64)
-    row, colour = memory.array((8, m), np.float64), memory.array((m,), np.int64)
+    index, e = aligned((6, m), np.uint32), aligned((2, m, width(d)), np.float64)
+    row, colour = aligned((8, m), np.float64), aligned((m,), np.int64)
     group = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
-    used = memory.array((n * (len(groups) - 1),), np.uint64)
+    used = aligned((n * (len(groups) - 1),), np.uint64)
     used[:] = 0
     place = np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64)
     rest = *given, ends, group, number, order, used, colour, place, index, e, row

@@ -29,7 +29,6 @@ from jostle.kernels.compiling import (
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, GivenRows, P, Y, arranged
 from jostle.kernels.cpu.loop import SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.records import push
-from jostle.kernels.memory import working_memory
 from jostle.kernels.parallel import cut, together
 from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.sweeps import FAR, Stop
@@ -41,15 +40,12 @@ def gauss_seidel(
     places: Array | None,
 ) -> tuple[Array, int]:  # fmt: skip
     n, d = len(inverse), rows.normal.shape[1]
-    with working_memory() as memory:
-        number, index, e, row, ends, groups = arranged(
-            GivenRows(*rows, unit, s0, start, stop.violation), n, places, chunks, memory
-        )
-        body = at_rest(number, inverse, len(ends) - 1, d, chunks, memory)
-        sweeps = _Sweeps((0,) * d, index, e, row, body, ends, np.zeros(len(ends) - 1, np.int64))
-        iterations = iterated(_iterate, sweeps, groups, n, stop, chunks)
-        p = np.empty(len(s0))
-        together(_put_back, [(index, row, *part, p) for part in cut(len(s0), chunks)])
+    number, index, e, row, ends, groups = arranged(GivenRows(*rows, unit, s0, start, stop.violation), n, places, chunks)
+    body = at_rest(number, inverse, len(ends) - 1, d, chunks)
+    sweeps = _Sweeps((0,) * d, index, e, row, body, ends, np.zeros(len(ends) - 1, np.int64))
+    iterations = iterated(_iterate, sweeps, groups, n, stop, chunks)
+    p = np.empty(len(s0))
+    together(_put_back, [(index, row, *part, p) for part in cut(len(s0), chunks)])
     return p, iterations
 
 

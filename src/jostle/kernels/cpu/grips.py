@@ -17,7 +17,7 @@ from jostle.kernels.compiling import Floats, Floats2, Indices2, Ints, OutFloats2
 from jostle.kernels.cpu.arrangement import FIRST, ROW, SECOND, GivenRows, arranged
 from jostle.kernels.cpu.loop import SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.records import ARMS, BY_N, BY_T, MU, SWEPT, N, P, S, Y, grip
-from jostle.kernels.memory import working_memory
+from jostle.kernels.memory import aligned
 from jostle.kernels.parallel import cut, together
 from jostle.kernels.reference.cones import Grip
 from jostle.kernels.reference.sweeps import FAR, Stop
@@ -34,27 +34,26 @@ def sweep_grips(
 ) -> tuple[Array, int]:  # fmt: skip
     n, (m, d) = len(inverse), grip.normal.shape
     nothing = np.zeros(m)
-    with working_memory() as memory:
-        given = GivenRows(grip.i, grip.j, grip.normal, nothing + 1.0, nothing, nothing, nothing)
-        number, index, _, _, ends, groups = arranged(given, n, places, chunks, memory)
-        blocks, pieces = len(ends) - 1, cut(m, chunks)
-        both = (2 * number[:, None] + np.arange(2, dtype=np.uint32)).ravel()
-        body = at_rest(both, inverse.ravel(), 2 * blocks, 3, chunks, memory)
-        contact, room, kept = (
-            memory.array((m, NUMBERS), np.float64),
-            np.zeros(blocks + 1, np.int64),
-            np.zeros(blocks, np.int64),
-        )
-        rest = grip.normal, grip.arms, grip.mu, grip.scale, grip.noise, stop.violation, s0, start, contact
-        together(_enter, [(index, *part, *rest) for part in pieces])
-        together(_count, [(index, ends, n, *part, room) for part in cut(blocks, chunks)])
-        room = room.cumsum()
-        four, bodies = memory.array((room[-1], SWEPT, 4), np.float64), memory.array((room[-1], 8), np.uint32)
-        home = memory.array((room[-1], 4), np.uint32)
-        sweeps = _Sweeps((0,) * 3, index, contact, four, bodies, home, body, ends, room, kept, coulomb)
-        iterations = iterated(_iterate, sweeps, groups, 2 * n, stop, chunks)
-        p = np.empty((m, d))
-        together(_put_back, [(index, contact, *part, p) for part in pieces])
+    given = GivenRows(grip.i, grip.j, grip.normal, nothing + 1.0, nothing, nothing, nothing)
+    number, index, _, _, ends, groups = arranged(given, n, places, chunks)
+    blocks, pieces = len(ends) - 1, cut(m, chunks)
+    both = (2 * number[:, None] + np.arange(2, dtype=np.uint32)).ravel()
+    body = at_rest(both, inverse.ravel(), 2 * blocks, 3, chunks)
+    contact, room, kept = (
+        aligned((m, NUMBERS), np.float64),
+        np.zeros(blocks + 1, np.int64),
+        np.zeros(blocks, np.int64),
+    )
+    rest = grip.normal, grip.arms, grip.mu, grip.scale, grip.noise, stop.violation, s0, start, contact
+    together(_enter, [(index, *part, *rest) for part in pieces])
+    together(_count, [(index, ends, n, *part, room) for part in cut(blocks, chunks)])
+    room = room.cumsum()
+    four, bodies = aligned((room[-1], SWEPT, 4), np.float64), aligned((room[-1], 8), np.uint32)
+    home = aligned((room[-1], 4), np.uint32)
+    sweeps = _Sweeps((0,) * 3, index, contact, four, bodies, home, body, ends, room, kept, coulomb)
+    iterations = iterated(_iterate, sweeps, groups, 2 * n, stop, chunks)
+    p = np.empty((m, d))
+    together(_put_back, [(index, contact, *part, p) for part in pieces])
     return p, iterations
 
 

@@ -34,7 +34,7 @@ from jostle.kernels.cpu.contacts import _add_coordinate
 from jostle.kernels.cpu.grip_rows import _dot, _length, _nearest, _plus, _vector, _write
 from jostle.kernels.cpu.loop import PIECE, SUMS, V, at_rest, iterated, loop_of
 from jostle.kernels.cpu.meeting import new_meeting
-from jostle.kernels.memory import working_memory
+from jostle.kernels.memory import aligned
 from jostle.kernels.parallel import all_finite, cut, together
 from jostle.kernels.reference.cones import COUPLED, natural_over
 from jostle.kernels.reference.dense import ROUND_OFF, TINY
@@ -279,21 +279,20 @@ def sweep_levers(
     n, (m, d), roots = len(inverse), lever.normal.shape, np.sqrt(inverse[:, lever.normal.shape[1] :])
     if m <= IN_ORDER:
         return _sweep_in_order(lever, inverse, roots, s0, start, coulomb, stop)
-    with working_memory() as memory:
-        nothing = np.zeros(m)
-        given = GivenRows(lever.i, lever.j, lever.normal, nothing + 1.0, nothing, nothing, nothing)
-        number, index, _, _, ends, groups = arranged(given, n, places, chunks, memory)
-        blocks, pieces, masses = len(ends) - 1, cut(m, chunks), np.ones((n, 2))
-        both = (2 * number[:, None] + np.arange(2, dtype=np.uint32)).ravel()
-        masses[:, 0] = inverse[:, 0]
-        body = at_rest(both, masses.ravel(), 2 * blocks, 3, chunks, memory)
-        contact, kept = memory.array((m, NUMBERS), np.float64), np.zeros(blocks, np.int64)
-        rest = *lever, stop.violation, s0, start, roots, contact
-        together(_enter, [(index, *part, *rest) for part in pieces])
-        sweeps = _Sweeps((0,) * 3, index, contact, np.empty(m, np.uint32), body, ends, kept, coulomb)
-        iterations = iterated(_iterate, sweeps, groups, 2 * n, stop, chunks)
-        p = np.empty((m, d))
-        together(_put_back, [(index, contact, *part, p) for part in pieces])
+    nothing = np.zeros(m)
+    given = GivenRows(lever.i, lever.j, lever.normal, nothing + 1.0, nothing, nothing, nothing)
+    number, index, _, _, ends, groups = arranged(given, n, places, chunks)
+    blocks, pieces, masses = len(ends) - 1, cut(m, chunks), np.ones((n, 2))
+    both = (2 * number[:, None] + np.arange(2, dtype=np.uint32)).ravel()
+    masses[:, 0] = inverse[:, 0]
+    body = at_rest(both, masses.ravel(), 2 * blocks, 3, chunks)
+    contact, kept = aligned((m, NUMBERS), np.float64), np.zeros(blocks, np.int64)
+    rest = *lever, stop.violation, s0, start, roots, contact
+    together(_enter, [(index, *part, *rest) for part in pieces])
+    sweeps = _Sweeps((0,) * 3, index, contact, np.empty(m, np.uint32), body, ends, kept, coulomb)
+    iterations = iterated(_iterate, sweeps, groups, 2 * n, stop, chunks)
+    p = np.empty((m, d))
+    together(_put_back, [(index, contact, *part, p) for part in pieces])
     return p, iterations
 
 

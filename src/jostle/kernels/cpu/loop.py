@@ -19,7 +19,7 @@ from jostle.kernels.compiling import Floats, Indices, Ints, OutFloats3, jit
 from jostle.kernels.cpu.arrangement import cuts
 from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_meeting
 from jostle.kernels.cpu.records import carry_on, width
-from jostle.kernels.memory import WorkingMemory
+from jostle.kernels.memory import aligned
 from jostle.kernels.parallel import cut, in_step, judge, together
 from jostle.kernels.reference.sweeps import DAMPING, DRIFT, RISE, WINDOW, Stop, damped, next_test
 
@@ -35,10 +35,10 @@ momentum; zeros before x is computed again; the correction of round-off; the res
 following_test, damping_after = jit(helper=True)(next_test), jit(helper=True)(damped)
 
 
-def at_rest(number: Indices, inverse: Floats, walls: int, d: int, chunks: int, memory: WorkingMemory) -> OutFloats3:
+def at_rest(number: Indices, inverse: Floats, walls: int, d: int, chunks: int) -> OutFloats3:
     """The records of bodies at rest, one for each inverse mass, in the places `number`; those of walls are the last."""
     n = len(number)
-    body = memory.array((3, n + walls, width(d)), np.float64)
+    body = aligned((3, n + walls, width(d)), np.float64)
     body[:, n:] = 0.0
     together(_weigh, [(number, inverse, *part, body) for part in cut(n, chunks)])
     return body

@@ -1,0 +1,100 @@
+"""What a trajectory keeps of a crowd, for measures and pictures: speeds, reaction times, gates and known exits."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from jostle._tools.arrays import Array, Booleans, finite
+from jostle.errors import InvalidValue
+from jostle.plans.openings import Gate
+from jostle.plans.stored import stored
+from jostle.result.facts import SI
+
+if TYPE_CHECKING:
+    from jostle.crowds.crowd import Crowd
+    from jostle.result.facts import Facts
+    from jostle.result.solution import Solution
+
+
+class CrowdFacts(NamedTuple):
+    """What is known of the people of a run; the defaults are those of a run of something else."""
+
+    speeds: Array | None = None
+    """(n,) desired speeds; None if they are unknown."""
+    reaction: Array | None = None
+    """(n,) times before which people do not walk; None if they are unknown."""
+    gates: tuple[Gate, ...] = ()
+    """Doors and exits that open and close."""
+    exits: Booleans | None = None
+    """(n, exits) whether each person may leave by each exit, in a crowd with gates; None if that is unknown."""
+
+
+def said_of(crowd: Crowd) -> dict[str, Any]:
+    """The facts about a crowd that its trajectories keep."""
+    said: dict[str, Any] = {
+        "plan": stored(crowd.plan),
+        "behaviour": crowd.behaviour,
+        "units": {"length": SI.length, "time": SI.time},
+        "groups": {name: crowd.members(name) for name in crowd.groups},
+        "reaction": _short(crowd.reaction),
+    }
+    with suppress(InvalidValue):  # a plain function has no known speeds
+        said["speeds"] = _short(np.asarray(crowd.wish.speeds(len(crowd.q0)), dtype=float))
+    if crowd.gates is not None:
+        sets, number = np.unique(crowd.exits, axis=0, return_inverse=True)
+        said["gates"] = [{"at": one.at, "open": np.asarray(one.open), "most": one.most} for one in crowd.gates.gates]
+        said["exits"] = {"sets": sets, "number": number.ravel()}
+    return said
+
+
+_read: WeakKeyDictionary[Facts, CrowdFacts] = WeakKeyDictionary()
+"""What was read, by the facts of the trajectories."""
+
+
+def crowd_facts(sol: Solution) -> CrowdFacts:
+    """What is known of the people of a run.
+
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> crowd_facts(jo.solve(jo.crowds.crowd(2, radius=0.25, room=room, speed=1.2), jo.Venel(), t=0.1, h=0.1)).speeds
+    array([1.2, 1.2])
+    """
+    facts = sol.facts
+    if facts not in _read:
+        said, n = facts.carried, sol.q.shape[1]
+        try:
+            _read[facts] = CrowdFacts(
+                _of_people("speeds", said.get("speeds"), n), _of_people("reaction", said.get("reaction"), n),
+                tuple(Gate(one["at"], open=one["open"], most=one["most"]) for one in said.get("gates", ())),
+                _exits(said.get("exits"), n),
+            )  # fmt: skip
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+            raise InvalidValue(f"the stored facts about people are damaged: {error}") from None
+    return _read[facts]
+
+
+def _short(values: Array) -> Any:
+    """One number, if all are the same; or else one for each."""
+    return values[0] if len(values) and (values == values[0]).all() else values
+
+
+def _of_people(name: str, said: Any, n: int) -> Array | None:
+    if said is None:
+        return None
+    found = finite(said, name)
+    if found.shape not in ((), (n,)) or (found < 0.0).any():
+        raise ValueError(f"{name} of shape {found.shape} for {n} people")
+    return np.array(np.broadcast_to(found, (n,)))
+
+
+def _exits(said: Any, n: int) -> Booleans | None:
+    if said is None:
+        return None
+    sets, number = np.array(said["sets"], dtype=bool), np.array(said["number"], dtype=np.int64)
+    if sets.ndim != 2 or number.shape != (n,) or number.min(initial=0) < 0:
+        raise ValueError(f"exits of shape {sets.shape} for {len(number)} people")
+    return np.asarray(sets[number])
