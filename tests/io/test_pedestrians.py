@@ -431,7 +431,7 @@ def test_a_folder_that_is_not_there_is_named(writer, tmp_path):
 def test_a_package_that_is_missing_is_named(package, monkeypatch, sol):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        MissingPackage, match=rf"floor plans and crowds need the package {package}.*\n  .* install 'jostle\[crowd\]'"
+        MissingPackage, match=rf"need the package {package}.*\n  .* install 'jostle\[crowd\]'"
     ):
         to_pedpy(sol, inside=ROOM)
 
