@@ -32,7 +32,7 @@ grains = jo.Motion(
     mass=mass,
     force=np.outer(mass, [0.0, -9.81]),
     within=jo.Balls(radii) & silo,
-    law=jo.Coulomb(mu, drag=up),
+    law=jo.Coulomb(mu, surface_velocity=up),
 )
 scheme = jo.Maury()
 sol = jo.solve(grains, scheme, t=5.0, h=0.02, every=0.1)

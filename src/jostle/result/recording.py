@@ -16,7 +16,7 @@ from jostle.problems import Motion
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import dragged
+from jostle.schemes.grip import surface_velocities
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import in_motion
 from jostle.sets.contacts import Contacts, by_pair
@@ -260,10 +260,11 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         bodies = after.pose.bodies
         added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
-        if isinstance(problem.law, Coulomb) and problem.law.drag:
+        if isinstance(problem.law, Coulomb) and problem.law.surface_velocity:
             touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-            drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
-            work = -float((friction[touching] * drag).sum())
+            places = before.centres.reshape(-1, friction.shape[1])
+            surfaces = surface_velocities(problem, contacts.only(touching), before.t, places)
+            work = -float((friction[touching] * surfaces).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
