@@ -6,8 +6,8 @@ A drum that turns slowly lifts its grains by friction, until the surface is too 
 avalanche runs down, and the surface rises again. The wall is a circle at rest,
 and ``surface_velocity`` gives the velocity of its surface at each point of contact. The
 colour of a grain is its angular velocity. The lower picture shows how far the centre of
-mass of the grains is turned from the vertical: it rises while the grains turn with the drum, and
-falls in avalanches.
+mass of the grains is turned from the vertical: it rises while the grains turn with the
+drum, and falls in avalanches.
 """
 
 import matplotlib.pyplot as plt

@@ -372,7 +372,7 @@ class Saver:
     def commit(self) -> None:
         """Make all that was given to a file safe."""
 
-    def seal(self, frames: int) -> int:
+    def frame_checksum(self, frames: int) -> int:
         """A number by which the file of the run is recognised when it is resumed; 0 without a file."""
         return 0
 

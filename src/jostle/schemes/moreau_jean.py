@@ -196,11 +196,11 @@ class MoreauJean(Scheme):
             K = replace(K, c=K.c + np.where(held, np.clip(touching.gap / h, 0.0, slow), 0.0))
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
         few = max(BOUNCING_ITERATIONS, PER_COORDINATE * state.q.size)
-        if bouncing.any() and solver.promises and solver.max_iterations > few:
+        if bouncing.any() and solver.strict and solver.max_iterations > few:
             solver = replace(solver, max_iterations=few)
         try:
             P, p = push(solver, problem, state, pose, touching, K, predicted, M)
-            for part in LOCKED if bouncing.any() and solver.promises else ():
+            for part in LOCKED if bouncing.any() and solver.strict else ():
                 if P.converged:
                     break
                 locked = bouncing & (p.normal >= part * p.normal.max())

@@ -52,7 +52,7 @@ def project_velocity(
         K = whole = velocities_of_step(contacts, state, h)
         if gap_tol:
             K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
-        elif gap_tol is not None and solver.promises:
+        elif gap_tol is not None and solver.strict:
             K = relative_to_closing(K, free, solver.tol)
         try:
             P, p = push(solver, problem, state, pose, contacts, K, w, M)
