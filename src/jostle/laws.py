@@ -473,8 +473,8 @@ def _check_surfaces(Q: ConstraintSet, q0: Array, told: _Found | None) -> None:
         if missing:
             raise InvalidValue(
                 f"wall {missing[0]} ({part!r}) may move along itself, and with friction it drags bodies along: say how "
-                f"fast with surface_velocity={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros if "
-                f"it does not"
+                f"fast with surface_velocity={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros "
+                f"if it does not"
             )
 
 

@@ -87,7 +87,7 @@ class Stairs:
         due = here & self.passage.inside(state.q)
         if link.every is None:
             due &= left < (1.0 + ARRIVED) * self.radii
-        elif not self.passage.arrives(state.t, state.duration):
+        elif not self.passage.arrives(state.t, state.impulse_time):
             return state
         if due.any() and self.wish is not None:
             goal = self.wish.chosen(state.q)

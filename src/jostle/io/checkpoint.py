@@ -182,7 +182,7 @@ class Contents:
         return State(
             self.number("t"), Pose(problem.bodies, self.array("q", shape), orientation),
             self.array("w", problem.w0.shape), None, contacts, impulses, self._memory(scheme, shape, _balls(problem)),
-            self.number("overshoot"), self._presence(shape), self.number("duration", finite=False),
+            self.number("overshoot"), self._presence(shape), self.number("impulse_time", finite=False),
         )  # fmt: skip
 
     def _presence(self, shape: tuple[int, ...]) -> Presence | None:
@@ -497,7 +497,7 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
     state = position.state
     values: dict[str, Any] = {
         "t": state.t, "q": state.q, "w": state.w, "multipliers": state.multipliers, "overshoot": state.overshoot,
-        "duration": state.duration, "gap": position.gap, "orientation": state.pose.orientation,
+        "impulse_time": state.impulse_time, "gap": position.gap, "orientation": state.pose.orientation,
         "tangential": state.impulses.tangential, "rolling": state.impulses.rolling,
     }  # fmt: skip
     values = {name: value for name, value in values.items() if value is not None}

@@ -393,7 +393,7 @@ class TrajectorySaver(FileSaver):
         if self.facts.walls_move:
             self.walls = drawable(self.problem.within, state.t, self.facts.dimension)
         frame = (shown(state), state.u, radii, *contacts_of(state))
-        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls, **self._turned(state))
+        self.writer.frame(state.t, *frame, impulse_time=state.impulse_time, walls=self.walls, **self._turned(state))
 
     def _turned(self, state: State) -> dict[str, Any]:
         """How bodies are turned and turn, and the friction between them; empty if they do not turn."""

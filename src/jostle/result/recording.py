@@ -413,7 +413,7 @@ class Frame(NamedTuple):
     pairs: Integers
     normals: Array
     z: Array | None
-    duration: float
+    impulse_time: float
     turned: Turned | None = None
 
 
@@ -442,7 +442,7 @@ class MemorySaver(Saver):
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
         p = state.multipliers
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, Turned.of(state)))
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, Turned.of(state)))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))
@@ -450,7 +450,7 @@ class MemorySaver(Saver):
             self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
-        t, q, u, multipliers, pairs, normals, z, durations, turned = zip(*self.frames, strict=True)
+        t, q, u, multipliers, pairs, normals, z, impulse_times, turned = zip(*self.frames, strict=True)
         paoli = [one for one in z[1:] if one is not None]
         return Solution(
             self.problem,
@@ -465,7 +465,7 @@ class MemorySaver(Saver):
             status,
             read_only(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
-            durations=read_only(np.array(durations)),
+            impulse_times=read_only(np.array(impulse_times)),
             **({} if turned[0] is None else turned_frames(turned)),
         )
 

@@ -271,13 +271,15 @@ class Scheme:
             check_unchanged(problem.within, after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
-        told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
+        told = (
+            after.impulse_time is not state.impulse_time and after.impulse_time == after.impulse_time
+        )  # neither copied nor NaN
         after = replace(
             after,
             t=after.t if t_next is None else t_next,
             overshoot=self._overshoot(there, after, ours, t_next),
             presence=state.presence,
-            duration=after.duration if told else h,
+            impulse_time=after.impulse_time if told else h,
         )
         read_only(after.q)
         read_only(after.w)

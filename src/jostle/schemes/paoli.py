@@ -372,8 +372,8 @@ def _traced_back(problem: Motion, state: State, h: float) -> Array:
 
 
 def _state(
-    state: State, h: float, Z: Nearest, after: Array, per_impulse: float, memory: Memory, duration: float
+    state: State, h: float, Z: Nearest, after: Array, per_impulse: float, memory: Memory, impulse_time: float
 ) -> State:
     P, contacts = Z
     u, p = (after - state.q) / h, Impulses(per_impulse * P.multipliers)
-    return State(state.t + h, state.pose.at(after), u, P, contacts, p, memory, duration=duration)
+    return State(state.t + h, state.pose.at(after), u, P, contacts, p, memory, impulse_time=impulse_time)
