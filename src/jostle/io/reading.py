@@ -322,8 +322,8 @@ def read(
     of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, said.status)
     return replace(
         Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii),
-        impulse_times=source.index.impulse_time, order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
-        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
+        impulse_times=source.index.impulse_time, order=said.order, walls=None if said.walls < 0 else said.walls,
+        contacts_saved=said.contacts, saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
         recorded=SavedImpacts(source) if said.form.impacts else None, **_turned(source),
     )  # fmt: skip
 

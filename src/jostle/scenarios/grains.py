@@ -50,7 +50,7 @@ from jostle.scenarios.fields import (
 )
 from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
-from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
+from jostle.schemes.capabilities import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.clumps import Clumps

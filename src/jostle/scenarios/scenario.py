@@ -47,7 +47,7 @@ from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.problem import Misfit, ProblemTable, belongs_to
 from jostle.scenarios.toml import Source, document
 from jostle.schemes import SCHEMES
-from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
+from jostle.schemes.capabilities import FIRST, SECOND, able, in_words, nobody
 from jostle.solvers import SOLVERS
 from jostle.solvers.dual_active_set import ActiveSet
 
@@ -301,14 +301,14 @@ class Scenario(Table):
             return
         order, needs = FIRST if self.problem.first_order else SECOND, self.problem.needs()
         kind = self.problem.scheme() if self.scheme is None else self.scheme.kind
-        abilities = SCHEMES.get(kind).abilities if kind in SCHEMES else frozenset()
-        if order not in abilities:
-            fitting = [f'"{name}"' for name, scheme in SCHEMES.items() if order in scheme.abilities]
+        capabilities = SCHEMES.get(kind).capabilities if kind in SCHEMES else frozenset()
+        if order not in capabilities:
+            fitting = [f'"{name}"' for name, scheme in SCHEMES.items() if order in scheme.capabilities]
             yield ("scheme", "kind"), f'must be {in_words(fitting)} for a problem of kind "{self.problem.kind}"'
             return
         every = frozenset({order, *needs})
         for need, path in needs.items():
-            if need not in abilities:
+            if need not in capabilities:
                 others = [f'"{name}"' for name in able(every)]
                 remedy = f"use {in_words(others)}" if others else nobody(every)
                 yield ("problem", *path), f'the scheme "{kind}" cannot handle {need}; {remedy}'

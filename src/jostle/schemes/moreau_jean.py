@@ -51,7 +51,8 @@ from jostle.errors import EmptySet, Wedged, warn
 from jostle.laws import Coulomb, aimed, coefficients, reflected
 from jostle.pose import Pose
 from jostle.problems import Motion
-from jostle.schemes.abilities import (
+from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import (
     EQUALITIES,
     EXCHANGE,
     MOVING,
@@ -62,7 +63,6 @@ from jostle.schemes.abilities import (
     TURNING,
     VARIED_RESTITUTION,
 )
-from jostle.schemes.base import Scheme
 from jostle.schemes.grip import push, rubs
 from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
@@ -120,7 +120,7 @@ class MoreauJean(Scheme):
     [3.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset(
+    capabilities: ClassVar[frozenset[str]] = frozenset(
         {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF, TURNING}
     )
     remembers: ClassVar[type[Any] | None] = Depth
