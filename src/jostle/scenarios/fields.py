@@ -32,7 +32,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from jostle._tools.plugins import Registry, nearest
-from jostle.crowds.walk import FASTEST
+from jostle.crowds.model.walk import FASTEST
 from jostle.errors import InvalidValue
 from jostle.scenarios.toml import Path
 

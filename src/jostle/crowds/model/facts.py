@@ -15,7 +15,7 @@ from jostle.plans.stored import stored
 from jostle.result.facts import SI
 
 if TYPE_CHECKING:
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.result.facts import Facts
     from jostle.result.solution import Solution
 

@@ -16,16 +16,15 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.behaviours import Reaction, behaving, reacting
-from jostle.crowds.blockades import STANDSTILL, STANDSTILL_DISTANCE
-from jostle.crowds.distributions import Distribution
-from jostle.crowds.facts import said_of
-from jostle.crowds.gates import ClosedGates, GatedWalk, Gates, check_gates
-from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
-from jostle.crowds.journeys import AnyStop, Itinerary
-from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
-from jostle.crowds.walk import check_reaction, walk
-from jostle.crowds.wish import FreeWish, Wish, behaviours_in_words, check_wish
+from jostle.crowds.model.behaviours import Reaction, behaving, reacting
+from jostle.crowds.model.distributions import Distribution
+from jostle.crowds.model.facts import said_of
+from jostle.crowds.model.gates import ClosedGates, GatedWalk, Gates, check_gates
+from jostle.crowds.model.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
+from jostle.crowds.model.journeys import AnyStop, Itinerary
+from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
+from jostle.crowds.model.walk import check_reaction, walk
+from jostle.crowds.model.wish import FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
@@ -40,6 +39,11 @@ from jostle.sets.contacts import check_start
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
 
+STANDSTILL = 10.0
+"""Time (s) without movement that makes a blockade."""
+STANDSTILL_DISTANCE = 0.5
+"""People who have moved by less than this fraction of their radius count as standing still; people who are held up step
+from side to side."""
 CHECK_INTERVAL = 1.0
 """Time (s) between two checks for movement."""
 OUTLET_RADII = 4.0
