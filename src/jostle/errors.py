@@ -281,10 +281,6 @@ class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
-class GivenTwice(JostleWarning):
-    """A change that a problem has itself was given again, by ``solve(..., change=...)``; it acts once."""
-
-
 class UnstableStep(JostleWarning):
     """An explicit force is too stiff for the time step; the message says by how much, and what to do."""
 

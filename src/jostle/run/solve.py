@@ -170,7 +170,7 @@ def solve(
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
         _check_alone(change=change, output=output)
-        refuse_changes(problem, "solve with accuracy=")
+        refuse_changes(problem, "solve with accuracy=", ending=False)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(

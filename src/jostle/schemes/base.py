@@ -227,7 +227,7 @@ class Scheme:
         return self.linearises
 
     def advance(self, problem: Any, state: State, h: float, t_next: float | None = None) -> State:
-        """One step with all its checks and measurements.
+        """One step with all its checks and measurements, without the changes of the problem, which `solve` applies.
 
         Parameters
         ----------
