@@ -32,8 +32,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.installing import missing
-from jostle._tools.plugins import Registry, nearest
+from jostle._tools.plugins import Registry
 from jostle._tools.rotations import AXES
+from jostle._tools.suggestions import nearest
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, check_trajectory_name, discard, publish, refuse_existing, whole
 from jostle.io.polydata import Converter, PolyData, points_of

@@ -25,6 +25,7 @@ from jostle.crowds.model.journeys import AnyStop, Itinerary
 from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
 from jostle.crowds.model.walk import check_reaction, walk
 from jostle.crowds.model.wish import FreeWish, Wish, behaviours_in_words, check_wish
+from jostle.endings import Empty
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
@@ -69,6 +70,8 @@ class EmptyOrBlocked(Remembers):
     """
 
     remembers: ClassVar[type[Any]] = Standing
+
+    done = Empty.done
 
     def __init__(
         self,
