@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle._tools.arguments import check_fields
+from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
 from jostle.errors import InvalidValue
@@ -37,7 +37,7 @@ from jostle.solvers.base import Solver
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scheme:
+class Scheme(NamedArguments):
     """A time-stepping scheme. A new one inherits from this class and defines `step`.
 
     Parameters
