@@ -1,5 +1,7 @@
 """The time loop and its solution: times, saving, stopping, statistics, impacts, energy, errors, and empty problems."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -591,6 +593,7 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
     monkeypatch.setattr(jo.Maury, "step", lambda self, *given: steps.append(1) or step(self, *given))
     swelling = jo.Motion(q0=[[1.0], [5.0]], within=jo.Balls(lambda t: np.full(2, 1.0 + t)) & jo.Box([0.0], [6.0]))
 
+    @dataclass(frozen=True)
     class NoRoom:
         ended_by = jo.errors.EmptySet
 

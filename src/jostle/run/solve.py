@@ -209,8 +209,9 @@ def solve(
 
 def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
     """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
-    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
-    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and rubs(problem)):
+    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and rubs(problem)):
+        return scheme
+    if len(problem.q0) < MIN_WARM_CONTACTS and not changes:
         return scheme
     return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
