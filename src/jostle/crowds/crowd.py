@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,7 +62,7 @@ class EmptyOrBlocked(Remembers):
     if those who stand are outside of the plan.
     """
 
-    remembers: ClassVar[type[Any]] = Standing
+    remembers = Standing
 
     def __init__(
         self,
