@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import accepts, check_arguments, described, number
+from jostle._tools.arguments import NamedArguments, accepts, check_arguments, described, number
 from jostle._tools.arrays import Array, Booleans, Integers, moved_to, numbers, place_of, to_host
 from jostle._tools.plugins import is_of_jostle
 from jostle.convex.linear_map import LinearMap
@@ -39,7 +39,7 @@ from jostle.solvers.project import project
 __all__ = ["ConvexFriction", "Impact", "ImpactLaw"]
 
 
-class ImpactLaw:
+class ImpactLaw(NamedArguments):
     """A law that gives each contact a restitution coefficient e: it separates e times as fast as it approached.
 
     A law of your own inherits from this class and defines `coefficients`, or `uniform` if it has one number e.

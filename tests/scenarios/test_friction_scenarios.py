@@ -222,7 +222,7 @@ def test_the_command_line_runs_it_tells_the_law_and_draws_it(here, jostle):
     small = "--set problem.n=6 --set run.t=0.1"
     commands = (
         "info drum", f"run drum {small} --output a.vtkhdf", "info a.vtkhdf --json", "plot a.vtkhdf --colour spin",
-        "view a.vtkhdf --save a.html",
+        "view a.vtkhdf -o a.html",
     )  # fmt: skip
     answers = [jostle(*command.split()) for command in commands]
     assert [code for code, _, _ in answers] == [0] * 5

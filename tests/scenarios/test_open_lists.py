@@ -62,7 +62,7 @@ def jostle(folder, tmp_path):
 COMMANDS = (
     "run two.toml --json", "resume two.vtkhdf --set run.t=1.5 --json",
     "list", "new drop", "run drop.toml -q", "run drop -q -o again.vtkhdf",
-    "schema", "doctor --json",
+    "dev schema", "doctor --json",
 )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(answers):
 
 
 def test_the_schema_has_the_tables_of_plugins(answers):
-    code, out, err = answers[0]["schema"]
+    code, out, err = answers[0]["dev schema"]
     assert (code, err) == (0, "")
     tables = json.loads(out)["$defs"]
     assert tables["DampedTable"]["properties"]["rate"]["default"] == 1.0
@@ -150,7 +150,7 @@ def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle,
     try:
         (tmp_path / "two.toml").write_text(FILE)
         (code, out, err), another, schema, doctor = jostle(
-            "run two.toml", "run cradle_apart --set run.t=0.1 -q", "schema", "doctor --json"
+            "run two.toml", "run cradle_apart --set run.t=0.1 -q", "dev schema", "doctor --json"
         )
         assert (code, out) == (1, "")
         assert "the scheme 'damped' of package 'jostle-drop' cannot be used: ModuleNotFoundError" in err

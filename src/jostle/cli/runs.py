@@ -143,7 +143,7 @@ def bench(
     _use(threads)
     chosen = load(scenario, settings=settings or (), seed=seed).build()
     if chosen.is_density:
-        raise InvalidValue(f"{scenario} is about a density: jostle bench measures runs of bodies only")
+        raise InvalidValue(f"{scenario} is about a density: jostle dev bench measures runs of bodies only")
     watch = Clock()
     end = min(chosen.t, steps * chosen.h)
     keep = chosen._asdict() | {"t": end, "every": end, "until": Never()}
@@ -274,7 +274,7 @@ def _show_result(found: dict[str, Any], told: dict[str, str], target: Path, how:
         raise typer.Exit(EXIT_CODES[status])
 
 
-# ``jostle verify``: the tests of guidelines for crowds.
+# ``jostle dev verify``: the tests of guidelines for crowds.
 
 
 def verify(

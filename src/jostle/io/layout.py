@@ -312,7 +312,10 @@ class Header(NamedTuple):
 def header(file: Any) -> Header:
     """Read the header; `BrokenFile` if the file is not a trajectory."""
     if holds_images(file):
-        raise BrokenFile(f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images")
+        raise BrokenFile(
+            f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images, draw it with "
+            f"jo.viz.densities"
+        )
     run = inside(file, "jostle/run").attrs
     if int(run["format"]) != FORMAT:
         raise BrokenFile(f"{file.filename} is not of format {FORMAT}, which this version of jostle reads")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
+from jostle._tools.suggestions import suggestion
 from jostle.bodies import contact_points
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
@@ -22,6 +23,15 @@ from jostle.result.impacts import Impacts
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.base import gap_of_present
 from jostle.sets.shapes import Shape
+
+DONE_WITH = {
+    "plot": "jo.viz.strip(sol)", "show": "jo.viz.strip(sol)", "draw": "jo.viz.draw(sol)",
+    "animate": 'jo.viz.animate(sol, "run.mp4")', "movie": 'jo.viz.animate(sol, "run.mp4")',
+    "save": 'jo.io.write(sol, "run.vtkhdf")', "write": 'jo.io.write(sol, "run.vtkhdf")',
+    "export": 'jo.io.export(sol, "run.csv")', "forces": "jo.analysis.forces(sol, k)",
+    "contacts": "jo.analysis.forces(sol, k), or pairs, normals and multipliers", "success": "sol.status",
+}  # fmt: skip
+"""What does the things that solutions of other programs can do themselves."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +150,18 @@ class Solution:
 
     def __repr__(self) -> str:
         return f"Solution({run_in_words(self)})"
+
+    if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+        def __getattr__(self, name: str) -> Any:
+            """The error about an unknown attribute, which says what it is called here."""
+            if hasattr(type(self), name):  # a property raised the error itself
+                return object.__getattribute__(self, name)
+            known = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
+            how = (
+                f"use {DONE_WITH[name]}" if name in DONE_WITH else suggestion(name, known, f"it has {', '.join(known)}")
+            )
+            raise AttributeError(f"a Solution has no attribute {name!r}: {how}")
 
     @cached_property
     def facts(self) -> Facts:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
+from jostle._tools.displays import shown
 from jostle._tools.of_run import new_run
 from jostle.endings import Never
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
@@ -63,7 +64,7 @@ def solve(
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,
-    progress: Callable[[Progress[State]], object] | None = None,
+    progress: bool | Callable[[Progress[State]], object] | None = None,
     accuracy: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a time-stepping scheme.
@@ -116,8 +117,9 @@ def solve(
     output : str, path or jostle.io.Output, optional
         Trajectory file to write; or the files of the run with options, such as its checkpoint. None keeps the saved
         states in memory.
-    progress : callable (Progress) -> None, optional
-        Called after each step; `jostle.terminal.progress_bar` makes one that shows a bar.
+    progress : bool or callable (Progress) -> None, optional
+        True shows a bar in a terminal or a notebook; elsewhere, a line every ten seconds. A function is called after
+        each step.
     accuracy : float, optional
         Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change` and
         `output`. None solves once, with the steps `h`.
@@ -170,7 +172,7 @@ def solve(
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
         _check_alone(change=change, output=output)
-        refuse_changes(problem, "solve with accuracy=")
+        refuse_changes(problem, "solve with accuracy=", ending=False)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(
@@ -197,13 +199,13 @@ def solve(
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
-    with new_run():
+    with new_run(), shown(progress) as told:
         keeping = CheckpointsOfRun(files, problem, scheme, made, own, grid, free, where)
         steps = BodySteps(keeping, saver, made, strict)
         if files is None or files.random is None:  # the watch would draw from the generator of the run
             steps.watch = ForceWatch.of(where.problem, scheme)
-        steps.flies = not (made or endings or progress or files or device != "cpu")
-        solution: Solution = follow(steps, due, endings, progress)
+        steps.flies = not (made or endings or told or files or device != "cpu")
+        solution: Solution = follow(steps, due, endings, told)
     return solution
 
 

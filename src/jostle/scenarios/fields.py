@@ -31,8 +31,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from jostle._tools.plugins import Registry, nearest
-from jostle.crowds.walk import FASTEST
+from jostle._tools.plugins import Registry
+from jostle._tools.suggestions import nearest
+from jostle.crowds.model.walk import FASTEST
 from jostle.errors import InvalidValue
 from jostle.scenarios.toml import Path
 

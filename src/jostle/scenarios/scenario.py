@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from jostle._tools.plugins import Registry
-from jostle.crowds.blockades import STANDSTILL
+from jostle.crowds.model.crowd import STANDSTILL
 from jostle.endings import AtRest, Below, Empty, Jammed, Never
 from jostle.macro.motion.problems import Crowd as DensityCrowd
 from jostle.macro.motion.problems import Flow

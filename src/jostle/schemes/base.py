@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle._tools.arguments import check_fields
+from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
 from jostle.errors import InvalidValue
@@ -37,7 +37,7 @@ from jostle.solvers.base import Solver
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scheme:
+class Scheme(NamedArguments):
     """A time-stepping scheme. A new one inherits from this class and defines `step`.
 
     Parameters
@@ -227,7 +227,7 @@ class Scheme:
         return self.linearises
 
     def advance(self, problem: Any, state: State, h: float, t_next: float | None = None) -> State:
-        """One step with all its checks and measurements.
+        """One step with all its checks and measurements, without the changes of the problem, which `solve` applies.
 
         Parameters
         ----------

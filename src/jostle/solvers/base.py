@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_fields
+from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import Array, dot, floats, lowest, place_of, to_host
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, proven_by
 from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
@@ -71,7 +71,7 @@ class Whitened(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solver:
+class Solver(NamedArguments):
     """Base class of the solvers of projections.
 
     A new solver inherits from this class and defines `_solve`; its answers are checked like those of all others.

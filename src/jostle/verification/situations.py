@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from jostle.crowds import crowd_summary, exit_use, flow, jams, leaving_times, travel, weidmann
-from jostle.crowds.crowding import FRUIN
-from jostle.crowds.facts import crowd_facts
+from jostle.crowds.measure.crowding import FRUIN
+from jostle.crowds.model.facts import crowd_facts
 from jostle.result.solution import Solution
 from jostle.scenarios import parse
 from jostle.scenarios.toml import document

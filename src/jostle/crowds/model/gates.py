@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import distance_to

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
 from jostle.plans.plan import Plan
