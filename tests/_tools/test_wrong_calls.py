@@ -379,6 +379,7 @@ def calls(path):
             "wish": None,
             "stops": None,
             "gates": (),
+            "outlet": None,
         },
         "densest_packing": {"radius": 0.25},
         "density": {

@@ -399,7 +399,7 @@ def test_balls_that_go_through_each_other_are_noticed(n, absent, period):
     within = jo.Balls(np.linspace(0.1, 0.05, n), period=period)
     balls = jo.Motion(q0=q0, v0=v0, within=within, present=present if absent else None)
     for device in ("cpu", "cuda"):
-        with pytest.raises(jo.LeftTheSet, match="the centre of body 2 went through ball 1: together they moved by 6 "):
+        with pytest.raises(jo.LeftTheSet, match="the centre of ball 2 went through ball 1: together they moved by 6 "):
             jo.solve(balls, jo.Maury(solver=Idle()), t=0.1, h=0.05, strict=False, device=device)
 
 

@@ -202,7 +202,7 @@ class ImpactLog:
         """dg/dt of the impacts of the step before after this one; those that are out of reach now keep theirs."""
         if self.within.moving is False:
             return last.drift
-        numbers: Array = place_of(pairs).arange(len(contacts.pairs)) + 0.0
+        numbers: NDArray[Any] = place_of(pairs).arange(len(contacts.pairs)) + 0.0
         row = np.asarray(to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)), dtype=np.int64)
         drift, near = last.drift.copy(), np.flatnonzero(row >= 0)
         there = in_motion(self.within, contacts.only(moved_to(row[near], pairs)), before.centres)

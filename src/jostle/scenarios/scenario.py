@@ -372,11 +372,13 @@ class Scenario(Table):
         scheme = self._scheme()
         with belongs_to("problem"):
             scheme.start(problem, 0.0)
-        kind, until = self._ending(), None
+        kind = self._ending()
+        until: Ending | None = None
+        own: dict[str, Callable[[], Ending]] = {"never": Never, "jammed": Jammed}
         if isinstance(problem, DensityCrowd | Flow):
             until = problem.empty if kind == "empty" else None
         elif kind != "empty":  # which is the ending of the problem itself
-            until = {"never": Never, "jammed": Jammed}[kind]() if self.run.until is None else made(self.run.until)
+            until = own[kind]() if self.run.until is None else made(self.run.until)
         usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
         every = self.run.every or (usual if longest is None else min(usual, longest))
         return Run(problem, scheme, self.run.t, self.run.h, every, until, self.run.strict)

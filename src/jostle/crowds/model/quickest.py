@@ -410,9 +410,9 @@ class Quickest(Behaviour):
     notes: ClassVar[type[Any]] = Seen
     first: ClassVar[Seen] = Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
     """The memory at the start of a run."""
-    _density: ClassVar[Any] = OfRun()
+    _density = OfRun()
     """The density of the people who were seen last; None until it is needed."""
-    _potentials: ClassVar[Any] = OfRun()
+    _potentials = OfRun()
     """The potentials that were found in it, by their keys."""
 
     def __init__(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,7 @@ class LiftStates(NamedTuple):
 class LiftDoors(Remembers):
     """The doors of the lifts of a plan during a run: a change for `solve` that opens and closes them."""
 
-    remembers: ClassVar[type[Any]] = LiftStates
+    remembers = LiftStates
 
     def __init__(self, lifts: Sequence[Passage], people: int):
         self.lifts = tuple(lifts)
