@@ -1,7 +1,5 @@
 """The time loop and its solution: times, saving, stopping, statistics, impacts, energy, errors, and empty problems."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
