@@ -74,7 +74,7 @@ dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the whee
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(EMPTY)
 	$(BIN)/uv pip install --quiet --python $(EMPTY)/bin/python dist/*.whl -c constraints.txt
-	@for folder in kernels/cpu plans crowds macro; do \
+	@for folder in kernels/cpu plans crowds/model macro; do \
 		for installed in $(EMPTY)/lib/python*/site-packages/jostle/$$folder; do \
 			mkdir -p $$installed/__pycache__ && cp src/jostle/$$folder/__pycache__/*.nb[ci] $$installed/__pycache__ 2>/dev/null || true; done; done
 	$(EMPTY)/bin/python tests/smoke.py

@@ -67,7 +67,7 @@ def functions_that_need_extras() -> int:
     """Call every public function that needs an extra; return their number."""
     import jostle as jo
     from jostle import viz
-    from jostle.crowds.pedestrians import to_pedpy
+    from jostle.crowds.measure.pedestrians import to_pedpy
     from jostle.study.tables import write_table
 
     sol = jo.io.read("run.vtkhdf")

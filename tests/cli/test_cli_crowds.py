@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 import jostle as jo
-from jostle.crowds.facts import crowd_facts
+from jostle.crowds.model.facts import crowd_facts
 from jostle.plans.stored import plan_of
 
 pytest.importorskip("shapely")

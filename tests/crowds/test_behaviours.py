@@ -22,8 +22,8 @@ from jostle.crowds import (
     crowd,
     walk,
 )
-from jostle.crowds.behaviours import ahead
-from jostle.crowds.wish import Behaviour
+from jostle.crowds.model.behaviours import ahead
+from jostle.crowds.model.wish import Behaviour
 from jostle.problems import Remembers
 
 pytest.importorskip("shapely")

@@ -7,8 +7,8 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Gate, Group, Plan, arrivals, crowd, timetable
-from jostle.crowds.blockades import STANDSTILL
-from jostle.crowds.moves import radii_in
+from jostle.crowds.measure.moves import radii_in
+from jostle.crowds.model.crowd import STANDSTILL
 from jostle.scenarios import ScenarioError, parse
 from rows import whole
 

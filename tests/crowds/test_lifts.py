@@ -7,7 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, crowd
-from jostle.crowds.stairs import LiftDoors
+from jostle.crowds.model.stairs import LiftDoors
 from jostle.plans.stored import plan_of
 from jostle.scenarios import parse
 from jostle.schemes.state import State

@@ -19,7 +19,7 @@ from jostle.cli.show import plain, say, show, show_rows, size
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.io import Images
     from jostle.result.solution import Solution
 
@@ -235,7 +235,7 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Save a picture of a trajectory, density or floor plan."""
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.io import Images
     from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
@@ -294,7 +294,7 @@ def is_shipped(file: Path) -> bool:
 
 def people_of(name: str) -> Crowd:
     """The people of a scenario, on their plan."""
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.scenarios import load
 
     run = load(name).build()

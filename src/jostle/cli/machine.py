@@ -116,7 +116,7 @@ BROKEN = "broken: "
 
 def _plugins() -> list[str]:
     """The plug-ins of installed packages, and which of them are broken."""
-    from jostle.crowds.behaviours import BEHAVIOURS
+    from jostle.crowds.model.behaviours import BEHAVIOURS
     from jostle.io.exports import EXPORTS
     from jostle.macro.motion.scheme import DENSITY_SCHEMES
     from jostle.plans.formats import PLAN_FORMATS

@@ -246,8 +246,9 @@ def answers(sol: Solution) -> dict[str, Any]:
 
 def lines(crowd: dict[str, Any]) -> dict[str, str]:
     """The answers as names and texts, one per line."""
-    from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
-    from jostle.crowds.summary import LONGEST_INTERVAL
+    from jostle.crowds.measure.blockades import SLOW_FRACTION
+    from jostle.crowds.measure.summary import LONGEST_INTERVAL
+    from jostle.crowds.model.crowd import STANDSTILL
 
     inside = crowd["inside_at_end"]
     whom = "all have left" if not inside else f"of whom {inside} {'is' if inside == 1 else 'are'} inside at the end"

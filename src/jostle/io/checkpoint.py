@@ -182,7 +182,7 @@ class Contents:
         return State(
             self.number("t"), Pose(problem.bodies, self.array("q", shape), orientation),
             self.array("w", problem.w0.shape), None, contacts, impulses, self._memory(scheme, shape, _balls(problem)),
-            self.number("overshoot"), self._presence(shape), self.number("duration", finite=False),
+            self.number("overshoot"), self._presence(shape), self.number("impulse_time", finite=False),
         )  # fmt: skip
 
     def _presence(self, shape: tuple[int, ...]) -> Presence | None:
@@ -380,7 +380,7 @@ class Position(NamedTuple):
     """Number of impacts in the output."""
     closing: Closing | None = None
     """What the log of impacts remembers; None in a run without impacts."""
-    seal: int = 0
+    frame_checksum: int = 0
     """Checksum of the last frame in the output, by which its file is recognised; 0 without a file."""
 
 
@@ -436,8 +436,8 @@ class Checkpoint:
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
             "format": FORMAT, "run": told, "step": position.step, "status": position.status,
-            "frames": position.frames, "records": position.records, "impacts": position.impacts, "seal": position.seal,
-            **values,
+            "frames": position.frames, "records": position.records, "impacts": position.impacts,
+            "frame_checksum": position.frame_checksum, **values,
         }  # fmt: skip
         for name, memory in position.noted.items():
             if memory is not None:
@@ -459,7 +459,7 @@ class Checkpoint:
         """Read the checkpoint of a run, and restore the random generator and the objects that remember."""
         path = self.path
         kept = Contents(path, read_whole(path))
-        step, seal = kept.count("step"), kept.count("seal")
+        step, checksum = kept.count("step"), kept.count("frame_checksum")
         frames, records, impacts = (kept.count(name) for name in ("frames", "records", "impacts"))
         different, state, noted = self._compared(run, kept, past, state_in)
         if different:
@@ -470,7 +470,8 @@ class Checkpoint:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
         self.written = True
-        found = Position(state, step, kept.text("status"), frames, records, random, noted, impacts=impacts, seal=seal)
+        status, counts = kept.text("status"), (frames, records, random, noted)
+        found = Position(state, step, status, *counts, impacts=impacts, frame_checksum=checksum)
         return found, kept
 
     def _compared(
@@ -496,7 +497,7 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
     state = position.state
     values: dict[str, Any] = {
         "t": state.t, "q": state.q, "w": state.w, "multipliers": state.multipliers, "overshoot": state.overshoot,
-        "duration": state.duration, "gap": position.gap, "orientation": state.pose.orientation,
+        "impulse_time": state.impulse_time, "gap": position.gap, "orientation": state.pose.orientation,
         "tangential": state.impulses.tangential, "rolling": state.impulses.rolling,
     }  # fmt: skip
     values = {name: value for name, value in values.items() if value is not None}

@@ -32,7 +32,7 @@ Only jostle reads the group /jostle.
     steps           the statistics of the steps
     impacts         the impacts of a second-order problem, in order of time, as `result.impacts.impact_type` has them
     normals         the number of components of the normals of each frame
-    durations       the time over which the multipliers of each frame acted: a force is p / duration
+    impulse_times   the time over which the multipliers of each frame acted: a force is p / impulse_time
     checksums       checksums of the data of each frame
     walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.shapes`
     walls/shapes    (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
@@ -103,7 +103,7 @@ BODIES = "VTKHDF/Vertices/NumberOfConnectivityIds"
 LINES = "VTKHDF/Lines/NumberOfCells"
 LINE_ENDS = "VTKHDF/Lines/NumberOfConnectivityIds"
 COMPONENTS = "jostle/normals"
-DURATION = "jostle/durations"
+IMPULSE_TIME = "jostle/impulse_times"
 WALLS = "jostle/walls/frames"
 POINTS_AT = "VTKHDF/Steps/PointOffsets"
 BODY_AT = "VTKHDF/Steps/PointDataOffsets/body"
@@ -188,7 +188,11 @@ class Form(NamedTuple):
         numbers += [DATA_AT] if self.contacts else []
         columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
         columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
-        columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(self.checked),)), WALLS: (np.int64, (4,))}
+        columns |= {
+            IMPULSE_TIME: (np.float64, ()),
+            CHECKS: (np.uint32, (1 + len(self.checked),)),
+            WALLS: (np.int64, (4,)),
+        }
         return columns | ({COMPONENTS: (np.int8, ())} if self.contacts else {})
 
     @property
@@ -354,7 +358,7 @@ class Index(NamedTuple):
     """The index of the frames: times, numbers of points and lines, and the positions at which these begin."""
 
     t: Array
-    duration: Array
+    impulse_time: Array
     points: Integers
     """Number of bodies."""
     lines: Integers
@@ -408,9 +412,9 @@ def index(file: Any, said: Header) -> Index:
     walls = column(WALLS).T
     lines = column(LINES) - walls[1]
     points_at, body_at, radius_at = (column(name) for name in (POINTS_AT, BODY_AT, RADIUS_AT))
-    t, points, duration = column(TIME), column(COUNT) - walls[0], column(DURATION)
+    t, points, impulse_time = column(TIME), column(COUNT) - walls[0], column(IMPULSE_TIME)
     starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
-    found = Index(t, duration, points, lines, components, *starts, *walls)
+    found = Index(t, impulse_time, points, lines, components, *starts, *walls)
     wrong = found.checks() != column(CHECKS)[:, 0]
     wrong |= np.min(found[2:], axis=0) < 0
     wrong |= (points > said.points[0]) | (components > 3)

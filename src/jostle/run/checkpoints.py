@@ -142,7 +142,7 @@ class Checkpoints:
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
-            position = position._replace(seal=saver.seal(position.frames))
+            position = position._replace(frame_checksum=saver.frame_checksum(position.frames))
             now = self._noted()
             self.remind(deepcopy(position.noted))
             self._write(position)

@@ -211,8 +211,9 @@ def solve(
 
 def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
     """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
-    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
-    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and rubs(problem)):
+    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and rubs(problem)):
+        return scheme
+    if len(problem.q0) < MIN_WARM_CONTACTS and not changes:
         return scheme
     return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
@@ -252,7 +253,7 @@ class BodySteps(Steps):
             self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
-        if self.strict and not P.converged and scheme.solver.promises:
+        if self.strict and not P.converged and scheme.solver.strict:
             error = not_converged(P, scheme.solver, type(scheme).__name__)
             raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
@@ -262,7 +263,7 @@ class BodySteps(Steps):
         if self.watch is not None:
             self.watch.after(before, state, h, number)
         after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
-        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
+        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.strict else BUDGET
 
     def _largest_displacement(self) -> float:
         """How far bodies may move in a step without contacts; 0 if forces or velocities are functions."""

@@ -33,7 +33,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from jostle._tools.plugins import Registry
 from jostle._tools.suggestions import nearest
-from jostle.crowds.walk import FASTEST
+from jostle.crowds.model.walk import FASTEST
 from jostle.errors import InvalidValue
 from jostle.scenarios.toml import Path
 
@@ -398,5 +398,5 @@ def _default(default: Any) -> Any:
     if default is inspect.Parameter.empty:
         return ...
     if isinstance(default, float):
-        return float(default) if math.isfinite(default) else None  # JSON knows no class of its own for a tolerance
+        return float(default) if math.isfinite(default) else None
     return default if default == () or isinstance(default, bool | int | str) else None

@@ -85,13 +85,13 @@ class ProblemTable(Table):
         return "never"
 
     def needs(self) -> dict[str, Path]:
-        """The abilities that a scheme must have for this problem, each with the key that requires it.
+        """The capabilities that a scheme must have for this problem, each with the key that requires it.
 
         Returns
         -------
         dict of str to path
-            The abilities as named in `jostle.schemes.abilities`, with the path of a key relative to [problem], such as
-            ``("walls", 0)``. Empty unless a subclass changes it.
+            The capabilities as named in `jostle.schemes.capabilities`, with the path of a key relative to [problem],
+            such as ``("walls", 0)``. Empty unless a subclass changes it.
         """
         return {}
 

@@ -379,7 +379,7 @@ class Behaviour(Wish):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
 
-    noted: ClassVar[Any] = OfRun()
+    noted = OfRun()
     """The memory of this behaviour itself, a value of the type `notes`, which belongs to the run."""
 
     def note(self, noted: Any) -> None:
@@ -431,13 +431,13 @@ class Behaviour(Wish):
         self.wish.remember(t, q)
 
     @property
-    def remembers(self) -> type[Any] | None:  # type: ignore[override]
+    def remembers(self) -> type[Any] | None:
         own: Any = self.notes
         inner: Any = self.wish.remembers
         return inner if own is None else own if inner is None else _joined(own, inner)
 
     @property
-    def memory(self) -> Any:  # type: ignore[override]
+    def memory(self) -> Any:
         own, inner, kind = self.noted, self.wish.memory, self.remembers
         return inner if self.notes is None else own if kind is self.notes else kind(*own, *inner)  # type: ignore[misc]
 
