@@ -249,7 +249,7 @@ class Contents:
 
     def _memory(self, scheme: Scheme, shape: tuple[int, ...], balls: int) -> Any:
         """The memory of the scheme: arrays with the shape of q, or lists of contacts of this many balls."""
-        memory = self.remembered("memory", scheme.remembers, type(scheme).__name__)
+        memory = self.remembered("memory", scheme.memory_type, type(scheme).__name__)
         if memory is not None and not _fits(memory, shape, balls):
             raise BrokenFile(
                 f"{self.path} is damaged: the memory of {type(scheme).__name__} does not fit q of shape {shape}"
@@ -483,10 +483,10 @@ class Checkpoint:
         if different:
             return different, None, {}
         state = state_in(kept)
-        noted = {name: kept.remembered(name, thing.remembers, name) for name, thing in past.items()}
+        noted = {name: kept.remembered(name, thing.memory_type, name) for name, thing in past.items()}
         for name, thing in past.items():  # the admissible set may depend on it, for example on doors that are closed
             try:
-                thing.remind(deepcopy(noted[name]))
+                thing.restore(deepcopy(noted[name]))
             except InvalidValue as error:
                 raise BrokenFile(f"{kept.path} is damaged: the memory of {name} is invalid: {error}") from None
         return run.other_state(told, state), state, noted
@@ -536,6 +536,6 @@ def saved_memory(memory: Any, where: str) -> dict[str, Any]:
         owner = "this scheme" if where == "memory" else f"the {where}"
         raise InvalidValue(
             f"a checkpoint cannot store the memory of {owner}, {type(memory).__name__}: it must be a NamedTuple of "
-            f"numbers and arrays, given as its `remembers`"
+            f"numbers and arrays, given as its `memory_type`"
         )
     return {f"{where}.{name}": value for name, value in fields.items()}

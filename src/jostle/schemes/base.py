@@ -50,7 +50,7 @@ class Scheme(NamedArguments):
     capabilities : frozenset of str
         What the scheme can do, in the words of `jostle.schemes.capabilities`; a problem that needs more is refused. By
         default everything.
-    remembers : type or None
+    memory_type : type or None
         The NamedTuple class of `State.memory`, for checkpoints; None if the scheme remembers nothing.
     linearises : bool
         True if every step keeps the constraints linearised at q^n, so that nothing crosses a wall with convex gaps.
@@ -71,7 +71,7 @@ class Scheme(NamedArguments):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(REASONS)
-    remembers: ClassVar[type[Any] | None] = None
+    memory_type: ClassVar[type[Any] | None] = None
     linearises: ClassVar[bool] = False
     theta: ClassVar[float] = 0.0
     balances: ClassVar[bool] = False

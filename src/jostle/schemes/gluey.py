@@ -140,7 +140,7 @@ class Gluey(Maury):
     ([0.0], [1.5])
     """
 
-    remembers: ClassVar[type[Any] | None] = Glue
+    memory_type: ClassVar[type[Any] | None] = Glue
     on_devices: ClassVar[bool] = False
 
     gap_tol: float = field(init=False, repr=False, default=0.0)

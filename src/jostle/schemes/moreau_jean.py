@@ -123,7 +123,7 @@ class MoreauJean(Scheme):
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF, TURNING}
     )
-    remembers: ClassVar[type[Any] | None] = Depth
+    memory_type: ClassVar[type[Any] | None] = Depth
     theta: ClassVar[float] = 0.5
     balances: ClassVar[bool] = True
 

@@ -266,7 +266,7 @@ class Paoli(Scheme):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX, EQUALITIES})
-    remembers: ClassVar[type[Any] | None] = Memory
+    memory_type: ClassVar[type[Any] | None] = Memory
     balances: ClassVar[bool] = True
 
     z: Finite | Callable[[float], Array] = 0.5

@@ -64,7 +64,7 @@ class State:
     impulses : Impulses
         The impulses of these contacts, with friction.
     memory : object
-        What the scheme remembers beyond the pose and w; a NamedTuple of the class `Scheme.remembers`, or None.
+        What the scheme remembers beyond the pose and w; a NamedTuple of the class `Scheme.memory_type`, or None.
     overshoot : float
         The deepest overlap of q that ``projection.residual.primal`` does not bound, as a fraction of the length of the
         contacts. `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`);
