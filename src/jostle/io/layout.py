@@ -18,8 +18,8 @@ The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 
 
 PointData/body are the body numbers, -1 for points of walls. body and radius are stored only when they change, and
 Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
-contacts, whose two bodies are the pair of `Contacts.pairs`, then those of the walls, whose bodies are -1. Point data and
-cell data share no name: readers such as pyvista look a name up in both, and return the first that they find.
+contacts, whose two bodies are the pair of `Contacts.pairs`, then those of the walls, whose bodies are -1. Data of
+points and of cells share no name: readers such as pyvista look a name up in both.
 
 The points of clumps are their balls: "clump 2, ball 1" has the body 2 and the part 1, as `Bodies.name` says. velocity,
 spin, orientation and centre are those of the body, the same for all of its balls.
@@ -123,9 +123,7 @@ LINKS = {
 """Second names of data sets, in place of equal data sets."""
 CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 """Data sets with a checksum for the rows of each frame; the checksum of its entries in the tables comes first."""
-LINKS_OF_CONTACTS = {
-    f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "first_body", "second_body")
-}
+LINKS_OF_CONTACTS = {name.replace("/CellData/", "/Steps/CellDataOffsets/"): DATA_AT for name in CELL_DATA[1:]}
 SPIN, ORIENTATION, TURN, BALL, CENTRE = OF_TURNING = tuple(
     f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "part", "centre")
 )

@@ -162,7 +162,7 @@ class Touching(NamedTuple):
     """Number of components of the normals; 0 if there are no normals, or more than three components."""
     more: dict[str, NDArray[Any]]
     """Of bodies that turn, (m, 3): tangential and rolling, the impulses of friction and of rolling resistance, and
-    point, the place where they act; of clumps, (m,): first_part and second_part, the numbers of balls in their bodies."""
+    point, where they act; of clumps, (m,): first_part and second_part, the numbers of balls in their bodies."""
 
 
 class PolyData(NamedTuple):
