@@ -43,6 +43,9 @@ class Progress(NamedTuple, Generic[AnyState]):
         `macro.solve` it is a state of a density.
     status : str
         Status that the run would have if it ended now; see `Solution`.
+    endings : sequence of callables
+        Conditions that may end the run before `end`. Some have a method ``done(state)``, the share of the way to their
+        end that lies behind.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Progress(NamedTuple, Generic[AnyState]):
     end: float
     state: AnyState
     status: str
+    endings: Sequence[Ending] = ()
 
 
 class Steps:
@@ -120,7 +124,7 @@ def follow(
         keeping.check_free()
     state = steps.start(grid.start, resumed)
     done, quality, noted = (0, FINISHED, {}) if resumed is None else (resumed.step, resumed.status, resumed.noted)
-    keeping.remind(noted)
+    keeping.restore(noted)
     keeping.try_writing(state, quality, steps.remembered)
     saver = steps.saver(state, resumed)
     if resumed is None:
@@ -151,7 +155,7 @@ def follow(
                         keeping.save(saver, here if shared and ended == FINISHED else there)
                     if progress is not None:
                         now = steps.host(state)
-                        progress(Progress(number, grid.count, t, grid.end, now, _status(quality, ended)))
+                        progress(Progress(number, grid.count, t, grid.end, now, _status(quality, ended), endings))
                     if last:
                         break
                     if steps.flight is not None:
