@@ -436,7 +436,7 @@ class Quickest(Behaviour):
         return {**self.weights._asdict(), "every": self.every}
 
     def note(self, noted: Seen | None) -> None:
-        seen = self._nothing(0) if noted is None else Seen(*(np.asarray(one) for one in noted))
+        seen = self._nothing(0) if noted is None else noted
         goals, n = seen.going.shape
         if goals != len(self.goals) or seen.places.shape != (goals, n, 2) or seen.going.max(initial=0) >= goals:
             raise InvalidValue("the memory of Quickest must have a place and a goal for each person and goal")
@@ -457,7 +457,7 @@ class Quickest(Behaviour):
         if not due.any():
             return
         who = goals[due]
-        seen = Seen(*(one.copy() for one in seen))
+        seen = Seen(seen.number.copy(), seen.places.copy(), seen.going.copy())
         seen.number[who], seen.places[who], seen.going[who] = number[due], q, going
         self.noted = seen
         self._densities = {goal: one for goal, one in self._densities.items() if goal not in who}
@@ -466,15 +466,16 @@ class Quickest(Behaviour):
     def _number(self, t: float, goals: Integers) -> Integers:
         """(k,) number of the last look before the time t of people with the given goals (k,)."""
         whole, part = np.divmod(t / self.every + ON_TIME, 1.0)
-        return int(whole) - (part < self._delays[goals, int(whole) % DELAYS])
+        return np.asarray(int(whole) - (part < self._delays[goals, int(whole) % DELAYS]))
 
     def _density(self, goal: int) -> tuple[Window, Array]:
         """The density of people times their weights, as seen by those who walk to a goal."""
-        if goal not in self._densities:
+        found: tuple[Window, Array] | None = self._densities.get(goal)
+        if found is None:
             own, others, width = self.weights
             weights = np.where(self.noted.going[goal] == goal, own, others)
-            self._densities[goal] = self.floor.density(self.noted.places[goal], weights, width)
-        return self._densities[goal]
+            found = self._densities[goal] = self.floor.density(self.noted.places[goal], weights, width)
+        return found
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)

@@ -1,9 +1,10 @@
 """People take turns on narrow stairs that are used both ways: one direction at a time.
 
-On stairs narrower than `NARROW` two streams cannot pass each other. Whoever comes first goes; people who want to walk
-the other way wait in front of the stairs and step out of the way of those who come. A turn ends when nobody of it is on
-the stairs or near them; while others wait, at the latest after `LONGEST_TURN` times the length of the stairs, and then
-those who are on the stairs walk off before the others go. Whose turn it is, and since when, is the memory of this wish.
+On stairs narrower than `NARROW` two streams cannot pass each other; a few people can. Whoever comes first goes; people
+who want to walk the other way wait in front of the stairs and step out of the way of those who come. A turn ends when
+nobody of it is on the stairs or near them; while others wait, at the latest after `LONGEST_TURN` times the length of
+the stairs, and then those who are on the stairs walk off before the others go. Whose turn it is, and since when, is the
+memory of this wish.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ NEAR = 2.0
 """Distance from stairs (m) within which people wait for their turn."""
 AISLE = 0.5
 """Distance (m) on both sides of the stairs that people who wait keep free, too."""
+FEW = 3
+"""Number of people on stairs and in front of them, in both directions together, who pass each other without turns."""
 NOBODY = -1
 
 
@@ -52,9 +55,9 @@ class Side(NamedTuple):
     """(n, 2) velocities of length 1 with which people in front of the stairs leave the way of others; 0 beside it."""
 
     @property
-    def any(self) -> bool:
-        """Whether there is anybody."""
-        return bool(self.on.any() or self.near.any())
+    def people(self) -> int:
+        """Number of people on the stairs and in front of them."""
+        return int(self.on.sum() + self.near.sum())
 
 
 class TakingTurns(Behaviour):
@@ -84,11 +87,15 @@ class TakingTurns(Behaviour):
         steps_aside = np.zeros(len(q), dtype=bool)
         for k, (number, passage) in enumerate(self.stairs):
             sides = _sides(passage, q, goal, number)
-            over = turn[k] != NOBODY and t - began[k] > LONGEST_TURN * passage.link.length and sides[1 - turn[k]].any
-            if turn[k] == NOBODY or not sides[turn[k]].any or (over and not sides[turn[k]].on.any()):
+            over = (
+                turn[k] != NOBODY
+                and t - began[k] > LONGEST_TURN * passage.link.length
+                and sides[1 - turn[k]].people > 0
+            )
+            if turn[k] == NOBODY or not sides[turn[k]].people or (over and not sides[turn[k]].on.any()):
                 turn[k], began[k], over = _next(turn[k], sides), t, False
             for direction in (0, 1):
-                if turn[k] == 1 - direction or over:
+                if (turn[k] == 1 - direction or over) and sides[0].people + sides[1].people > FEW:
                     held = sides[direction].near
                     speed = np.linalg.norm(wished[held], axis=1)
                     wished[held] = speed[:, None] * sides[direction].aside[held]
@@ -114,10 +121,10 @@ def narrow(plan: Plan) -> list[tuple[int, Passage]]:
 
 def _next(turn: int, sides: list[Side]) -> int:
     """Whose turn it is next: the others, or those who are nearer; nobody if nobody comes."""
-    if not (sides[0].any or sides[1].any):
+    if not (sides[0].people or sides[1].people):
         return NOBODY
-    if not (sides[0].any and sides[1].any):
-        return int(sides[1].any)
+    if not (sides[0].people and sides[1].people):
+        return int(sides[1].people > 0)
     if turn != NOBODY:
         return 1 - turn
     far = [0.0 if side.on.any() else side.distance for side in sides]
