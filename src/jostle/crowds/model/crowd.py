@@ -101,6 +101,7 @@ class EmptyOrBlocked(Remembers):
         outside = self.outside(state)
         on_purpose = not outside and self.waits is not None and self.waits(state)
         left, to = self.order(state.q) if self.order else (np.zeros(len(state.q)), np.zeros(len(state.q), dtype=int))
+        left = np.where(np.isfinite(left), left, 0.0)  # people outside have arrived
         if known is None or on_purpose or (here != known.here).any():
             self.memory = Standing(state.t, state.t, state.q, here, state.t, to, left)
             return False
