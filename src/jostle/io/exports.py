@@ -349,8 +349,8 @@ def _vtp(data: PolyData) -> Iterator[bytes]:
         "CellData": {
             name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
             for name, values in (
-                ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
-                ("partner", touching.second), *touching.more.items(),
+                ("impulse", touching.impulse), ("normal", touching.normal), ("first_body", touching.first),
+                ("second_body", touching.second), *touching.more.items(),
             )
         },
         "Points": {"Points": data.points},

@@ -5,19 +5,21 @@ The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 
     Points, PointData/velocity, body, radius         the bodies present, then points of walls and rods, by frame
     Vertices                                         one cell of all bodies, so that ParaView shows them
     Lines                                            one line per contact with p != 0, then those of walls and rods
-    CellData/impulse, normal, body, partner          data of each cell, only if contacts are stored
+    CellData/impulse, normal                         data of each cell, only if contacts are stored
+    CellData/first_body, second_body                 the pair of each contact
     PointData/spin, orientation                      of bodies that turn: spins, quaternions (w, x, y, z)
     PointData/turn                                   of bodies that turn in the plane: angles
     PointData/part, centre                           of clumps: the number of each ball in its body; the centres of mass
     CellData/tangential, rolling                     the impulses of friction and of rolling resistance
     CellData/point                                   of bodies that turn: where the impulses act; NaN for other rows
-    CellData/part, partner_part                      of clumps: the numbers of both balls in their bodies
+    CellData/first_part, second_part                 of clumps: the numbers of both balls in their bodies
     Polygons, Strips                                 empty
     Steps                                            times, and the positions at which the entries of each frame begin
 
 PointData/body are the body numbers, -1 for points of walls. body and radius are stored only when they change, and
 Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
-contacts, whose body and partner are the pair of `Contacts.pairs`, then those of the walls, whose body is -1.
+contacts, whose two bodies are the pair of `Contacts.pairs`, then those of the walls, whose bodies are -1. Data of
+points and of cells share no name: readers such as pyvista look a name up in both.
 
 The points of clumps are their balls: "clump 2, ball 1" has the body 2 and the part 1, as `Bodies.name` says. velocity,
 spin, orientation and centre are those of the body, the same for all of its balls.
@@ -86,7 +88,7 @@ VERTICES = "VTKHDF/Vertices/Offsets"
 OFFSETS = "VTKHDF/Lines/Offsets"
 ENDS = "VTKHDF/Lines/Connectivity"
 IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
-    f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
+    f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "first_body", "second_body")
 )
 EVERYBODY = "VTKHDF/Vertices/Connectivity"
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
@@ -121,12 +123,12 @@ LINKS = {
 """Second names of data sets, in place of equal data sets."""
 CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 """Data sets with a checksum for the rows of each frame; the checksum of its entries in the tables comes first."""
-LINKS_OF_CONTACTS = {f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "body", "partner")}
+LINKS_OF_CONTACTS = {name.replace("/CellData/", "/Steps/CellDataOffsets/"): DATA_AT for name in CELL_DATA[1:]}
 SPIN, ORIENTATION, TURN, BALL, CENTRE = OF_TURNING = tuple(
     f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "part", "centre")
 )
 TANGENTIAL, ROLLING, POINT, FIRST_PART, SECOND_PART = CELLS_OF_TURNING = tuple(
-    f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling", "point", "part", "partner_part")
+    f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling", "point", "first_part", "second_part")
 )
 
 

@@ -188,7 +188,7 @@ def solve(
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     own = None if isinstance(until, Never) else carried(problem, "ending")
-    endings = tuple(one for one in (until, own) if one is not None)
+    endings = tuple(one for one in (until, own) if one is not None and not isinstance(one, Never))
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:

@@ -85,7 +85,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact stores; -inf, the default: no limit."),
     "z": (Number, "Weight of the force in the first step: 0.5 is second order, 0 leaves the force out."),
     "implicit": (Switch, "Evaluate the velocity in the force at the new time (e = 0 only)."),
-    "tol": (Tolerance, "Largest overlap, relative to the smallest radius; 1e-6 by default for grains."),
+    "tol": (Tolerance, "Largest overlap over the smallest radius; for grains 1e-6 by default, 1e-3 with friction."),
     "max_iterations": (Iterations, "Largest number of iterations in one step."),
     "eps": (Positive, "Strength of the barrier: the smaller it is, the closer to one the density comes."),
     "gamma": (GammaExponent, "Exponent of the barrier, at least 1."),
