@@ -40,7 +40,8 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 LABELS = {
-    "t": "end time", "h": "time step", "every": "time between frames", "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
+    "t": "end time", "h": "time step", "every": "time between frames",
+    "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
     "steps_a_second": "steps per second", "ms_a_step": "ms per step", "first_run_s": "first run (s)",
     "second_run_s": "second run (s)", "warm_up_s": "warm-up (s)", "free_GB_here": "free disk space here (GB)",
     "plug_ins": "plug-ins",
@@ -92,7 +93,8 @@ def density_summary(images: Images, path: Path) -> dict[str, Any]:
     found = {
         "status": status, "message": MESSAGES.get(status, status),
         "t": float(images.t[-1]), "steps": 0 if steps is None else len(steps), "frames": len(images.t),
-        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(), "cell_size": images.h,
+        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(),
+        "cell_size": images.h,
         "fields": list(images.fields),
     }  # fmt: skip
     for name in ("walls", "exits"):
