@@ -34,8 +34,6 @@ from jostle.schemes.grip import rubs
 from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.gradient_search import put_back, searched
-from jostle.sets.user import differences_of
 from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
 
@@ -190,7 +188,7 @@ def solve(
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     own = None if isinstance(until, Never) else carried(problem, "ending")
-    endings = tuple(one for one in (until, own) if one is not None)
+    endings = tuple(one for one in (until, own) if one is not None and not isinstance(one, Never))
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -211,8 +209,9 @@ def solve(
 
 def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
     """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
-    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
-    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and rubs(problem)):
+    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and rubs(problem)):
+        return scheme
+    if len(problem.q0) < MIN_WARM_CONTACTS and not changes:
         return scheme
     return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
@@ -228,14 +227,13 @@ class BodySteps(Steps):
         super().__init__(keeping, saver)
         self.where, self.made, self.strict = keeping.where, made, strict
         self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
-        self.on_host, self.differences = self.where.place is np, differences_of(self.problem.within)
+        self.on_host = self.where.place is np
 
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
         if resumed is None:
             check_displacement(self.problem, state, self._largest_displacement(), self.grid.count)
         self.look = 1 if resumed is None else resumed.step + 1
-        self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
         return state
 
@@ -245,14 +243,10 @@ class BodySteps(Steps):
         if looks:
             present = None if before.presence is None else before.presence.here
             check_declaration(parts(where.problem.within), (self.grid.start, t), before.centres, present)
-        if self.differences:  # undo what other calls of the set did since the last step
-            put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
-        if self.differences:
-            self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
-        if self.strict and not P.converged and scheme.solver.promises:
+        if self.strict and not P.converged and scheme.solver.strict:
             error = not_converged(P, scheme.solver, type(scheme).__name__)
             raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
@@ -262,7 +256,7 @@ class BodySteps(Steps):
         if self.watch is not None:
             self.watch.after(before, state, h, number)
         after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
-        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
+        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.strict else BUDGET
 
     def _largest_displacement(self) -> float:
         """How far bodies may move in a step without contacts; 0 if forces or velocities are functions."""

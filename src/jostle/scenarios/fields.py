@@ -397,5 +397,6 @@ def _default(default: Any) -> Any:
     """The default of a parameter; None if JSON cannot express it, ... if it must be given."""
     if default is inspect.Parameter.empty:
         return ...
-    finite = isinstance(default, float) and math.isfinite(default)
-    return default if finite or default == () or isinstance(default, bool | int | str) else None
+    if isinstance(default, float):
+        return float(default) if math.isfinite(default) else None
+    return default if default == () or isinstance(default, bool | int | str) else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +69,7 @@ class EmptyOrBlocked(Remembers):
     if those who stand are outside of the plan.
     """
 
-    remembers: ClassVar[type[Any]] = Standing
+    memory_type = Standing
 
     done = Empty.done
 

@@ -336,7 +336,7 @@ class Journey(Behaviour):
         return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
 
     def waits(self, t: float, n: int) -> Booleans:
-        return self.noted.there | self.wish.waits(t, n)
+        return np.asarray(self.noted.there) | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         # The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.

@@ -410,9 +410,9 @@ class Quickest(Behaviour):
     notes: ClassVar[type[Any]] = Seen
     first: ClassVar[Seen] = Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
     """The memory at the start of a run."""
-    _density: ClassVar[Any] = OfRun()
+    _density = OfRun()
     """The density of the people who were seen last; None until it is needed."""
-    _potentials: ClassVar[Any] = OfRun()
+    _potentials = OfRun()
     """The potentials that were found in it, by their keys."""
 
     def __init__(
@@ -434,7 +434,7 @@ class Quickest(Behaviour):
         size = finite(radii, "radii")
         if not (size > 0.0).all() or size.ndim > 1:
             raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
-        if set(getattr(wish.remembers, "_fields", ())) & set(Seen._fields):
+        if set(getattr(wish.memory_type, "_fields", ())) & set(Seen._fields):
             raise InvalidValue("Quickest cannot wrap a wish that was made with Quickest")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, Weights(float(own), float(others), float(width)), float(every)
