@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jostle._tools.arrays import to_host
+from jostle._tools.of_run import remembering
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.problems import remembering
 from jostle.result.recording import Saver, smallest_gap
 from jostle.run.devices import Device
 from jostle.run.steps import Grid
