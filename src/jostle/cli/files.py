@@ -137,15 +137,11 @@ def _of_scenario(name: str, text: bool) -> Found:
         return said | {
             "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
             "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
-<<<<<<< HEAD
-        }, seconds  # fmt: skip
+        }, seconds | {"mass": f"{problem.mass:.4g} m² at the density one"}  # fmt: skip
     if isinstance(run.problem, Crowd):
         names = run.problem.groups
         said["groups"] = [f"{name}: {people(len(run.problem.members(name)))}" for name in names]
         said["behaviour"] = run.problem.behaviour
-=======
-        }, seconds | {"mass": f"{problem.mass:.4g} m² at the density one"}  # fmt: skip
->>>>>>> main
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         **({"law": repr(run.problem.law)} if run.problem.bodies.turn else {}),
