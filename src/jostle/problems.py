@@ -433,7 +433,7 @@ def _is_function(found: Any) -> bool:
 
 
 def _is_positive(found: Any) -> bool:
-    return isinstance(found, Real) and not isinstance(found, bool) and float(found) > 0.0
+    return type(found) is not bool and isinstance(found, Real) and float(found) > 0.0
 
 
 def carried(problem: Problem, name: str) -> Any:
