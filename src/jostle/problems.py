@@ -234,7 +234,7 @@ class Remembers:
 
     Attributes
     ----------
-    remembers : type or None
+    memory_type : type or None
         The NamedTuple class of `memory`, of numbers and arrays; None if there is nothing to remember.
     memory : NamedTuple or None
         What is remembered now. Each run has a memory of its own, which starts as None and is copied into checkpoints;
@@ -248,7 +248,7 @@ class Remembers:
     ...     height: float
     >>> class Rebounds(Remembers):
     ...     '''True as soon as the ball is higher than it has been.'''
-    ...     remembers = Lowest
+    ...     memory_type = Lowest
     ...     def __call__(self, state):
     ...         height, before = float(state.q[0]), self.memory
     ...         self.memory = Lowest(height)
@@ -258,7 +258,7 @@ class Remembers:
     0.47
     """
 
-    remembers: Any = None
+    memory_type: Any = None
     memory: Any = OfRun()
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -270,7 +270,7 @@ class Remembers:
                     f"self.{name}, which each run has for itself"
                 )
 
-    def remind(self, memory: Any) -> None:
+    def restore(self, memory: Any) -> None:
         """Continue with a memory; a class that starts with another memory than None, or checks it, redefines this.
 
         Parameters
@@ -284,8 +284,8 @@ class Remembers:
 def remembering(thing: Any) -> Remembers | None:
     """The object itself, if it has something to remember; otherwise None."""
     if isinstance(thing, Remembers):
-        return None if thing.remembers is None else thing
-    if not isinstance(thing, type) and getattr(thing, "remembers", None) is not None:
+        return None if thing.memory_type is None else thing
+    if not isinstance(thing, type) and getattr(thing, "memory_type", None) is not None:
         raise InvalidValue(
             f"{described(thing)} remembers something, which would belong to all runs at once: its class must inherit "
             f"from jostle.problems.Remembers"

@@ -153,7 +153,7 @@ def test_people_wait_as_long_as_a_closed_gate_is_still_to_open():
     people = gated(Gate("east", open=[(6.0, 9.0), (20.0, 30.0)], most=4))
 
     def waits(**memory):
-        people.gates.remind(people.gates.first._replace(**memory))
+        people.gates.restore(people.gates.first._replace(**memory))
         return [people._anyone_waits(jo.Venel().start(people, t)) for t in (5.0, 15.0, 25.0)]
 
     assert waits() == [True, True, False]

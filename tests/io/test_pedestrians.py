@@ -430,7 +430,7 @@ def test_a_folder_that_is_not_there_is_named(writer, tmp_path):
 @pytest.mark.parametrize("package", ["pedpy", "pandas", "shapely"])
 def test_a_package_that_is_missing_is_named(package, monkeypatch, sol):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=rf"the package {package} is missing.*\n  .* install 'jostle\[crowd\]'"):
+    with pytest.raises(MissingPackage, match=rf"need the package {package}.*\n  .* install 'jostle\[crowd\]'"):
         to_pedpy(sol, inside=ROOM)
 
 

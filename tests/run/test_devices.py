@@ -99,7 +99,9 @@ def test_friction_that_does_not_converge_on_a_device_is_an_error(solver):
 def test_friction_in_a_set_without_points_is_an_error_on_a_device():
     press = jo.HalfSpace([0.0, -1.0], offset=lambda t: t - 1.0)
     within = jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0]) & press
-    balls = jo.Motion(q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, drag={"wall 1": [0.0, 0.0]}))
+    balls = jo.Motion(
+        q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, surface_velocity={"wall 1": [0.0, 0.0]})
+    )
     with pytest.raises(jo.errors.EmptySet):
         jo.solve(balls, jo.Maury(solver=SOLVER), t=1.0, h=0.02, device="cuda")
 

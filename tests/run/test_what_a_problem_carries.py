@@ -198,7 +198,7 @@ class Calls(NamedTuple):
 class AfterCalls(Remembers):
     """True, or what is to be said, after a number of calls."""
 
-    remembers = Calls
+    memory_type = Calls
 
     def __init__(self, most, said=True):
         self.most, self.said = most, said

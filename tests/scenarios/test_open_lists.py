@@ -212,7 +212,7 @@ def test_a_scheme_of_a_plugin_is_recommended_where_it_fits(registered):
 
 
 def test_no_scheme_is_recommended_for_what_it_inherits(registered):
-    """`Gluey` has the abilities of `Maury`, and solves another problem."""
+    """`Gluey` has the capabilities of `Maury`, and solves another problem."""
     bouncing = jo.Motion(q0=[1.0], law=jo.Restitution(0.5))
     with pytest.raises(jo.errors.SchemeRefuses, match=r"use Paoli, MoreauJean or damped\.Damped$"):
         jo.solve(bouncing, jo.Maury(), t=1.0, h=0.1)

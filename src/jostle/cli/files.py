@@ -154,7 +154,7 @@ def _of_trajectory(path: Path, text: bool) -> Found:
     run, told = of_trajectory(path)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
-    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
+    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (`jostle resume {path}` continues from it)"
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}, told
 
 
@@ -299,7 +299,7 @@ def people_of(name: str) -> Crowd:
 
     run = load(name).build()
     if not isinstance(run.problem, Crowd):
-        raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
+        raise InvalidValue(f"{name} has no floor plan: run it with `jostle run {name}`, and plot its trajectory")
     return run.problem
 
 
@@ -310,7 +310,7 @@ def need_plan(run: Solution, trajectory: Path, asked: str) -> None:
     if plan_of(run) is None:
         raise InvalidValue(
             f"{trajectory} has no floor plan, and {asked} is for people on one: run a scenario of kind 'crowd'. "
-            f"See jostle info {trajectory}"
+            f"See `jostle info {trajectory}`"
         )
 
 

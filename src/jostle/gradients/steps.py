@@ -440,11 +440,11 @@ class VelocityStep(Step):
     def rates_of_offsets(self) -> Array:
         contacts, before, h = self.contacts, self.before, self.h
         rates = np.full(len(contacts.gap), 1.0 / h)
-        if before.duration > h:
+        if before.impulse_time > h:
             if contacts.gap_at is not None and contacts.equal is not None:
                 raise InvalidValue("equalities that move need steps of equal length: choose h so that it divides t")
             rates[(self._gaps_before() < 0.0) | (False if contacts.equal is None else contacts.equal)] = (
-                1.0 / before.duration
+                1.0 / before.impulse_time
             )
         return rates
 
@@ -454,10 +454,10 @@ class VelocityStep(Step):
         return contacts.gap if contacts.gap_at is None else contacts.gap_at(before.t, np.arange(len(contacts.gap)))
 
     def rates_of_overlaps(self) -> Array:
-        duration, h = self.before.duration, self.h
-        if self.contacts.gap_at is None or not duration > h:
+        impulse_time, h = self.before.impulse_time, self.h
+        if self.contacts.gap_at is None or not impulse_time > h:
             return super().rates_of_overlaps()
-        return np.where(self._gaps_before() < 0.0, 1.0 / duration - 1.0 / h, 0.0)
+        return np.where(self._gaps_before() < 0.0, 1.0 / impulse_time - 1.0 / h, 0.0)
 
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
         return rows.times(dq) + rows.curvature.rates(dq, self.u)

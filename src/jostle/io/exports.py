@@ -213,8 +213,8 @@ def write(
     try:
         form: dict[str, Any] = {"contacts": contacts, "dtype": dtype, "facts": sol.facts, "about": noted}
         with Writer(new, shape=sol.q.shape[1:], impacts=sol.recorded is not None, **form) as file:
-            durations = np.full(len(sol.t), np.nan) if sol.durations is None else sol.durations
-            contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations)
+            times = np.full(len(sol.t), np.nan) if sol.impulse_times is None else sol.impulse_times
+            contacts_of = (sol.pairs, sol.multipliers, sol.normals, times)
             states = zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True)
             for state, turned in zip(states, turns(sol), strict=True):
                 file.frame(*state, *(turned or ()))
@@ -349,8 +349,8 @@ def _vtp(data: PolyData) -> Iterator[bytes]:
         "CellData": {
             name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
             for name, values in (
-                ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
-                ("partner", touching.second), *touching.more.items(),
+                ("impulse", touching.impulse), ("normal", touching.normal), ("first_body", touching.first),
+                ("second_body", touching.second), *touching.more.items(),
             )
         },
         "Points": {"Points": data.points},

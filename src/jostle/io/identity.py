@@ -267,7 +267,7 @@ class Called(NamedTuple):
             if bits is not None:
                 bits.state = type(bits)(0).state
             if past is not None:
-                past.remind(None)
+                past.restore(None)
             try:
                 with np.errstate(all="ignore"):
                     found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
@@ -276,7 +276,7 @@ class Called(NamedTuple):
         if bits is not None:
             bits.state = before
         if past is not None:
-            past.remind(memory)
+            past.restore(memory)
         return found
 
 

@@ -88,13 +88,13 @@ class Checkpoints:
 
     def forget(self) -> None:
         """Begin without memories; comparing two runs calls functions, which may remember it."""
-        self.remind({})
+        self.restore({})
 
-    def remind(self, noted: Mapping[str, Any]) -> None:
+    def restore(self, noted: Mapping[str, Any]) -> None:
         """Give each object that depends on the past its memory at this position; None at the start."""
         for name, thing in self.past.items():
             try:
-                thing.remind(noted.get(name))
+                thing.restore(noted.get(name))
             except InvalidValue as error:
                 if name not in noted or self.checkpoint is None:
                     raise
@@ -142,11 +142,11 @@ class Checkpoints:
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
-            position = position._replace(seal=saver.seal(position.frames))
+            position = position._replace(frame_checksum=saver.frame_checksum(position.frames))
             now = self._noted()
-            self.remind(deepcopy(position.noted))
+            self.restore(deepcopy(position.noted))
             self._write(position)
-            self.remind(now)
+            self.restore(now)
 
     def _write(self, position: Position, *, trial: bool = False) -> None:
         """Write the checkpoint of a position, of which all objects have been reminded."""

@@ -124,7 +124,7 @@ def follow(
         keeping.check_free()
     state = steps.start(grid.start, resumed)
     done, quality, noted = (0, FINISHED, {}) if resumed is None else (resumed.step, resumed.status, resumed.noted)
-    keeping.remind(noted)
+    keeping.restore(noted)
     keeping.try_writing(state, quality, steps.remembered)
     saver = steps.saver(state, resumed)
     if resumed is None:

@@ -190,7 +190,7 @@ def solve(
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     own = None if isinstance(until, Never) else carried(problem, "ending")
-    endings = tuple(one for one in (until, own) if one is not None)
+    endings = tuple(one for one in (until, own) if one is not None and not isinstance(one, Never))
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -253,7 +253,7 @@ class BodySteps(Steps):
             self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
-        if self.strict and not P.converged and scheme.solver.promises:
+        if self.strict and not P.converged and scheme.solver.strict:
             error = not_converged(P, scheme.solver, type(scheme).__name__)
             raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
@@ -263,7 +263,7 @@ class BodySteps(Steps):
         if self.watch is not None:
             self.watch.after(before, state, h, number)
         after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
-        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
+        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.strict else BUDGET
 
     def _largest_displacement(self) -> float:
         """How far bodies may move in a step without contacts; 0 if forces or velocities are functions."""

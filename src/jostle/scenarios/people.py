@@ -62,7 +62,7 @@ from jostle.scenarios.fields import (
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
-from jostle.schemes.abilities import EXCHANGE
+from jostle.schemes.capabilities import EXCHANGE
 
 DEFAULT_STEP = 0.05
 """Time step (s) if the file does not set it; `solve` warns of steps above 0.07 s."""

@@ -335,7 +335,7 @@ def parameters() -> Outcome:
     )
 
 
-# Tests of single people and of single abilities: speeds, stairs, reaction times, corners, demographics.
+# Tests of single people and of single capabilities: speeds, stairs, reaction times, corners, demographics.
 
 
 CORRIDOR, STAIRS = 40.0, 10.0

@@ -69,7 +69,7 @@ class EmptyOrBlocked(Remembers):
     if those who stand are outside of the plan.
     """
 
-    remembers = Standing
+    memory_type = Standing
 
     done = Empty.done
 

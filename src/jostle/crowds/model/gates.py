@@ -46,7 +46,7 @@ class GateStates(NamedTuple):
 class Gates(Remembers):
     """The gates of a plan during a run: a change for `solve` that opens and closes them."""
 
-    remembers = GateStates
+    memory_type = GateStates
 
     def __init__(self, gates: Sequence[Gate], ends: Array, radii: Array, q0: Array):
         self.gates, self.ends, self.radii = tuple(gates), ends, radii
@@ -55,7 +55,7 @@ class Gates(Remembers):
         self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0), nobody)
         self.memory = self.first
 
-    def remind(self, memory: GateStates | None) -> None:
+    def restore(self, memory: GateStates | None) -> None:
         if memory is None:
             self.memory = self.first
             return

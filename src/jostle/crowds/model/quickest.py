@@ -434,7 +434,7 @@ class Quickest(Behaviour):
         size = finite(radii, "radii")
         if not (size > 0.0).all() or size.ndim > 1:
             raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
-        if set(getattr(wish.remembers, "_fields", ())) & set(Seen._fields):
+        if set(getattr(wish.memory_type, "_fields", ())) & set(Seen._fields):
             raise InvalidValue("Quickest cannot wrap a wish that was made with Quickest")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, Weights(float(own), float(others), float(width)), float(every)

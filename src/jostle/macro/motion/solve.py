@@ -191,12 +191,12 @@ class MeanPressure(Remembers):
     1.5
     """
 
-    remembers = Pressures
+    memory_type = Pressures
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._shape = shape
 
-    def remind(self, memory: Pressures | None) -> None:
+    def restore(self, memory: Pressures | None) -> None:
         if memory is not None and (np.shape(memory.total) != self._shape or not memory.since > 0.0):
             raise InvalidValue(f"a pressure of shape {np.shape(memory.total)} over a time of {memory.since}")
         self.memory = memory
