@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle._tools.of_run import remembering
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import read_whole, write_whole
-from jostle.problems import Remembers, remembering
+from jostle.problems import Remembers
 
 pytest.importorskip("shapely")
 

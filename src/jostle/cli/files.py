@@ -136,7 +136,7 @@ def _of_scenario(name: str, text: bool) -> Found:
         return said | {
             "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
             "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
-        }, seconds  # fmt: skip
+        }, seconds | {"mass": f"{problem.mass:.4g} m² at the density one"}  # fmt: skip
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         **({"law": repr(run.problem.law)} if run.problem.bodies.turn else {}),

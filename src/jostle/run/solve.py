@@ -34,8 +34,6 @@ from jostle.schemes.grip import rubs
 from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.gradient_search import put_back, searched
-from jostle.sets.user import differences_of
 from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
 
@@ -229,14 +227,13 @@ class BodySteps(Steps):
         super().__init__(keeping, saver)
         self.where, self.made, self.strict = keeping.where, made, strict
         self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
-        self.on_host, self.differences = self.where.place is np, differences_of(self.problem.within)
+        self.on_host = self.where.place is np
 
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
         if resumed is None:
             check_displacement(self.problem, state, self._largest_displacement(), self.grid.count)
         self.look = 1 if resumed is None else resumed.step + 1
-        self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
         return state
 
@@ -246,11 +243,7 @@ class BodySteps(Steps):
         if looks:
             present = None if before.presence is None else before.presence.here
             check_declaration(parts(where.problem.within), (self.grid.start, t), before.centres, present)
-        if self.differences:  # undo what other calls of the set did since the last step
-            put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
-        if self.differences:
-            self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
         if self.strict and not P.converged and scheme.solver.strict:
