@@ -309,7 +309,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         found["time loss"] = f"{crowd['mean_time_loss']:.1f} s on average, at most {crowd['largest_time_loss']:.1f} s"
     for number, jam in enumerate(crowd["jams"][:JAMS_SHOWN]):
         found["jams" if number == 0 else f"jam {number + 1}"] = (
-            f"up to {jam['people']} people at {jam['at']}, from {jam['start']:.1f} to {jam['end']:.1f} s"
+            f"up to {jam['people']} people {jam['at']}, from {jam['start']:.1f} to {jam['end']:.1f} s"
         )
     if not crowd["jams"]:
         found["jams"] = "none"
