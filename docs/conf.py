@@ -36,8 +36,7 @@ nb_merge_streams = True
 nb_render_markdown_format = "myst"  # with tables
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-import figures  # noqa: E402
+sys.path.insert(0, str(HERE))  # for figures.py
 
 MADE = HERE / "_build" / "made"
 """What is written before the build: the colours of the site, the style of the figures in the pages, and notebooks."""
@@ -243,7 +242,9 @@ def offer_notebook(app, docname, source):
 
 
 def setup(app):
-    app.connect("builder-inited", figures.put_thumbnails, priority=900)  # after the gallery has run
+    from figures import put_thumbnails
+
+    app.connect("builder-inited", put_thumbnails, priority=900)  # after the gallery has run
     app.connect("source-read", offer_notebook)
     app.connect("doctree-resolved", link_names)
     if not QUICK:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from jostle.viz import use_style
 from PIL import Image, ImageOps
+
+from jostle.viz import use_style
 
 SIZE = (520, 390)
 """Size of a thumbnail in pixels, about twice that on the page, for sharp screens."""
@@ -37,7 +38,7 @@ def panel(block, block_vars, gallery_conf):
 
 
 def shown(figure):
-    """The panel of a figure that a thumbnail shows, and whether it is a picture of bodies or cells, without its axes."""
+    """The panel of a figure that a thumbnail shows, and whether it is a picture of bodies or cells."""
     axes = [one for one in figure.axes if one.has_data() and one.get_label() != "<colorbar>"]
     scenes = [one for one in axes if one.get_aspect() != "auto"]
     areas = {one: one.get_window_extent().width * one.get_window_extent().height for one in scenes or axes}
