@@ -43,7 +43,6 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, anew, parts
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 from jostle.sets.walls import Walls
 from jostle.solvers.project import not_converged
@@ -210,10 +209,11 @@ class Curvature:
         run, q = self.run, self.q
         part = ROUGH_CURVATURE_STEP if run.differences else CURVATURE_STEP
         step = part * (run.length or float(np.abs(q).max(initial=0.0)) or 1.0) / float(np.abs(v).max())
-        way, before = v.reshape(q.shape), searched(run.differences)
+        way, before = v.reshape(q.shape), [one.memory for one in run.differences]
         values = []
         for distance in (1.0, -1.0, 2.0, -2.0):
-            put_back(run.differences, before)
+            for one, memory in zip(run.differences, before, strict=True):
+                one.restore(memory)
             values.append(value(run.beside.near(self.t, q + distance * step * way, _wider(self.reach, q))))
         return (8.0 * (values[0] - values[1]) - (values[2] - values[3])) / (12.0 * step)
 

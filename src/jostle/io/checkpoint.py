@@ -38,9 +38,7 @@ from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth
 from jostle.schemes.paoli import Memory
 from jostle.schemes.state import Impulses, State
-from jostle.sets.gradient_search import Searched
 from jostle.sets.presence import GONE, WAITING, Presence
-from jostle.sets.user import differences_of
 
 READ_ERRORS = (
     OSError, ValueError, TypeError, EOFError, LookupError, RuntimeError, OverflowError, struct.error,
@@ -53,7 +51,7 @@ HEADER = re.compile(
     re.DOTALL,
 )
 """How an array in an .npz file begins: its type, order and shape. NumPy would take any Python literal as its header."""
-MAX_ENTRIES = 64
+MAX_ENTRIES = 1000
 """Largest number of arrays in a checkpoint."""
 OVERLAP_TOLERANCE = 1e-9
 """A state may overlap deeper than the saved one by this fraction of its size, because machines round differently."""
@@ -193,18 +191,6 @@ class Contents:
             raise self._wrong("codes", f"numbers from {WAITING} to {GONE}")
         entered = tuple((int(source), int(count)) for source, count in self.array("entered", (None, 2), kind="i"))
         return Presence(codes, self.array("aside", shape), self.number("start"), entered)
-
-    def within(self, problem: Any) -> Any:
-        """The memory of the admissible set; None if there is none."""
-        memory, count = self.remembered("within", Searched, "within"), len(differences_of(problem.within))
-        if memory is None and count == 0:
-            return None
-        if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(_seen_by_sets(problem).size):
-            raise BrokenFile(
-                f"{self.path} is damaged, or of another version: the difference steps of within are missing; "
-                f"start the run again without resume=True"
-            )
-        return memory
 
     def closing(self, problem: Any, state: State) -> Closing | None:
         """What the log of impacts remembers; None for a first-order problem."""
@@ -374,8 +360,6 @@ class Position(NamedTuple):
     """What the condition `until`, the problem and the changes remember, by name; see `jostle.problems`."""
     gap: float = np.nan
     """Smallest gap of the state; infinite where no contact is near."""
-    within: Any = None
-    """What the admissible set remembers, a NamedTuple; None if there is nothing."""
     impacts: int = 0
     """Number of impacts in the output."""
     closing: Closing | None = None
@@ -493,7 +477,7 @@ class Checkpoint:
 
 
 def values_of_bodies(position: Position) -> dict[str, Any]:
-    """The state of bodies, its smallest gap, and what the admissible set remembers, as numbers and arrays by name."""
+    """The state of bodies and its smallest gap, as numbers and arrays by name."""
     state = position.state
     values: dict[str, Any] = {
         "t": state.t, "q": state.q, "w": state.w, "multipliers": state.multipliers, "overshoot": state.overshoot,
@@ -509,8 +493,6 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
         values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
     if state.memory is not None:
         values |= saved_memory(state.memory, "memory")
-    if position.within is not None:
-        values |= saved_memory(position.within, "within")
     if (closing := position.closing) is not None:
         rows = closing.open.view(np.int64).reshape(len(closing.open), closing.open.dtype.itemsize // 8)
         values |= saved_memory(closing._replace(open=rows), "closing")

@@ -29,7 +29,6 @@ from jostle.schemes.checks import (
 from jostle.schemes.state import State
 from jostle.sets.base import nearest_call, part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
-from jostle.sets.gradient_search import put_back
 from jostle.sets.presence import Presence
 from jostle.sets.user import differences_of
 from jostle.solvers.automatic import Automatic
@@ -126,7 +125,8 @@ class Scheme(NamedArguments):
             If q0 is not in the admissible set.
         """
         self.check(problem)
-        put_back(differences_of(problem.within), None)  # runs from the same start have the same bits
+        for differences in differences_of(problem.within):  # runs from the same start have the same bits
+            differences.restore(None)
         state, presence = State(t, problem.pose0, problem.w0), problem.presence
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
