@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import accepts, check_arguments, described, number
 from jostle._tools.arrays import Array, Booleans, Integers, moved_to, numbers, place_of, to_host
 from jostle._tools.plugins import is_of_jostle
+from jostle.contacts import Contacts
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -27,7 +28,6 @@ from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NoFriction, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.contacts import Contacts
 from jostle.sets.rods import Rods
 from jostle.sets.shapes import walls_of
 from jostle.sets.user import UserSet

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arrays import STAYS, Array, contiguous, read_only
-from jostle._tools.rotations import AXES, crossed, euler_rotation, matrices, product, turned
+from jostle._tools.rotations import AXES, at_lever, crossed, euler_rotation, matrices, product, turned
 from jostle.bodies import Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Sparse
 from jostle.convex.metric import Metric
@@ -183,24 +183,3 @@ class Pose:
         columns = np.broadcast_to((width * body)[:, None, None] + np.arange(width), block.shape)
         shape = d * len(parts), width * n
         return Sparse(csr_array(G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)))
-
-
-def at_lever(lever: Array, axes: Array | None) -> Array:
-    """(m, d, d + s) matrices that map w to v + spin x lever; `axes` (m, d, d) are those of the spins, None: fixed.
-
-    >>> at_lever(np.array([[0.0, 2.0]]), None).tolist()
-    [[[1.0, 0.0, -2.0], [0.0, 1.0, 0.0]]]
-    """
-    m, d = lever.shape
-    block = np.zeros((m, d, d + AXES[d]))
-    block[:, :, :d] = np.eye(d)
-    if d == 2:
-        block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
-        return block
-    x, y, z = lever.T
-    block[:, 0, 4], block[:, 0, 5] = z, -y
-    block[:, 1, 3], block[:, 1, 5] = -z, x
-    block[:, 2, 3], block[:, 2, 4] = y, -x
-    if axes is not None:
-        block[:, :, 3:] = block[:, :, 3:] @ axes
-    return block

@@ -107,7 +107,7 @@ class Grows(jo.ConstraintSet):
     def linearise(self, t, q, reach=np.inf):
         k, n = 1 if t < 0.25 else 2, len(q)
         body, wall = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        G = jo.convex.Pairs(body, -1 - wall, np.tile([0.0, -1.0], (n * k, 1)), n)
+        G = jo.convex.NormalRows(body, -1 - wall, np.tile([0.0, -1.0], (n * k, 1)), n)
         return jo.sets.Contacts(q[body, 1] + wall, G, np.stack([body, -1 - wall], axis=1), numbers=k, length=0.1)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.linear_map import Dense, Pairs
+from jostle.convex.linear_map import Dense, NormalRows
 
 FLOOR = np.array([[0.0, 1.0]])
 
@@ -56,7 +56,7 @@ def test_saved_normals_belong_to_their_frame_alone():
 class Plates(jo.ConstraintSet):
     """A floor of plates of length one, whose gradient is always the same map."""
 
-    convex_gaps, moving, G = True, False, Pairs(np.array([0]), np.array([-1]), -FLOOR, 1)
+    convex_gaps, moving, G = True, False, NormalRows(np.array([0]), np.array([-1]), -FLOOR, 1)
 
     def linearise(self, t, q, reach=np.inf):
         return jo.sets.Contacts(q[1:].copy(), self.G, np.array([[0, -1 - int(q[0])]]), numbers=4, at=q)

@@ -23,11 +23,11 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle._tools.rotations import AXES
 from jostle.bodies import POINTS, body_radii
+from jostle.contacts import Contacts
 from jostle.convex.linear_map import Dense
 from jostle.errors import InvalidValue
 from jostle.laws import Coulomb
 from jostle.result.solution import Solution
-from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import walls_of
 
 RADIUS_TOLERANCE = 1e-6

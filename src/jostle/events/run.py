@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle.contacts import Contacts, check_start
 from jostle.errors import InfeasibleStart, SchemeRefuses, UnresolvedEvent
 from jostle.events.accumulations import Limit, RecentImpact
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
@@ -15,7 +16,6 @@ from jostle.problems import Motion, refuse_changes
 from jostle.schemes.abilities import remedy
 from jostle.sets.balls import Balls
 from jostle.sets.base import nearest_call, parts
-from jostle.sets.contacts import Contacts, check_start
 
 MAX_BODIES = 200
 """Largest number of bodies that are integrated from event to event: all pairs of them are rows of a dense matrix."""

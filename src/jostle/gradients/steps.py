@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, read_only
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.differences import RELATIVE_STEP
@@ -42,7 +43,6 @@ from jostle.schemes.state import State
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, anew, parts
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 from jostle.sets.walls import Walls

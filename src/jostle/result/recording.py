@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle._tools.rotations import AXES
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.laws import Coulomb
@@ -19,7 +20,6 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.grip import dragged
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import in_motion
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_NAME_LENGTH
 
 # When an impact happened inside a time step: the root of the gap along the free flight around the step.

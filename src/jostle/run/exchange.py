@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
+from jostle.contacts import check_start
 from jostle.errors import GivenTwice, InvalidValue, warn
 from jostle.problems import Change, Motion, Sweeping, changes_of, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, nearest_call, of_present
-from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
 RATE_TOLERANCE = 1e-12

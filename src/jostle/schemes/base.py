@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arguments import check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
+from jostle.contacts import Contacts, check_start, check_unchanged
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
@@ -28,7 +29,6 @@ from jostle.schemes.checks import (
 )
 from jostle.schemes.state import State
 from jostle.sets.base import nearest_call, part_of, parts
-from jostle.sets.contacts import Contacts, check_start, check_unchanged
 from jostle.sets.gradient_search import put_back
 from jostle.sets.presence import Presence
 from jostle.sets.user import differences_of

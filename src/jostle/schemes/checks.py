@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, to_host
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import neighbour_distance
+from jostle.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
@@ -17,7 +18,6 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
-from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.sets.gradient_search import Differences, wrong_entry
 from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.user import UserSet

@@ -15,20 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, contiguous, place_of
-from jostle._tools.rotations import AXES
+from jostle._tools.rotations import AXES, at_lever
 from jostle.bodies import Bodies
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.cones import UNIT, Cones
-from jostle.convex.lever_blocks import MAX_FEW_BLOCKS, LeverBlocks
-from jostle.convex.linear_map import Grips, LinearMap, Sparse
+from jostle.convex.linear_map import MAX_FEW_BLOCKS, BallBlocks, LeverBlocks, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
-from jostle.pose import Pose, at_lever
+from jostle.pose import Pose
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import Solver, check_round_off
 
 NOTABLE = 1e-3
@@ -205,7 +204,7 @@ class _Levers(NamedTuple):
         bodies, d, s = pose.bodies, normal.shape[1], AXES[normal.shape[1]]
         few = len(normal) <= MAX_FEW_BLOCKS and isinstance(normal, np.ndarray)
         if bodies.clumped is None and pose.axes is None and (rolls or not few):
-            return Grips(self.i, self.j, normal, self.radii, len(centres), centres, rolls)
+            return BallBlocks(self.i, self.j, normal, len(centres), centres, True, arms=self.radii, rolling=rolls)
         blocks = []
         for body, lever, sign in ((self.i, self.first, -1.0), (self.j, self.second, 1.0)):
             R = None if pose.axes is None else pose.axes[body]
@@ -216,4 +215,4 @@ class _Levers(NamedTuple):
             block[body < 0] = 0.0
             blocks.append(block)
         places = pose.q.reshape(-1, d)
-        return LeverBlocks(self.i, self.j, blocks[0], blocks[1], len(places), places)
+        return LeverBlocks(self.i, self.j, normal, len(places), places, True, first=blocks[0], second=blocks[1])

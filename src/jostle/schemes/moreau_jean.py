@@ -43,6 +43,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, squares
+from jostle.contacts import Contacts, Reach, by_pair
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -68,7 +69,6 @@ from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
-from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.solvers.base import STUCK
 
 DRIFT_NOISE = 16.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, lowest, place_of, squares
+from jostle.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
@@ -18,7 +19,6 @@ from jostle.kernels.parallel import chunks_of
 from jostle.schemes.grip import push
 from jostle.schemes.state import MIN_WARM_CONTACTS, Impulses, State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.solvers.base import STUCK, Solver
 
 Found = TypeVar("Found")

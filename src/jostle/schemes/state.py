@@ -12,13 +12,13 @@ import numpy as np
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, place_of
 from jostle.bodies import POINTS
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels import GripRows
 from jostle.kernels.parallel import chunks_of
 from jostle.pose import Pose
 from jostle.sets.base import ConstraintSet, of_present
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
 MIN_WARM_ROWS, MIN_WARM_CONTACTS = 60, 8

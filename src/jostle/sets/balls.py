@@ -32,12 +32,12 @@ from jostle._tools.arrays import (
     squares,
 )
 from jostle.bodies import Bodies, body_radii
-from jostle.convex.linear_map import Dense, LinearMap, Pairs
+from jostle.contacts import Contacts, Reach
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.parallel import all_finite, by_rows, chunks_of, threads
 from jostle.sets.base import BodyContacts, BodySet, ConstraintSet
-from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.surfaces import Crossing, Step
 
 TINY = float(np.finfo(float).tiny)
@@ -276,7 +276,7 @@ class Line(ConstraintSet):
         i = np.where(left < 0, right, left)
         j = np.where(left < 0, -1, np.where(right == n, -2, right))
         normal = np.where(left < 0, -1.0, 1.0)[:, None]
-        pairs = Pairs(i[kept], j[kept], normal[kept], n)
+        pairs = NormalRows(i[kept], j[kept], normal[kept], n)
         self._G: LinearMap = Dense(pairs.toarray()) if n <= MAX_ALL_PAIRS else pairs
         self._pairs = np.stack([pairs.i, pairs.j], axis=1)
         self._known: tuple[Array | float, Array] | None = None

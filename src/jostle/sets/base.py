@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, highest, lowest, place_of
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap, Pairs, stacked
+from jostle.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows, stacked
 from jostle.errors import InvalidValue
 from jostle.kernels import offers
 from jostle.kernels.parallel import concatenated, copy_all
-from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
 from jostle.solvers.base import DENSE_KERNELS
@@ -74,7 +74,7 @@ def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | N
     """The map G of contacts of bodies, by pairs (2, m) and normals (m, d); dense if there is one body alone."""
     if bodies == 1 and offers(normal, DENSE_KERNELS):
         return Dense(-normal)
-    return Pairs(pairs[0], pairs[1], normal, bodies, places, known=True)
+    return NormalRows(pairs[0], pairs[1], normal, bodies, places, known=True)
 
 
 def joined(parts: Parts, q: Array, names: Callable[[int, int], str]) -> Contacts:

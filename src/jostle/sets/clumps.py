@@ -13,10 +13,10 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, finite, floats
 from jostle._tools.rotations import AXES
 from jostle.bodies import Clumped
+from jostle.contacts import Contacts, Reach
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 from jostle.sets.base import Free
-from jostle.sets.contacts import Contacts, Reach
 
 CENTRED = 1e-9
 """Largest distance of the centre of mass from the origin of the arms, as a fraction of the size of a clump."""

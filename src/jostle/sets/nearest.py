@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, at, floats, squares
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -35,7 +36,6 @@ from jostle.errors import EmptySet, InvalidValue, NotConverged, NotFinite, Undef
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.balls import MAX_ALL_PAIRS, Balls
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, parts
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.walls import Box
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at, frozen, read_only
 from jostle.bodies import Bodies
-from jostle.convex.linear_map import Dense, LinearMap, Links
+from jostle.contacts import Contacts, deepest
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, deepest
 from jostle.solvers.base import MAX_DENSE_ENTRIES
 
 
@@ -145,7 +145,7 @@ class Rods(ConstraintSet):
             G[bodies, j[bodies]] = normal[bodies]
             return Dense(G.reshape(len(normal), n * d))
         i, j = self.pairs.T
-        return Links(i, j, normal, n)
+        return NormalRows(i, j, normal, n, touching=False)
 
     def _lengths(self, t: float) -> Array:
         return self._checked_lengths(t) if self._known_lengths is None else self._known_lengths

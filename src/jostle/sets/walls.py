@@ -34,12 +34,12 @@ from jostle._tools.arrays import (
     table_entries,
 )
 from jostle.bodies import POINTS, Bodies
+from jostle.contacts import Reach, deepest, of_bodies, pairs_of_rows
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import MANY
 from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, gives_body_contacts, map_of_bodies
-from jostle.sets.contacts import Reach, deepest, of_bodies, pairs_of_rows
 from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surfaces, crossed, movers
 
 # What all walls share: sets that act on each body alone.

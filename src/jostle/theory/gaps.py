@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, at
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import as_map
 from jostle.convex.metric import Metric
 from jostle.differences import RELATIVE_STEP, central
 from jostle.errors import JostleError
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.gradient_search import Differences
 from jostle.sets.polygons import Polygons
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments

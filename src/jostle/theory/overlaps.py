@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import metric
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
@@ -31,7 +32,6 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.paoli import Paoli
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.theory.places import place, restitution, state_of
 
 OVERLAP_TOLERANCE = 1e-6

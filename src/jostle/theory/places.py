@@ -11,6 +11,7 @@ import numpy as np
 
 from jostle._tools.arguments import required_arguments
 from jostle._tools.arrays import Array, Integers
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.differences import RELATIVE_STEP, central
@@ -22,7 +23,6 @@ from jostle.result.solution import Solution
 from jostle.schemes.paoli import Paoli
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, of_present
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
 MAX_ALL_BODIES = 150

@@ -9,13 +9,13 @@ from html import escape
 import numpy as np
 
 from jostle._tools.arrays import Array, to_host
+from jostle.contacts import Contacts
 from jostle.convex.projection import Projection
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
 from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 from jostle.result.status import MESSAGES, iterations_in_words, overlap_in_words
-from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import View
 from jostle.viz.sources import file_of, lift_times, with_time
 
