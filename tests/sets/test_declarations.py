@@ -41,7 +41,7 @@ class Floor(jo.ConstraintSet):
             NormalRows(rows, nobody, normal, len(q)),
             np.stack([rows, nobody], axis=1),
             numbers=1,
-            bodies=len(q),
+            part_count=len(q),
         )
 
 

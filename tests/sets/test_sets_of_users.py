@@ -35,7 +35,7 @@ class Higher(jo.HalfSpace):
 
     def linearise(self, t, q, reach=np.inf):
         found = super().linearise(t, q, np.inf)
-        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=1, at=q, bodies=found.bodies)
+        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=1, at=q, part_count=found.part_count)
 
 
 def test_overlaps_are_those_of_the_gaps_that_a_class_gives():
@@ -91,7 +91,7 @@ class Looser(jo.Balls):
 
     def linearise(self, t, q, reach=np.inf):
         found = super().linearise(t, q, np.inf)
-        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=0, at=q, bodies=found.bodies)
+        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=0, at=q, part_count=found.part_count)
 
 
 def test_overlaps_of_balls_are_those_of_the_gaps_that_a_class_gives():

@@ -209,8 +209,7 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Boo
 
 def owners(sol: Solution) -> Integers | None:
     """(b,) the body of each ball of a run with clumps; None if each body is one ball."""
-    clumped = sol.facts.clumped
-    return None if clumped is None else clumped.owner
+    return None if sol.facts.parts is None else sol.facts.parts.owner
 
 
 @check_arguments

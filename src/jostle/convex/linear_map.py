@@ -529,7 +529,8 @@ class ContactMap(LinearMap):
 
         i, j = to_host(self.i), to_host(self.j)
         entries = np.stack([first, second], axis=2)
-        there = np.broadcast_to((entries != 0.0).any(axis=0), entries.shape).copy()
+        some = np.True_ if self.height == 1 else (entries != 0.0).any(axis=0)  # normal rows always have one pattern
+        there = np.broadcast_to(some, entries.shape).copy()
         there[:, :, 1] &= (j >= 0)[:, None, None]
         columns = np.stack([i, j], axis=1)[:, None, :, None] * self.width + np.arange(self.width)
         columns = np.broadcast_to(columns, there.shape)[there]
@@ -712,7 +713,7 @@ class BallBlocks(ContactMap):
         scale, noise, start = kernels.whitened_grips(
             self._rows, cones.mu, inverse, self._by_body(w), c, c_noise, given, chunks_of(m)
         )
-        table = Grip(*self._rows, cones.mu, scale, noise)
+        table = Grip(self.i, self.j, self.normal, self.arms, cones.mu, scale, noise)
         return Prepared(table, slack.reshape(m, d), start, np.sqrt(scale[:, 0]), noise, cones.margin(slack))
 
     def sweep(self, blocks: Prepared, inverse: Array, coulomb: bool, stop: Stop, threads: int) -> tuple[Array, int]:
@@ -801,7 +802,8 @@ class LeverBlocks(ContactMap):
         local, scale, noise, s0, start, margin = kernels.whitened_levers(
             self._rows, cone, cones.coulomb, inverse, w, c, c_noise, given
         )
-        table = Lever(*self._rows, cone.normal, cone.mu, local, scale, noise)
+        i, j, first, second = self._rows
+        table = Lever(i, j, first, second, cone.normal, cone.mu, local, scale, noise)
         return Prepared(table, s0, start, np.sqrt(scale[:, 0]), noise[:, 0], margin)
 
     def sweep(self, blocks: Prepared, inverse: Array, coulomb: bool, stop: Stop, threads: int) -> tuple[Array, int]:

@@ -47,7 +47,7 @@ def check_supported(problem: Motion) -> None:
 
 def number_of_bodies(problem: Motion, contacts: Contacts) -> int:
     """The number of bodies, if it is not too large."""
-    bodies = max(contacts.bodies, len(problem.q0) if problem.q0.ndim > 1 else 1)
+    bodies = max(contacts.part_count, len(problem.q0) if problem.q0.ndim > 1 else 1)
     if bodies > MAX_BODIES:
         refuse(f"more than {MAX_BODIES} bodies; there are {bodies}")
     return bodies

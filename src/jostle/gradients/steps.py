@@ -94,8 +94,8 @@ class Run:
         q0, sets = self.problem.q0, parts(self.problem.within)
         self.bodies = len(q0) if q0.ndim > 1 else 1
         first = self.problem.within.near(0.0, q0, 0.0)
-        if first.bodies > 1 and q0.size % first.bodies == 0:
-            self.bodies = first.bodies
+        if first.part_count > 1 and q0.size % first.bodies == 0:
+            self.bodies = first.part_count
         self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
         common = self.problem.within.bodies
         self.shares = share_radii(self.problem.within)
@@ -162,7 +162,7 @@ class Curvature:
 
     def __init__(self, run: Run, contacts: Contacts, rows: Integers, t: float, q: Array):
         self.run, self.t, self.q, self.reach = run, t, q, contacts.reach
-        self.pairs, self.bodies = contacts.pairs[rows], contacts.bodies
+        self.pairs, self.bodies = contacts.pairs[rows], contacts.part_count
         bends = contacts.bends[rows]
         unknown = np.isnan(bends)
         self.known = np.flatnonzero(~unknown & (bends != 0.0))

@@ -17,7 +17,7 @@ from jostle.problems import Motion
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import dragged
+from jostle.schemes.friction import surface_velocities
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import in_motion
 from jostle.solvers.base import MAX_NAME_LENGTH
@@ -43,9 +43,9 @@ def constant_acceleration(problem: Motion) -> Array | None:
     if problem.constant_force is None or not isinstance(problem.mass, Metric):
         return None
     acceleration = problem.mass.solve(problem.constant_force.ravel())
-    if problem.bodies.clumped is None:
+    if problem.bodies.parts is None:
         return acceleration
-    return acceleration.reshape(len(problem.q0), -1)[problem.bodies.clumped.owner].ravel()  # but for the spins
+    return acceleration.reshape(len(problem.q0), -1)[problem.bodies.parts.owner].ravel()  # but for the spins
 
 
 def _first_root(c: Array, b: Array, a: Array) -> Array:
@@ -262,7 +262,7 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
         if isinstance(problem.law, Coulomb) and problem.law.drag:
             touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-            drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
+            drag = surface_velocities(problem.law, contacts.only(touching), before.t)
             work = -float((friction[touching] * drag).sum())
     if problem.within.moving is False:
         return work - added, work

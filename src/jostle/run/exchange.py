@@ -241,7 +241,7 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
         state = state.replace(q=_own(state.q, before.q, "q"))
     if state.w is not before.w:
         state = state.replace(u=_own(state.u, before.u, "u"))
-    if state.presence is not None and bodies.clumped is not None:
+    if state.presence is not None and bodies.parts is not None:
         raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
     for name, value in ("q", state.q), ("u", state.u):
@@ -249,7 +249,7 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
         check_finite(there, f"{name} of the changed state, entry")
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     now, then = state.pose.orientation, before.pose.orientation
-    if bodies.clumped is not None and now is not then and now is not None and then is not None:
+    if bodies.parts is not None and now is not then and now is not None and then is not None:
         turned = (now != then).reshape(len(now), -1).any(axis=1)
         moved = moved | (turned[:, None] if moved.ndim == 2 else turned)
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once

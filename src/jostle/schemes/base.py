@@ -315,7 +315,7 @@ class Scheme:
         """
         t, within = after.t if t_next is None else t_next, problem.within
         q = after.centres
-        if not (ours and self.projects_positions(problem)) or problem.bodies.clumped is not None:
+        if not (ours and self.projects_positions(problem)) or problem.bodies.parts is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
         return max(behind, after.overshoot)

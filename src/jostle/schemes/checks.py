@@ -130,7 +130,7 @@ def check_resolution(problem: Motion | Sweeping, state: State) -> None:
     """
     sizes = _sizes(problem, state)
     bodies = problem.bodies
-    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.clumped is None else bodies.clumped.length
+    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.parts is None else bodies.parts.length
     length = smallest if smallest > 0.0 else math.inf  # other radii are refused elsewhere
     for Q in parts(problem.within):
         length = min(length, getattr(Q, "own_length", None) or math.inf)
@@ -204,7 +204,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         return
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
-    if problem.bodies.clumped is not None:
+    if problem.bodies.parts is not None:
         allowed = allowed + contacts.G.magnitude(np.abs(_curved(before, after)).ravel())
     if not (contacts.margin < -allowed).any():
         return

@@ -158,7 +158,7 @@ class State:
     @cached_property
     def velocities(self) -> Array:
         """The velocities of all balls: u itself if each body is one ball."""
-        return self.u if self.pose.bodies.clumped is None else self.pose.velocities(self.w)
+        return self.u if self.pose.bodies.parts is None else self.pose.velocities(self.w)
 
     def replace(self, **changes: Any) -> State:
         """The same state with other attributes.
@@ -257,10 +257,10 @@ class State:
         at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
         on_balls = on_balls.reshape(-1, d)
         on_balls = on_balls + kernels.adjoint_grips(at_centres, p, len(on_balls), chunks_of(len(p)))[:, :d]
-        if bodies.clumped is None:
+        if bodies.parts is None:
             return on_balls.ravel()
         on_bodies = np.zeros((len(self.w), d))
-        np.add.at(on_bodies, bodies.clumped.owner, on_balls)
+        np.add.at(on_bodies, bodies.parts.owner, on_balls)
         return on_bodies.ravel()
 
     def impulses_of(self, contacts: Contacts) -> Array | None:

@@ -70,8 +70,8 @@ class Rods(ConstraintSet):
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
         # The same rods, which name the bodies that their balls belong to.
-        if bodies.clumped is not None:
-            owner = bodies.clumped.owner
+        if bodies.parts is not None:
+            owner = bodies.parts.owner
             own = np.flatnonzero((self.pairs.max(axis=1, initial=0) < len(owner)) & (self.pairs[:, 1] >= 0))
             own = own[owner[self.pairs[own, 0]] == owner[self.pairs[own, 1]]]
             if len(own):
@@ -80,7 +80,7 @@ class Rods(ConstraintSet):
                     f"rod {own[0]} joins {bodies.names(one, other)}, which are rigid together: leave it out"
                 )
         rods = copy(self)
-        rods.bodies = Bodies(clumped=bodies.clumped, called=bodies.called)
+        rods.bodies = Bodies(parts=bodies.parts, called=bodies.called)
         return rods
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
@@ -100,7 +100,7 @@ class Rods(ConstraintSet):
             length=length,
             describe=self._describe,
             at=q,
-            bodies=n,
+            part_count=n,
             equal=np.ones(len(self.pairs), dtype=np.bool_),
         )
 
@@ -124,7 +124,7 @@ class Rods(ConstraintSet):
         else:
             x = q.reshape(-1, points.shape[1])
         if self._last_body >= len(x):
-            kind = "body" if self.bodies.clumped is None else "ball"
+            kind = "body" if self.bodies.parts is None else "ball"
             raise InvalidValue(
                 f"a rod names {kind} {self._last_body}, and there are {len(x)}, numbered from 0 to {len(x) - 1}"
             )

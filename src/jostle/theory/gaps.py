@@ -88,13 +88,13 @@ def _bounds(Q: ConstraintSet, place: Place) -> Bounds | None:
     """The bounds of one set; None if it has no gaps."""
     round_ = type(Q) in SHAPES and not Q.flat
     contacts = Q.near(place.t, place.q, 0.0 if round_ else np.inf)
-    n = contacts.bodies if place.q.size else 0
+    n = contacts.part_count if place.q.size else 0
     if (n * (n - 1 if isinstance(Q, Balls) else len(getattr(Q, "names", ()))) if round_ else len(contacts.gap)) == 0:
         return None
     if type(Q) not in SHAPES:
         return _at_one_place(Q, place, contacts)
     shape = SHAPES[type(Q)](Q, place.t)
-    low, high = _sizes(place.metric, contacts.bodies, 2 if isinstance(Q, Balls) else 1)
+    low, high = _sizes(place.metric, contacts.part_count, 2 if isinstance(Q, Balls) else 1)
     if Q.flat:
         sizes = np.asarray(contacts.G.norms(place.metric))
         low, high = float(sizes.min()), float(sizes.max())

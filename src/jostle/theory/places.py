@@ -80,8 +80,8 @@ def place(
     q are the positions of bodies; for clumps they are the places of their balls.
     """
     shape = problem.q0.shape
-    if problem.bodies.clumped is not None:
-        shape = problem.bodies.clumped.arms.shape
+    if problem.bodies.parts is not None:
+        shape = problem.bodies.parts.arms.shape
     if q.shape != shape:
         raise InvalidValue(f"q must have the shape of q0, {shape}, not {q.shape}")
     within, presence = problem.within, problem.presence
@@ -137,7 +137,7 @@ def position(sol: Solution, k: int) -> Array:
 
 
 def _clumped(sol: Solution) -> bool:
-    return isinstance(sol.problem, Motion) and sol.problem.bodies.clumped is not None
+    return isinstance(sol.problem, Motion) and sol.problem.bodies.parts is not None
 
 
 def state_of(sol: Solution, k: int) -> State:

@@ -117,8 +117,8 @@ def impulse(sol: Solution, k: int) -> Array:
     if not p.any():
         return J
     if normals.ndim == 2 and normals.shape[1] and J.size % normals.shape[1] == 0:
-        bodies, clumped = J.reshape(-1, normals.shape[1]), sol.problem.bodies.clumped if sol.problem else None
-        owner = np.arange(len(bodies)) if clumped is None else clumped.owner
+        bodies, made_of = J.reshape(-1, normals.shape[1]), sol.problem.bodies.parts if sol.problem else None
+        owner = np.arange(len(bodies)) if made_of is None else made_of.owner
         push = p[:, None] * normals + (0.0 if sol.tangential is None else np.asarray(sol.tangential[k]))
         np.add.at(bodies, owner[pairs[:, 0]], -push)
         two = pairs[:, 1] >= 0

@@ -131,7 +131,7 @@ def _(contacts: Contacts) -> str:
     gap, margin, tolerance = (
         np.asarray(to_host(part)) for part in (contacts.gap, contacts.margin, contacts.tolerance())
     )
-    rows: dict[str, object] = {"rows": f"{len(gap):,}", "bodies": f"{contacts.bodies:,}"}
+    rows: dict[str, object] = {"rows": f"{len(gap):,}", "parts": f"{contacts.part_count:,}"}
     known = np.isfinite(margin)
     if known.any():
         worst = int(np.argmin(np.where(known, margin, np.inf)))
