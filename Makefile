@@ -17,11 +17,11 @@ demo: $(VENV)/demo-ready  ## simulate an hourglass and save a trajectory, a pict
 	@echo "1 of 4: running the hourglass; the first run also compiles, for about 15 s"
 	@$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
 	@echo "2 of 4: drawing the picture demo.png"
-	@$(BIN)/jostle plot demo.vtkhdf --save demo.png --overwrite
+	@$(BIN)/jostle plot demo.vtkhdf -o demo.png --overwrite
 	@echo "3 of 4: saving the page demo.html"
-	@$(BIN)/jostle view demo.vtkhdf --save demo.html --overwrite
+	@$(BIN)/jostle view demo.vtkhdf -o demo.html --overwrite
 	@echo "4 of 4: drawing the film demo.mp4, which takes about a minute"
-	@$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8 --overwrite
+	@$(BIN)/jostle movie demo.vtkhdf -o demo.mp4 --speed 0.8 --overwrite
 	@echo "Done. Picture: demo.png. Interactive page for any browser: demo.html. Film: demo.mp4."
 
 # Each worker takes consecutive files, so that two workers seldom compile or set up the same.
@@ -74,7 +74,7 @@ dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the whee
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(EMPTY)
 	$(BIN)/uv pip install --quiet --python $(EMPTY)/bin/python dist/*.whl -c constraints.txt
-	@for folder in kernels/cpu plans crowds macro; do \
+	@for folder in kernels/cpu plans crowds/model macro; do \
 		for installed in $(EMPTY)/lib/python*/site-packages/jostle/$$folder; do \
 			mkdir -p $$installed/__pycache__ && cp src/jostle/$$folder/__pycache__/*.nb[ci] $$installed/__pycache__ 2>/dev/null || true; done; done
 	$(EMPTY)/bin/python tests/smoke.py

@@ -57,7 +57,7 @@ for name, text in lessons.pages().items():
     (MADE / "notebooks" / f"{name}.ipynb").write_text(notebook_text(text), encoding="utf-8")
 NOTEBOOK = (
     "{{download}}`Download this lesson as a notebook </_build/made/notebooks/{name}.ipynb>`, "
-    "or save all lessons with `jostle lessons`."
+    "or save all lessons with `jostle dev lessons`."
 )
 """The line below the title of a lesson."""
 

@@ -154,7 +154,8 @@ class _Gradients:
                 raise InvalidValue(
                     "contacts need gradients G, or the normals and the configuration that they belong to"
                 )
-            positions = contacts.at.reshape(contacts.part_count, -1)
+            at, shape = contacts.at, (contacts.part_count, contacts.normal.shape[1])
+            positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
             G = map_of_bodies(contacts.pairs.T, contacts.normal, contacts.part_count, positions)
             contacts.__dict__["G"] = G
         return G
@@ -344,7 +345,8 @@ class Contacts:
             The vectors, zero for a wall.
         """
         assert self.pose is not None
-        (i, j), arms, normal = self.pairs.T, self.arms(t), self.normals
+        (i, j), arms = self.pairs.T, self.arms(t)
+        normal = self.normals.reshape(len(arms), self.pose.q.shape[-1])
         first, second = arms[:, :1] * normal, -arms[:, 1:] * normal
         if not self.pose.bodies.single:
             first, second = first + self.pose.levers[i], self.pose.levers[np.maximum(j, 0)] + second

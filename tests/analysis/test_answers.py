@@ -7,10 +7,10 @@ import pytest
 
 import jostle as jo
 from jostle.cli.show import lines
-from jostle.crowds.blockades import STANDSTILL
-from jostle.crowds.crowding import FRUIN
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.pressing import THRESHOLDS, CrowdForces
+from jostle.crowds.measure.crowding import FRUIN
+from jostle.crowds.measure.pressing import THRESHOLDS, CrowdForces
+from jostle.crowds.model.crowd import STANDSTILL
+from jostle.crowds.model.facts import crowd_facts
 from jostle.viz.crowd_report import _answers
 from jostle.viz.floor_plans import Shot
 

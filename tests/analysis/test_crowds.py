@@ -15,10 +15,10 @@ from scipy.spatial import cKDTree
 
 import jostle as jo
 from jostle.analysis.ranges import load_range, multiplier_range
-from jostle.crowds.crowding import densities, density_map, speed_map
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.leaving import crossings, evacuation_time, flow, leaving_times
-from jostle.crowds.pressing import crowd_pressure, pressed, time_in_contact
+from jostle.crowds.measure.crowding import densities, density_map, speed_map
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.leaving import crossings, evacuation_time, flow, leaving_times
+from jostle.crowds.measure.pressing import crowd_pressure, pressed, time_in_contact
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read

@@ -70,7 +70,7 @@ def made(q, pairs, normals, f, *, h=0.25, within=None) -> jo.Solution:
     return jo.Solution(
         jo.Motion(q0=q, within=within), jo.Maury(), np.array([0.0, h]), np.stack([q, q]), np.zeros((2, *q.shape)),
         (np.zeros(0), f * h), (np.zeros((0, 2), dtype=np.int64), pairs), (np.zeros((0, 0)), normals), stats, "finished",
-        durations=np.array([np.nan, h]),
+        impulse_times=np.array([np.nan, h]),
     )  # fmt: skip
 
 

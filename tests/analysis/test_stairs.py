@@ -24,9 +24,9 @@ from jostle.crowds import (
     leaving_times,
     speed_map,
 )
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.moves import jumps, moves
-from jostle.crowds.pedestrians import frames, to_pedpy, walkable, write_jupedsim
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.moves import jumps, moves
+from jostle.crowds.measure.pedestrians import frames, to_pedpy, walkable, write_jupedsim
 from rows import whole
 
 shapely = pytest.importorskip("shapely")

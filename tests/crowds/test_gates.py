@@ -7,8 +7,8 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Gate, Group, Plan, arrivals, crowd, timetable
-from jostle.crowds.blockades import STANDSTILL
-from jostle.crowds.moves import radii_in
+from jostle.crowds.measure.moves import radii_in
+from jostle.crowds.model.crowd import STANDSTILL
 from jostle.scenarios import ScenarioError, parse
 from rows import whole
 
@@ -153,7 +153,7 @@ def test_people_wait_as_long_as_a_closed_gate_is_still_to_open():
     people = gated(Gate("east", open=[(6.0, 9.0), (20.0, 30.0)], most=4))
 
     def waits(**memory):
-        people.gates.remind(people.gates.first._replace(**memory))
+        people.gates.restore(people.gates.first._replace(**memory))
         return [people._anyone_waits(jo.Venel().start(people, t)) for t in (5.0, 15.0, 25.0)]
 
     assert waits() == [True, True, False]

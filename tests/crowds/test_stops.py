@@ -18,7 +18,7 @@ from jostle.crowds import (
     WaitingArea,
     crowd,
 )
-from jostle.crowds.behaviours import SLOWEST
+from jostle.crowds.model.behaviours import SLOWEST
 from jostle.scenarios import ScenarioError, parse
 from rows import whole
 

@@ -15,10 +15,10 @@ import pytest
 import shapely
 
 import jostle as jo
-from jostle.crowds.crowding import densities, density_map, speed_map
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.leaving import crossings, flow
-from jostle.crowds.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
+from jostle.crowds.measure.crowding import densities, density_map, speed_map
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.leaving import crossings, flow
+from jostle.crowds.measure.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import write
 from jostle.io.reading import read
@@ -430,7 +430,7 @@ def test_a_folder_that_is_not_there_is_named(writer, tmp_path):
 @pytest.mark.parametrize("package", ["pedpy", "pandas", "shapely"])
 def test_a_package_that_is_missing_is_named(package, monkeypatch, sol):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=rf"the package {package} is missing.*\n  .* install 'jostle\[crowd\]'"):
+    with pytest.raises(MissingPackage, match=rf"need the package {package}.*\n  .* install 'jostle\[crowd\]'"):
         to_pedpy(sol, inside=ROOM)
 
 

@@ -89,7 +89,7 @@ def test_vtk_sees_the_walls_of_every_time_and_bodies_as_without_them(tmp_path, n
         assert not found.wall_points["radius"].any()
         assert not found.wall_points["velocity"].any()
         for name, values in found.wall_cells.items():
-            assert (values == (-1 if name in ("body", "partner") else 0)).all()
+            assert (values == (-1 if name in ("first_body", "second_body") else 0)).all()
         assert bool(found.cell_data) == contacts
 
 

@@ -97,7 +97,9 @@ def test_friction_that_does_not_converge_on_a_device_is_an_error(solver):
 def test_friction_in_a_set_without_points_is_an_error_on_a_device():
     press = jo.HalfSpace([0.0, -1.0], offset=lambda t: t - 1.0)
     within = jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0]) & press
-    balls = jo.Motion(q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, drag={"wall 1": [0.0, 0.0]}))
+    balls = jo.Motion(
+        q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, surface_velocity={"wall 1": [0.0, 0.0]})
+    )
     with pytest.raises(jo.errors.EmptySet):
         jo.solve(balls, jo.Maury(solver=SOLVER), t=1.0, h=0.02, device="cuda")
 
@@ -397,7 +399,7 @@ def test_balls_that_go_through_each_other_are_noticed(n, absent, period):
     within = jo.Balls(np.linspace(0.1, 0.05, n), period=period)
     balls = jo.Motion(q0=q0, v0=v0, within=within, present=present if absent else None)
     for device in ("cpu", "cuda"):
-        with pytest.raises(jo.LeftTheSet, match="the centre of body 2 went through ball 1: together they moved by 6 "):
+        with pytest.raises(jo.LeftTheSet, match="the centre of ball 2 went through ball 1: together they moved by 6 "):
             jo.solve(balls, jo.Maury(solver=Idle()), t=0.1, h=0.05, strict=False, device=device)
 
 

@@ -75,7 +75,7 @@ def test_a_journey_that_starts_at_a_later_stage_returns_to_it():
     journey = jo.crowds.Journey(walk, ["desk", "west", "east"], people=1, reach=0.5, stage=[1])
     journey.remember(0.0, np.array([[0.1, 2.0]]))
     assert journey.stage.tolist() == [2]
-    journey.remind(None)
+    journey.restore(None)
     assert journey.stage.tolist() == [1]
 
 
@@ -103,7 +103,7 @@ class Count(NamedTuple):
 class Counting(Remembers):
     """What remembers how often it was called, and does `act` with that."""
 
-    remembers = Count
+    memory_type = Count
 
     def __init__(self, act):
         self.act = act
@@ -163,7 +163,7 @@ def test_what_is_called_in_one_run_does_not_change_which_run_it_is(tmp_path):
 
 def test_a_memory_that_a_checkpoint_cannot_hold_is_refused(tmp_path):
     class Words(Counting):
-        remembers = str
+        memory_type = str
 
         def __call__(self, state):
             self.memory = "words"
@@ -194,7 +194,7 @@ class Steps(NamedTuple):
 class InPlace(Remembers):
     """True after eight steps; it counts in the array that it remembers."""
 
-    remembers = Steps
+    memory_type = Steps
 
     def __call__(self, state):
         self.memory = self.memory or Steps(np.zeros(1))
@@ -346,12 +346,12 @@ def test_a_condition_around_which_a_list_contains_itself_runs_with_checkpoints(t
 
 def test_a_memory_that_all_runs_would_share_is_refused():
     with pytest.raises(InvalidValue, match=r"Shared\.memory would belong to all runs at once: leave it out of the cl"):
-        type("Shared", (Remembers,), {"remembers": Count, "memory": None})
+        type("Shared", (Remembers,), {"memory_type": Count, "memory": None})
 
     class Alone:
-        remembers, memory = Count, None
+        memory_type, memory = Count, None
 
-        def remind(self, memory):
+        def restore(self, memory):
             self.memory = memory
 
         def __call__(self, state):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.errors import GivenTwice, InvalidValue, LongStep, SchemeRefuses
+from jostle.errors import InvalidValue, LongStep, SchemeRefuses
 from jostle.problems import Remembers
 
 
@@ -45,12 +45,30 @@ def test_changes_given_beside_those_of_the_problem_act_too():
     assert 0 < here(sol)[-1] < 15
 
 
-def test_changes_that_are_given_again_act_once():
-    """Also equal sources, which a problem may make anew each time it is asked."""
-    problem = rain(changes=lambda self: [source(self)])
-    with pytest.warns(GivenTwice, match=r"change= has what Rain\.changes\(\) says already: leave out .*Source"):
-        sol = jo.solve(problem, jo.Maury(), t=3.0, h=0.02, change=problem.changes())
-    assert here(sol)[-1] == 15
+def drain(q):
+    return q[:, 1] < 6.0
+
+
+def lid(height):
+    return lambda state: state.replace(u=np.minimum(state.u, height))
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        lambda self: [source(self)],
+        lambda self: [jo.Outlet(drain)],
+        lambda self: [jo.Outlet(lambda q: q[:, 1] < 6.0)],
+        lambda self: [lambda state: state],
+        lambda self: [lid(3.0), lid(2.0)],
+    ],
+)
+def test_changes_that_are_given_again_are_refused(own):
+    """Also equal ones, which a problem may make anew each time it is asked."""
+    problem = rain(changes=own)
+    with pytest.raises(InvalidValue, match=r"change= has what Rain\.changes\(\) says already, and would act twice"):
+        jo.solve(problem, jo.Maury(), t=0.1, h=0.02, change=problem.changes())
+    jo.solve(problem, jo.Maury(), t=0.1, h=0.02, change=lid(1.0))
 
 
 def test_resumed_changes_of_a_problem_are_bit_identical(tmp_path):
@@ -89,6 +107,22 @@ def test_changes_that_are_no_list_of_functions_are_refused():
         jo.solve(rain(changes=lambda self: [3]), jo.Maury(), t=0.2, h=0.1)
 
 
+@pytest.mark.parametrize(
+    ("name", "found", "wanted"),
+    [
+        ("ending", True, "a function of the state, or None, not True"),
+        ("ending", jo.endings.Empty, "a function of the state, or None, not <class"),
+        ("ending", lambda: True, "a function of the state, or None, not <lambda>"),
+        ("longest_step", "0.1", "a positive number, or None, not '0.1'"),
+        ("longest_step", -1.0, "a positive number, or None, not -1.0"),
+        ("facts", ["a"], r"a dict of facts by name, not \['a'\]"),
+    ],
+)
+def test_methods_that_return_something_else_are_refused(name, found, wanted):
+    with pytest.raises(InvalidValue, match=rf"Rain\.{name}\(\) must return {wanted}"):
+        _ = jo.solve(rain(**{name: lambda self: found}), jo.Maury(), t=0.2, h=0.1).facts
+
+
 ROOM = [(0, 0), (5, 0), (5, 4), (0, 4)]
 
 
@@ -121,6 +155,25 @@ def test_changes_are_refused_where_they_are_not_computed(name, run):
         run()
 
 
+def ending(kind, **values):
+    return type("Ending", (kind,), {"ending": lambda self: jo.endings.Below(0.5)})(**values)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda problem: jo.solve_by_events(problem, t=1.0),
+        lambda problem: jo.sensitivity_by_events(problem, t=1.0),
+        lambda problem: jo.sensitivity(problem, jo.Maury(), t=1.0, h=0.1),
+    ],
+)
+def test_endings_are_refused_where_they_are_not_computed(run):
+    falling = ending(jo.Motion, q0=[[0.0, 1.0]], force=[0.0, -1.0], within=jo.HalfSpace([0.0, 1.0]))
+    with pytest.raises(SchemeRefuses, match=r"does not compute the ending of Ending during a run \(Below\)"):
+        run(falling)
+    assert jo.solve(falling, jo.Maury(), t=2.0, h=0.1, accuracy=0.1).t[-1] < 1.2
+
+
 def test_people_leave_gates_and_stairs_work_and_late_people_come_without_a_word():
     room = jo.crowds.Room([(0, 0), (8, 0), (8, 4), (0, 4)], doors=[((8, 1.5), (8, 2.5))])
     one = jo.crowds.crowd(3, radius=0.2, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
@@ -145,7 +198,7 @@ class Calls(NamedTuple):
 class AfterCalls(Remembers):
     """True, or what is to be said, after a number of calls."""
 
-    remembers = Calls
+    memory_type = Calls
 
     def __init__(self, most, said=True):
         self.most, self.said = most, said

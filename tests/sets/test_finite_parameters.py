@@ -5,8 +5,8 @@ import pytest
 
 import jostle as jo
 from jostle.contacts import check_start
-from jostle.crowds.gates import ClosedGates
-from jostle.crowds.stairs import ClosedLifts
+from jostle.crowds.model.gates import ClosedGates
+from jostle.crowds.model.stairs import ClosedLifts
 from jostle.sets.base import BodySet, ConstraintSet, Free, Intersection
 from jostle.sets.walls import Obstacles, Walls
 

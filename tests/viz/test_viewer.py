@@ -190,7 +190,7 @@ def test_controls_keep_their_own_keys(opened, pile):
     tab.locator("#body").focus()
     tab.keyboard.type("10")
     assert picked(tab) == 10
-    assert tab.locator("#picked-name").inner_text() == "Body 10"
+    assert tab.locator("#picked-name").inner_text() == "Ball 10"
     tab.locator("#forces").focus()
     tab.keyboard.press(" ")
     assert not tab.evaluate("viewer.playing")

@@ -18,7 +18,6 @@ from jostle.cli.show import answers, density_in_words, density_summary, in_words
 from jostle.endings import Never
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.devices import ARRAYS
-from jostle.kernels.memory import keep_freed_memory
 from jostle.result.status import BLOCKED, FINISHED, NOT_CONVERGED, STOPPED
 from jostle.run.solve import solve
 from jostle.terminal import Watch, progress_bar
@@ -143,7 +142,7 @@ def bench(
     _use(threads)
     chosen = load(scenario, settings=settings or (), seed=seed).build()
     if chosen.is_density:
-        raise InvalidValue(f"{scenario} is about a density: jostle bench measures runs of bodies only")
+        raise InvalidValue(f"{scenario} is about a density: jostle dev bench measures runs of bodies only")
     watch = Clock()
     end = min(chosen.t, steps * chosen.h)
     keep = chosen._asdict() | {"t": end, "every": end, "until": Never()}
@@ -189,10 +188,9 @@ def checkpoint_of(trajectory: Path) -> Path:
 
 
 def _use(threads: int | None, device: str = "cpu") -> None:
-    """Check the device, set the number of threads, and keep freed memory: the process does nothing but the run."""
+    """Check the device, and set the number of threads."""
     if device not in ARRAYS:
         raise InvalidValue(f"device {device!r} is not supported; use {' or '.join(map(repr, ARRAYS))}")
-    keep_freed_memory()
     if threads is not None:
         from jostle.kernels.parallel import most_threads, use_threads
 
@@ -274,7 +272,7 @@ def _show_result(found: dict[str, Any], told: dict[str, str], target: Path, how:
         raise typer.Exit(EXIT_CODES[status])
 
 
-# ``jostle verify``: the tests of guidelines for crowds.
+# ``jostle dev verify``: the tests of guidelines for crowds.
 
 
 def verify(

@@ -26,7 +26,6 @@ from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 
 MAX_KEPT_BYTES = 2**28
@@ -110,7 +109,7 @@ class Tape:
         farthest, fastest = (float(np.abs(v).max(initial=0.0)) for v in (state.q, state.u))
         for number, (t, h, _) in enumerate(self.steps):
             if number % self.stride == 0:
-                self.starts.append((state, searched(own)))
+                self.starts.append((state, [one.memory for one in own]))
             step, state = run.step(state, h, t)
             rounded.see(number + 1, step)
             self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
@@ -129,7 +128,8 @@ class Tape:
             return self.kept[first : first + self.stride]
         run, found = self.run, []
         state, remembered = self.starts[first // self.stride]
-        put_back(differences_of(run.problem.within), remembered)
+        for one, memory in zip(differences_of(run.problem.within), remembered, strict=True):
+            one.restore(memory)
         for t, h, _ in self.steps[first : first + self.stride]:
             step, state = run.step(state, h, t)
             found.append(step)

@@ -33,8 +33,6 @@ from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.user import UserSet
 
-CHANGING = {("jostle.sets.gradient_search", "Differences"): {"steps"}}
-"""Public attributes of classes that change during a run and are therefore not described."""
 MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""
 FUNCTIONS = types.FunctionType, types.BuiltinFunctionType, np.ufunc
@@ -161,7 +159,7 @@ class _Describer:
 
 def _of_bodies(bodies: Bodies) -> dict[str, Any]:
     """What bodies are, by name; how they turn and what balls they consist of only if they do."""
-    more = {".inertia": bodies.inertia, ".clumped": bodies.parts}
+    more = {".inertia": bodies.inertia, ".parts": bodies.parts}
     there = {name: one for name, one in more.items() if one is not None}
     return {".radii": bodies.radii, ".mass": bodies.mass, **there}
 
@@ -217,12 +215,7 @@ def _attributes(thing: Any) -> dict[str, Any]:
     slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
     names = [name for some in slots for name in ([some] if isinstance(some, str) else some)]
     values = {name: getattr(thing, name) for name in names if hasattr(thing, name)} | getattr(thing, "__dict__", {})
-    left_out = CHANGING.get((kind.__module__, kind.__qualname__), set())
-    return {
-        f".{name}": value
-        for name, value in values.items()
-        if not name.startswith("_") and name not in left_out and not _cached(kind, name)
-    }
+    return {f".{name}": value for name, value in values.items() if not name.startswith("_") and not _cached(kind, name)}
 
 
 def _cached(kind: type, name: str) -> bool:
@@ -267,7 +260,7 @@ class Called(NamedTuple):
             if bits is not None:
                 bits.state = type(bits)(0).state
             if past is not None:
-                past.remind(None)
+                past.restore(None)
             try:
                 with np.errstate(all="ignore"):
                     found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
@@ -276,7 +269,7 @@ class Called(NamedTuple):
         if bits is not None:
             bits.state = before
         if past is not None:
-            past.remind(memory)
+            past.restore(memory)
         return found
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
 from jostle.contacts import check_start
-from jostle.errors import GivenTwice, InvalidValue, warn
-from jostle.problems import Change, Motion, Sweeping, changes_of, check_coordinates
+from jostle.errors import InvalidValue
+from jostle.problems import Change, Motion, Sweeping, carried, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, nearest_call, of_present
@@ -191,17 +192,13 @@ class Source:
 def changes(problem: Motion | Sweeping, change: Any) -> tuple[Change, ...]:
     """The changes of a problem and those given for its run; sources that are equal get different numbers."""
     given = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
-    own = changes_of(problem)
+    own = tuple(carried(problem, "changes"))
     made: list[Change] = []
     taken: set[int] = set()
-    again: list[str] = []
-    for k, one in enumerate((*own, *given)):
+    for one in (*own, *given):
         if not callable(one) or not accepts(one, 1):
             wanted = "change must be a function of the state, such as jo.Outlet(...)"
             raise InvalidValue(f"{wanted}, not {described(one)}")
-        if k >= len(own) and any(_same(one, other) for other in own):
-            again.append(described(one))
-            continue
         if isinstance(one, Source):
             number = one.number
             while number in taken:
@@ -209,18 +206,25 @@ def changes(problem: Motion | Sweeping, change: Any) -> tuple[Change, ...]:
             taken.add(number)
             one = one if number == one.number else one.told_apart(number)
         made.append(one)
+    again = [described(one) for one in given if any(_same(one, other) for other in own)]
     if again:
-        warn(
-            f"change= has what {type(problem).__name__}.changes() says already: leave out {', '.join(again)}; it acts "
-            f"once",
-            GivenTwice,
+        raise InvalidValue(
+            f"change= has what {type(problem).__name__}.changes() says already, and would act twice: leave out "
+            f"{', '.join(again)}"
         )
     return tuple(made)
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two changes are the same one, or equal sources, which would let bodies in twice."""
-    return one is other or (isinstance(one, Source) and isinstance(other, Source) and one.number == other.number)
+    """Whether two changes are the same one, perhaps made anew: equal sources, or functions of the same source lines."""
+    if isinstance(one, Source) and isinstance(other, Source):
+        return one.number == other.number
+    if isinstance(one, Outlet) and isinstance(other, Outlet):
+        return _same(one.leaves, other.leaves)
+    if isinstance(one, FunctionType) and isinstance(other, FunctionType) and one.__code__ is other.__code__:
+        cells = zip(one.__closure__ or (), other.__closure__ or (), strict=True)
+        return all(mine is its or mine.cell_contents is its.cell_contents for mine, its in cells)
+    return one is other
 
 
 def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) -> State:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
+from jostle._tools.displays import shown
 from jostle._tools.of_run import new_run
 from jostle.endings import Never
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
@@ -33,8 +34,6 @@ from jostle.schemes.friction import has_friction
 from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.gradient_search import put_back, searched
-from jostle.sets.user import differences_of
 from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
 
@@ -63,7 +62,7 @@ def solve(
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,
-    progress: Callable[[Progress[State]], object] | None = None,
+    progress: bool | Callable[[Progress[State]], object] | None = None,
     accuracy: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a time-stepping scheme.
@@ -116,8 +115,9 @@ def solve(
     output : str, path or jostle.io.Output, optional
         Trajectory file to write; or the files of the run with options, such as its checkpoint. None keeps the saved
         states in memory.
-    progress : callable (Progress) -> None, optional
-        Called after each step; `jostle.terminal.progress_bar` makes one that shows a bar.
+    progress : bool or callable (Progress) -> None, optional
+        True shows a bar in a terminal or a notebook; elsewhere, a line every ten seconds. A function is called after
+        each step.
     accuracy : float, optional
         Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change` and
         `output`. None solves once, with the steps `h`.
@@ -170,7 +170,7 @@ def solve(
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
         _check_alone(change=change, output=output)
-        refuse_changes(problem, "solve with accuracy=")
+        refuse_changes(problem, "solve with accuracy=", ending=False)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(
@@ -188,7 +188,7 @@ def solve(
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     own = None if isinstance(until, Never) else carried(problem, "ending")
-    endings = tuple(one for one in (until, own) if one is not None)
+    endings = tuple(one for one in (until, own) if one is not None and not isinstance(one, Never))
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -197,20 +197,21 @@ def solve(
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
-    with new_run():
+    with new_run(), shown(progress) as told:
         keeping = CheckpointsOfRun(files, problem, scheme, made, own, grid, free, where)
         steps = BodySteps(keeping, saver, made, strict)
         if files is None or files.random is None:  # the watch would draw from the generator of the run
             steps.watch = ForceWatch.of(where.problem, scheme)
-        steps.flies = not (made or endings or progress or files or device != "cpu")
-        solution: Solution = follow(steps, due, endings, progress)
+        steps.flies = not (made or endings or told or files or device != "cpu")
+        solution: Solution = follow(steps, due, endings, told)
     return solution
 
 
 def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
     """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
-    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
-    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and has_friction(problem)):
+    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and has_friction(problem)):
+        return scheme
+    if len(problem.q0) < MIN_WARM_CONTACTS and not changes:
         return scheme
     return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
@@ -226,14 +227,13 @@ class BodySteps(Steps):
         super().__init__(keeping, saver)
         self.where, self.made, self.strict = keeping.where, made, strict
         self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
-        self.on_host, self.differences = self.where.place is np, differences_of(self.problem.within)
+        self.on_host = self.where.place is np
 
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
         if resumed is None:
             check_displacement(self.problem, state, self._largest_displacement(), self.grid.count)
         self.look = 1 if resumed is None else resumed.step + 1
-        self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
         return state
 
@@ -243,14 +243,10 @@ class BodySteps(Steps):
         if looks:
             present = None if before.presence is None else before.presence.here
             check_declaration(parts(where.problem.within), (self.grid.start, t), before.centres, present)
-        if self.differences:  # undo what other calls of the set did since the last step
-            put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
-        if self.differences:
-            self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
-        if self.strict and not P.converged and scheme.solver.promises:
+        if self.strict and not P.converged and scheme.solver.strict:
             error = not_converged(P, scheme.solver, type(scheme).__name__)
             raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
@@ -260,7 +256,7 @@ class BodySteps(Steps):
         if self.watch is not None:
             self.watch.after(before, state, h, number)
         after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
-        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
+        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.strict else BUDGET
 
     def _largest_displacement(self) -> float:
         """How far bodies may move in a step without contacts; 0 if forces or velocities are functions."""

@@ -14,15 +14,15 @@ import numpy as np
 from pydantic import AfterValidator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.crowds.behaviours import BEHAVIOURS, AvoidJams, behaving
-from jostle.crowds.crowd import OUTLET_RADII, crowd
-from jostle.crowds.crowd import Crowd as People
-from jostle.crowds.distributions import SPEEDS, LogNormal, Normal, Uniform
-from jostle.crowds.groups import Group, arrivals, timetable
-from jostle.crowds.journeys import AnyStop, Queue, Stop, WaitingArea
-from jostle.crowds.summary import LONGEST_INTERVAL
-from jostle.crowds.walk import FASTEST
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.measure.summary import LONGEST_INTERVAL
+from jostle.crowds.model.behaviours import BEHAVIOURS, AvoidJams, behaving
+from jostle.crowds.model.crowd import OUTLET_RADII, crowd
+from jostle.crowds.model.crowd import Crowd as People
+from jostle.crowds.model.distributions import SPEEDS, LogNormal, Normal, Uniform
+from jostle.crowds.model.groups import Group, arrivals, timetable
+from jostle.crowds.model.journeys import AnyStop, Queue, Stop, WaitingArea
+from jostle.crowds.model.walk import FASTEST
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import JostleError
 from jostle.plans.links import BACK, Link
 from jostle.plans.openings import Gate
@@ -62,7 +62,7 @@ from jostle.scenarios.fields import (
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
-from jostle.schemes.abilities import EXCHANGE
+from jostle.schemes.capabilities import EXCHANGE
 
 DEFAULT_STEP = 0.05
 """Time step (s) if the file does not set it; `solve` warns of steps above 0.07 s."""

@@ -90,9 +90,9 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     normal, size, d = cones.axis, cones.height, cones.axis.shape[1]
     first, by_block = cones.rows, place.zeros((len(own), size))
     by_block[:, :d] = K.c[own, None] * normal
-    if law.drag:
-        drag = surface_velocities(law, chosen, t)
-        by_block[:, :d] += drag - (drag * normal).sum(axis=1)[:, None] * normal
+    if law.surface_velocity:
+        surfaces = surface_velocities(law, chosen, t)
+        by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
     c, equal = by_block.ravel(), None
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     if len(others):
@@ -141,7 +141,7 @@ def surface_velocities(law: Coulomb, contacts: Contacts, t: float) -> Array:
     pose = contacts.pose
     assert pose is not None
     first = contacts.bodies[:, 0]
-    return law.dragged(contacts, t, pose.q.reshape(-1, pose.q.shape[-1])[first] + contacts.levers(t)[0])
+    return law.surface_velocities(contacts, t, pose.q.reshape(-1, pose.q.shape[-1])[first] + contacts.levers(t)[0])
 
 
 def _warn_if_thrown(K: Rows, P: Projection, cones: Cones, pushed: Array) -> None:

@@ -96,7 +96,7 @@ class Balls(BodySet):
             length=smallest,
             reach=each if own else min(reach, 2.0 * lowest(each, np.inf)),
             describe=lambda row: self.bodies.names(int(i[row]), int(j[row])),
-            at=x,
+            at=floats(q, name="q"),
             bending=partial(by_rows, _bend, (gap, i, j), radii),
             part_count=len(x),
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,

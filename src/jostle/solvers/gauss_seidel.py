@@ -97,7 +97,7 @@ class GaussSeidel(Solver):
             )
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return not self.budget
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
@@ -178,7 +178,7 @@ class GaussSeidel(Solver):
 
     def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
         cones, inverse = K.cones, K.G.swept(K.cones, K.equal, M)
-        if cones is None or inverse is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.promises:
+        if cones is None or inverse is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.strict:
             return None
         u, p, iterations = self._on_blocks(w, K, M, guess, inverse, min(AT_ONCE, self.max_iterations))
         found = K.G.residuals(Answer(K.c, K.noise, K.length, w, M.mass, u, p), cones, M)

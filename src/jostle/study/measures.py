@@ -18,10 +18,10 @@ import numpy as np
 from jostle._tools.arguments import accepts, described
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry
-from jostle.crowds.leaving import evacuation_time as analysed_evacuation_time
-from jostle.crowds.leaving import leaving_times as analysed_leaving_times
-from jostle.crowds.pressing import crowd_pressure
-from jostle.crowds.summary import density_maps
+from jostle.crowds.measure.leaving import evacuation_time as analysed_evacuation_time
+from jostle.crowds.measure.leaving import leaving_times as analysed_leaving_times
+from jostle.crowds.measure.pressing import crowd_pressure
+from jostle.crowds.measure.summary import density_maps
 from jostle.errors import InvalidValue
 from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution

@@ -133,10 +133,10 @@ def position(sol: Solution, k: int) -> Array:
     """Where the contacts of frame k were closed: Z^n for `Paoli`, q for the others."""
     projected = isinstance(sol.scheme, Paoli) and sol.z is not None and len(sol.z) == len(sol.t)
     found: Array = np.asarray(sol.z[k] if sol.z is not None and projected else sol.q[k])
-    return sol.places(k) if _clumped(sol) else found.astype(float)
+    return sol.places(k) if _clumps(sol) else found.astype(float)
 
 
-def _clumped(sol: Solution) -> bool:
+def _clumps(sol: Solution) -> bool:
     return isinstance(sol.problem, Motion) and sol.problem.bodies.parts is not None
 
 

@@ -23,13 +23,14 @@ from matplotlib.figure import Figure
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
-from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
-from jostle.crowds.crowding import MAP_FRAMES
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
-from jostle.crowds.moves import radii_in
-from jostle.crowds.pressing import THRESHOLDS, crowd_forces
-from jostle.crowds.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSummary
+from jostle.crowds.measure.blockades import SLOW_FRACTION
+from jostle.crowds.measure.crowding import MAP_FRAMES
+from jostle.crowds.measure.leaving import JAM_PEOPLE, JAM_SPEED
+from jostle.crowds.measure.moves import radii_in
+from jostle.crowds.measure.pressing import THRESHOLDS, crowd_forces
+from jostle.crowds.measure.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSummary
+from jostle.crowds.model.crowd import STANDSTILL
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.io.reading import about

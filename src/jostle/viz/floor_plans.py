@@ -23,13 +23,13 @@ from matplotlib.path import Path as Outline
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
-from jostle.crowds.crowd import Crowd
-from jostle.crowds.crowding import FRUIN, LEVELS
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, known_plan
-from jostle.crowds.moves import radii_in
-from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
-from jostle.crowds.summary import CrowdSummary, crowd_summary
+from jostle.crowds.measure.crowding import FRUIN, LEVELS
+from jostle.crowds.measure.leaving import JAM_SPEED, crossings, desired_speeds, known_plan
+from jostle.crowds.measure.moves import radii_in
+from jostle.crowds.measure.pressing import MASS, RELAXATION_TIME, crowd_forces
+from jostle.crowds.measure.summary import CrowdSummary, crowd_summary
+from jostle.crowds.model.crowd import Crowd
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of
 from jostle.plans.outlines import distance_to, package

@@ -16,7 +16,7 @@ from jostle._tools.arrays import Array, finite
 from jostle._tools.colours import NEUTRAL, PALETTE
 from jostle.analysis.order import Order
 from jostle.analysis.statistics import band, summary
-from jostle.crowds.leaving import check_area_is_known, leaving_times
+from jostle.crowds.measure.leaving import check_area_is_known, leaving_times
 from jostle.errors import InvalidValue
 from jostle.result.facts import Units
 from jostle.viz.sources import TIME, Shown, solution, with_unit

@@ -12,7 +12,7 @@ area,
 W is not convex, V_i is the part that contains the person, as in PedPy. Without a cut-off the cells of a convex W fill
 it. Where W has several polygons, the floors of a plan, people on different floors do not affect each other.
 
-The window w of speeds is described in `jostle.crowds.speeds`.
+The window w of speeds is described in `jostle.crowds.measure.speeds`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle._tools.arguments import Count, Positive, check_arguments
 from jostle._tools.arrays import Array, Integers, finite, numbers
-from jostle.crowds.leaving import known_plan, leaving_times, stretches
-from jostle.crowds.moves import planar
-from jostle.crowds.speeds import Speeds
+from jostle.crowds.measure.leaving import known_plan, leaving_times, stretches
+from jostle.crowds.measure.moves import planar
+from jostle.crowds.measure.speeds import Speeds
 from jostle.errors import InvalidValue
 from jostle.plans.outlines import package
 from jostle.plans.plan import floors, present, walkable
@@ -518,7 +518,7 @@ def level_of_service(density: ArrayLike, *, use: str = "walkways") -> NDArray[np
 
 # Maps of a crowd over a whole run: mean and worst density, speed and jam time.
 #
-# The densities are Voronoi densities in squares (see `jostle.crowds.crowding`), at evenly spaced saved times.
+# The densities are Voronoi densities in squares (see `jostle.crowds.measure.crowding`), at evenly spaced saved times.
 
 
 SMALLEST_SHARE = 0.3

@@ -25,9 +25,10 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import crossings, desired_speeds, known_plan
-from jostle.crowds.moves import planar, radii_in
+from jostle.crowds.measure.leaving import crossings, desired_speeds, known_plan
+from jostle.crowds.measure.moves import planar, radii_in
+from jostle.crowds.model.crowd import STANDSTILL, STANDSTILL_DISTANCE
+from jostle.crowds.model.facts import crowd_facts
 from jostle.plans.openings import Gate, ends_of, named_openings
 from jostle.plans.outlines import distance_to, nearest_on
 from jostle.plans.plan import present, walkable
@@ -36,11 +37,6 @@ from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED
 from jostle.sets.shapes import BALL, SEGMENTS
 
-STANDSTILL = 10.0
-"""Time (s) without movement that makes a blockade."""
-STANDSTILL_DISTANCE = 0.5
-"""People who have moved by less than this fraction of their radius count as standing still; people who are held up step
-from side to side."""
 SLOW_FRACTION = 0.05
 """People who are slower than this fraction of their desired speed for STANDSTILL seconds count as stuck or waiting."""
 TOUCHING_GAP = 0.01

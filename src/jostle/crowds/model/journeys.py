@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
-from jostle.crowds.behaviours import ALONE, KnownExits, Together, neighbours
-from jostle.crowds.distributions import Distribution
-from jostle.crowds.groups import Group
-from jostle.crowds.walk import goal_numbers
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.model.behaviours import ALONE, KnownExits, Together, neighbours
+from jostle.crowds.model.distributions import Distribution
+from jostle.crowds.model.groups import Group
+from jostle.crowds.model.walk import goal_numbers
+from jostle.crowds.model.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
 from jostle.plans.outlines import nearest_on, package
@@ -316,7 +316,7 @@ class Journey(Behaviour):
         return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
 
     def waits(self, t: float, n: int) -> Booleans:
-        return self.noted.there | self.wish.waits(t, n)
+        return np.asarray(self.noted.there) | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         # The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
 from jostle.contacts import Contacts, Reach
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import distance_to
@@ -46,7 +46,7 @@ class GateStates(NamedTuple):
 class Gates(Remembers):
     """The gates of a plan during a run: a change for `solve` that opens and closes them."""
 
-    remembers: ClassVar[type[Any]] = GateStates
+    memory_type = GateStates
 
     def __init__(self, gates: Sequence[Gate], ends: Array, radii: Array, q0: Array):
         self.gates, self.ends, self.radii = tuple(gates), ends, radii
@@ -55,7 +55,7 @@ class Gates(Remembers):
         self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0), nobody)
         self.memory = self.first
 
-    def remind(self, memory: GateStates | None) -> None:
+    def restore(self, memory: GateStates | None) -> None:
         if memory is None:
             self.memory = self.first
             return
@@ -67,7 +67,7 @@ class Gates(Remembers):
     @property
     def shut(self) -> Booleans:
         """(gates,) whether each gate is closed."""
-        return self.memory.shut
+        return np.asarray(self.memory.shut)
 
     @property
     def closed(self) -> Array:

@@ -10,8 +10,8 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, planar
+from jostle.crowds.measure.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, planar
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.plans.links import paces
 from jostle.plans.openings import named_openings
@@ -23,8 +23,8 @@ from jostle.result.solution import Solution
 # Who crossed a line, when, and the flow.
 #
 # Between two saved frames people walk straight on, leave, or take stairs, which does not count as a walk across what
-# lies between: see `crowds.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b for the
-# first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
+# lies between: see `crowds.measure.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b
+# for the first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
 #
 #     flow            J = (N - 1) / (t_N - t_1), or the slope of the least-squares line through (t_i, i)
 #     specific flow   J_s = J / b

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jostle._tools.arrays import Array
-from jostle.crowds.moves import jumps
+from jostle.crowds.measure.moves import jumps
 from jostle.plans.plan import present
 from jostle.result.solution import Solution
 

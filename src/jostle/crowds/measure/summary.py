@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arguments import check_arguments
-from jostle.crowds.blockades import Blockade, blockade, missed, standing
-from jostle.crowds.crowding import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import ExitUse, Jam, Travel, exit_use, jams, known_plan, travel
-from jostle.crowds.moves import planar
+from jostle.crowds.measure.blockades import Blockade, blockade, missed, standing
+from jostle.crowds.measure.crowding import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
+from jostle.crowds.measure.leaving import ExitUse, Jam, Travel, exit_use, jams, known_plan, travel
+from jostle.crowds.measure.moves import planar
+from jostle.crowds.model.facts import crowd_facts
 from jostle.result.solution import Solution
 
 LEFT_FRACTION = 0.95

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
-from jostle.crowds.wish import NEAREST, Wish
+from jostle.crowds.model.wish import NEAREST, Wish
 from jostle.errors import Implausible, InvalidValue, warn
 from jostle.plans.plan import Plan
 from jostle.plans.ways import FIT, Goal, Ways, goals_of, shortest_paths
