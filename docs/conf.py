@@ -26,10 +26,10 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 extensions += ["sphinx_gallery.gen_gallery", "sphinx-mathjax-offline"]  # the latter for formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
-IN_CI = bool(os.environ.get("CI"))
-"""In CI the tests check the code of the pages and of the gallery, and the sources are not copied."""
-nb_execution_mode = "off" if IN_CI else "force"
-extensions += [] if IN_CI else ["sphinx.ext.viewcode"]
+QUICK = os.environ.get("JOSTLE_DOCS", "quick" if os.environ.get("CI") else "full") == "quick"
+"""`make docs-quick` and CI run no code of the pages and of the gallery, and copy no sources; tests check that code."""
+nb_execution_mode = "off" if QUICK else "force"
+extensions += [] if QUICK else ["sphinx.ext.viewcode"]
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
@@ -76,8 +76,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "nested_sections": False,
-    "plot_gallery": not IN_CI,
-    "parallel": not IN_CI,  # True: as many processes as those of Sphinx, by joblib
+    "plot_gallery": not QUICK,
+    "parallel": not QUICK,  # True: as many processes as those of Sphinx, by joblib
 }
 
 napoleon_google_docstring = False
@@ -242,7 +242,7 @@ def offer_notebook(app, docname, source):
 def setup(app):
     app.connect("source-read", offer_notebook)
     app.connect("doctree-resolved", link_names)
-    if not IN_CI:
+    if not QUICK:
         app.connect("env-before-read-docs", deal_pages)
         app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built

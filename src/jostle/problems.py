@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, accepts, check_arguments, described, required_arguments
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
-from jostle._tools.of_run import Remembers, remembering
+from jostle._tools.of_run import Remembers as Remembers
+from jostle._tools.of_run import remembering
 from jostle._tools.pickling import check_parts
 from jostle._tools.rotations import AXES
 from jostle.bodies import Bodies, solid
@@ -362,7 +363,7 @@ def _is_function(found: Any) -> bool:
 
 
 def _is_positive(found: Any) -> bool:
-    return isinstance(found, Real) and not isinstance(found, bool) and float(found) > 0.0
+    return isinstance(found, Real) and float(found) > 0.0
 
 
 def carried(problem: Problem, name: str) -> Any:

@@ -263,7 +263,7 @@ def calls(path):
             **sweep,
             "every": 1,
             "until": None,
-            "change": None,
+            "changes": None,
             "device": "cpu",
             "strict": True,
             "output": None,
@@ -363,7 +363,9 @@ def calls(path):
             "columns": [[3, 2, 0.3]],
             "links": (),
             "labels": {"hall": (3.0, 2.0)},
+            "areas": (),
         },
+        "Area": {"name": "row 1", "corners": [(1, 1), (2, 1), (2, 2)], "counts": True},
         "Room": {"corners": area, "doors": [((6, 1), (6, 3))]},
         "crowd": {
             "n": 2,

@@ -200,13 +200,6 @@ def test_info_of_scenarios_and_trajectories(here, jostle):
     assert "seed = 4" in jostle("info", "cradle_apart.vtkhdf", "--scenario")[1]
 
 
-def test_bench_measures_and_writes_nothing(here, jostle):
-    found = json.loads(jostle("dev", "bench", "cradle_apart", "--steps", "50", "--json")[1])
-    assert found["steps"] == 50
-    assert found["ms_a_step"] > 0.0
-    assert os.listdir(here) == []
-
-
 def test_exports_for_other_programs(here, jostle):
     jostle("run", *CRADLE, "-q")
     for suffix in ("csv", "npz", "gsd", "pvd"):

@@ -158,4 +158,4 @@ def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
     code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
     assert (code, err) == (2, "error: a.toml is a scenario: --layer, --colour and --at are for its run\n")
     code, _, err = jostle("plot", "cradle_apart")
-    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (2, True)
+    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with `jostle run")) == (2, True)

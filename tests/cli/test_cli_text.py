@@ -91,7 +91,6 @@ def walk(here, walked):
         ["run", "cradle_apart", "-q", "-o", "nowhere/x.vtkhdf"],
         ["run", "cradle_apart", "-q", "-o", "."],
         ["run", "cradle_apart", "--set", f"{NOT_UTF8}=1"],
-        ["dev", "bench", f"{NOT_UTF8}.toml"],
         ["info", f"{LONG}.vtkhdf"],
         ["info", f"{NOT_UTF8}.vtkhdf"],
         ["info", "/"],

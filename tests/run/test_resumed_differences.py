@@ -1,5 +1,7 @@
 """Runs within sets that are differenced: what the differences remember belongs to the run, and survives a resume."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,13 @@ def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path)
     seen = jo.solve(watched, jo.MoreauJean(), t=0.5, h=H, progress=look, output=every_step)
     alone = jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H)
     assert seen.q.tobytes() == alone.q.tobytes()
+
+
+def test_runs_in_threads_within_one_set_have_the_bits_of_one_alone():
+    shared = sliding(wavy(0.3))
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda k: jo.solve(shared, jo.MoreauJean(), t=0.12, h=H).q.tobytes(), range(3)))
+    assert found == [jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.12, h=H).q.tobytes()] * 3
 
 
 @pytest.fixture(scope="module")

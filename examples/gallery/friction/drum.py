@@ -1,6 +1,6 @@
 """
-Avalanches in a turning drum
-============================
+Avalanches in a rotating drum
+=============================
 
 A drum that turns slowly lifts its grains by friction, until the surface is too steep. An
 avalanche runs down, and the surface rises again. The wall is a circle at rest,

@@ -39,7 +39,7 @@ NAMES_HERE = {
     "e": "restitution coefficientofrestitution cor bounce bounciness elasticity",
     "law=jo.Restitution(0.8)": "restitution e coefficientofrestitution cor bounce bounciness elasticity",
     "rolling": "rollingfriction rollingresistance",
-    "drag": "surfacevelocity beltspeed",
+    "surface_velocity": "drag beltspeed wallvelocity",
     "tol": "tolerance eps epsilon accuracy rtol atol precision",
     "solver=jo.Automatic(tol=1e-4)": "tol tolerance eps rtol atol precision overlap",
     "max_iterations": "iterations maxiter maxiterations niter iter",

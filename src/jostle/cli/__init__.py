@@ -58,7 +58,7 @@ COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
         files.list_, runs.run, files.view, files.plot, files.movie, files.new, files.info, runs.resume, sweeps.sweep,
         files.report, files.export, machine.doctor,
     ),
-    dev: (runs.bench, runs.verify, files.repair, files.schema, lessons.lessons),
+    dev: (runs.verify, files.repair, files.schema, lessons.lessons),
 }  # fmt: skip
 """The commands in the order of a first day; `jostle dev` has those that few need."""
 for commands, each in COMMANDS.items():

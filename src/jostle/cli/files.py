@@ -15,7 +15,7 @@ import typer
 
 from jostle.cli import sweeps
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of, of_trajectory
-from jostle.cli.show import plain, say, show, show_rows, size
+from jostle.cli.show import people, plain, say, show, show_rows, size
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ Found = tuple[dict[str, Any] | str, dict[str, str]]
 
 
 def _of_scenario(name: str, text: bool) -> Found:
+    from jostle.crowds.model.crowd import Crowd
     from jostle.scenarios import load
     from jostle.study.files import is_study, study_description
 
@@ -129,14 +130,18 @@ def _of_scenario(name: str, text: bool) -> Found:
     scenario = load(name)
     if text:
         return scenario.text, {}
-    run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
+    run, said = scenario.build(), dict[str, Any](title=scenario.title, kind=scenario.problem.kind)
     seconds = {"t": f"{run.t:g} s", "h": f"{run.h:g} s", "every": f"{run.every:g} s"}
     if run.is_density:
         problem = run.problem
         return said | {
             "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
             "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
-        }, seconds  # fmt: skip
+        }, seconds | {"mass": f"{problem.mass:.4g} m² at the density one"}  # fmt: skip
+    if isinstance(run.problem, Crowd):
+        names = run.problem.groups
+        said["groups"] = [f"{name}: {people(len(run.problem.members(name)))}" for name in names]
+        said["behaviour"] = run.problem.behaviour
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         **({"law": repr(run.problem.law)} if run.problem.bodies.turn else {}),

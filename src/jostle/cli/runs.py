@@ -1,4 +1,4 @@
-"""``jostle run``, ``resume``, ``bench`` and ``verify``: the commands that compute."""
+"""``jostle run``, ``resume`` and ``dev verify``: the commands that compute."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from jostle.cli.show import answers, density_in_words, density_summary, in_words, say, show, show_table, summary
-from jostle.endings import Never
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.devices import ARRAYS
 from jostle.result.status import BLOCKED, FINISHED, NOT_CONVERGED, STOPPED
-from jostle.run.solve import solve
-from jostle.terminal import Watch, progress_bar
+from jostle.terminal import progress_bar
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
@@ -126,47 +123,6 @@ def resume(
             _show_result({"file": str(trajectory), **found}, told, trajectory, how)
             return
     _compute(chosen, trajectory, how, resume=True)
-
-
-def bench(
-    scenario: Source,
-    steps: Annotated[int, typer.Option(min=1, help="Number of steps.")] = 200,
-    settings: Settings = None,
-    seed: Seed = None,
-    threads: Threads = None,
-    as_json: Json = False,
-) -> None:
-    """Time the first steps of a scenario without saving them."""
-    from jostle.scenarios import load
-
-    _use(threads)
-    chosen = load(scenario, settings=settings or (), seed=seed).build()
-    if chosen.is_density:
-        raise InvalidValue(f"{scenario} is about a density: jostle dev bench measures runs of bodies only")
-    watch = Clock()
-    end = min(chosen.t, steps * chosen.h)
-    keep = chosen._asdict() | {"t": end, "every": end, "until": Never()}
-    sol = solve(**keep, progress=watch)
-    times = 1e3 * np.diff(watch.ends)
-    found = {
-        "steps": len(sol.stats), "bodies": int(chosen.problem.q0.shape[0]), "rows": float(sol.stats["rows"].mean()),
-        "iterations": float(sol.stats["iterations"].mean()), "ms_a_step": float(times.mean()),
-        "ms_median": float(sorted(times)[len(times) // 2]), "ms_worst": float(times.max()),
-        "residual": sol.residual, "solvers": sorted(set(sol.stats["solver"].tolist())),
-    }  # fmt: skip
-    show(found, as_json, f"{scenario}, {len(sol.stats)} steps of {chosen.h:g} s (the first one compiles)")
-
-
-class Clock(Watch):
-    """Records when each step ends."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ends = [time.perf_counter()]
-
-    def __call__(self, progress: Any) -> None:
-        super().__call__(progress)
-        self.ends.append(time.perf_counter())
 
 
 class Compute(NamedTuple):

@@ -27,7 +27,7 @@ from jostle.result.status import (
     iterations_in_words,
     overlap_in_words,
 )
-from jostle.viz.sources import LENGTH, unit_text, with_time
+from jostle.viz.sources import AREA, LENGTH, unit_text, with_time
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
@@ -40,7 +40,8 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 LABELS = {
-    "t": "end time", "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
+    "t": "end time", "h": "time step", "every": "time between frames",
+    "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
     "steps_a_second": "steps per second", "ms_a_step": "ms per step", "first_run_s": "first run (s)",
     "second_run_s": "second run (s)", "warm_up_s": "warm-up (s)", "free_GB_here": "free disk space here (GB)",
     "plug_ins": "plug-ins",
@@ -92,7 +93,8 @@ def density_summary(images: Images, path: Path) -> dict[str, Any]:
     found = {
         "status": status, "message": MESSAGES.get(status, status),
         "t": float(images.t[-1]), "steps": 0 if steps is None else len(steps), "frames": len(images.t),
-        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(), "h": images.h,
+        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(),
+        "cell_size": images.h,
         "fields": list(images.fields),
     }  # fmt: skip
     for name in ("walls", "exits"):
@@ -108,7 +110,16 @@ def density_summary(images: Images, path: Path) -> dict[str, Any]:
 def density_in_words(images: Images) -> dict[str, str]:
     """The values of a summary that have a unit, as text."""
     units = images.units
-    return {"t": with_time(f"{images.t[-1]:.4g}", units), "h": f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()}
+    area = f" {unit_text(units, AREA)}".rstrip() + " at the density one"
+    ends = {"at_start": 0, "at_end": -1}
+    masses = {
+        f"{name}_{when}": f"{images.totals[name][k]:.4g}{area}"
+        for name in ("mass", "gone")
+        for when, k in ends.items()
+        if name in images.totals
+    }
+    cell = f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()
+    return {"t": with_time(f"{images.t[-1]:.4g}", units), "cell_size": cell, **masses}
 
 
 def plain(text: object, encoding: str | None = None) -> str:
@@ -298,7 +309,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         found["time loss"] = f"{crowd['mean_time_loss']:.1f} s on average, at most {crowd['largest_time_loss']:.1f} s"
     for number, jam in enumerate(crowd["jams"][:JAMS_SHOWN]):
         found["jams" if number == 0 else f"jam {number + 1}"] = (
-            f"up to {jam['people']} people at {jam['at']}, from {jam['start']:.1f} to {jam['end']:.1f} s"
+            f"up to {jam['people']} people {jam['at']}, from {jam['start']:.1f} to {jam['end']:.1f} s"
         )
     if not crowd["jams"]:
         found["jams"] = "none"

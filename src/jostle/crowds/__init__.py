@@ -11,7 +11,8 @@ from jostle.crowds.measure.crowding import (
     voronoi,
     weidmann,
 )
-from jostle.crowds.measure.leaving import crossings, evacuation_time, exit_use, flow, jams, leaving_times, travel
+from jostle.crowds.measure.jams import jams
+from jostle.crowds.measure.leaving import crossings, evacuation_time, exit_use, flow, leaving_times, travel
 from jostle.crowds.measure.pedestrians import to_pedpy, write_jupedsim, write_text
 from jostle.crowds.measure.pressing import crowd_forces, crowd_pressure, pressed, time_in_contact
 from jostle.crowds.measure.summary import crowd_summary
@@ -36,6 +37,7 @@ from jostle.crowds.model.journeys import Journey, Queue, Stop, WaitingArea
 from jostle.crowds.model.quickest import Quickest
 from jostle.crowds.model.walk import walk
 from jostle.crowds.model.wish import Behaviour, FreeWish, Wish
+from jostle.plans.areas import Area
 from jostle.plans.dxf import DXF
 from jostle.plans.formats import PLAN_FORMATS, Outline, PlanFormat, read_plan, write_plan
 from jostle.plans.links import Link
@@ -50,6 +52,7 @@ __all__ = [
     "DXF",
     "PLAN_FORMATS",
     "WKT",
+    "Area",
     "AvoidJams",
     "Behaviour",
     "Crowd",

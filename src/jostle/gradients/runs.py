@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array, finite
+from jostle._tools.of_run import new_run
 from jostle.errors import InvalidValue, RoundedEvents, WeakContacts, warn
 from jostle.gradients.functions import spread
 from jostle.gradients.projection import by_bodies
@@ -128,11 +129,12 @@ class Tape:
             return self.kept[first : first + self.stride]
         run, found = self.run, []
         state, remembered = self.starts[first // self.stride]
-        for one, memory in zip(differences_of(run.problem.within), remembered, strict=True):
-            one.restore(memory)
-        for t, h, _ in self.steps[first : first + self.stride]:
-            step, state = run.step(state, h, t)
-            found.append(step)
+        with new_run():
+            for one, memory in zip(differences_of(run.problem.within), remembered, strict=True):
+                one.restore(memory)
+            for t, h, _ in self.steps[first : first + self.stride]:
+                step, state = run.step(state, h, t)
+                found.append(step)
         return found
 
     def forwards(self) -> Iterator[Step]:
@@ -408,7 +410,8 @@ def sensitivity(
     if theta is not None and isinstance(problem, Motion | Sweeping):
         raise InvalidValue("theta needs a problem that depends on it: give a function theta -> problem")
     run = Run(problem, scheme, None if theta is None else finite(theta, "theta"))
-    tape = Tape(run, Grid.of(t, h), checkpoints)
+    with new_run():
+        tape = Tape(run, Grid.of(t, h), checkpoints)
     weak, dependent = tape.examined()
     _warn_of(weak, tape.rounded, dependent)
     return Sensitivity(tape.end.q, tape.end.u, weak, tape.rounded, dependent, run.differenced, tape)

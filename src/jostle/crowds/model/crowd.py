@@ -24,8 +24,8 @@ from jostle.crowds.model.gates import ClosedGates, GatedWalk, Gates, check_gates
 from jostle.crowds.model.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.model.journeys import AnyStop, Itinerary
 from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
-from jostle.crowds.model.walk import check_reaction, walk
-from jostle.crowds.model.wish import FreeWish, Wish, behaviours_in_words, check_wish
+from jostle.crowds.model.walk import check_reaction, walk, warn_of_units
+from jostle.crowds.model.wish import NEAREST, FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.endings import Empty
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
@@ -319,6 +319,10 @@ class Crowd(Sweeping):
         }
         with suppress(InvalidValue):  # a plain function has no known speeds
             said["speeds"] = _one(np.asarray(self.wish.speeds(len(self.q0)), dtype=float))
+        given = self.wish.own(len(self.q0)) if self.wish.goals else np.zeros(0)
+        goals = np.where(given < len(self.plan.exits), given, NEAREST)
+        if (goals != NEAREST).any():
+            said["goals"] = _one(goals)
         if self.gates is not None:
             sets, number = np.unique(self.exits, axis=0, return_inverse=True)
             said["gates"] = [{"at": one.at, "open": np.asarray(one.open), "most": one.most} for one in self.gates.gates]
@@ -422,6 +426,7 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
+    warn_of_units(room, radii)
     people = Balls(radii)
     people.bodies = replace(people.bodies, called="person")
     within = with_lift_doors(people & Segments(room.walls, radii=radii), room, radii)

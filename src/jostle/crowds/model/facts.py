@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, finite
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
 
@@ -27,6 +27,8 @@ class CrowdFacts(NamedTuple):
     """Doors and exits that open and close."""
     exits: Booleans | None = None
     """(n, exits) whether each person may leave by each exit, in a crowd with gates; None if that is unknown."""
+    goals: Integers | None = None
+    """(n,) exit that each person was given, -1 for people without one; None if nobody was given one."""
 
 
 _read: WeakKeyDictionary[Facts, CrowdFacts] = WeakKeyDictionary()
@@ -49,6 +51,7 @@ def crowd_facts(sol: Solution) -> CrowdFacts:
                 _of_people("speeds", said.get("speeds"), n), _of_people("reaction", said.get("reaction"), n),
                 tuple(Gate(one["at"], open=one["open"], most=one["most"]) for one in said.get("gates", ())),
                 _exits(said.get("exits"), n),
+                None if said.get("goals") is None else np.broadcast_to(np.array(said["goals"], dtype=np.int64), (n,)),
             )  # fmt: skip
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
             raise InvalidValue(f"the stored facts about people are damaged: {error}") from None

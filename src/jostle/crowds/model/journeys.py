@@ -24,6 +24,7 @@ from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
 from jostle.plans.outlines import nearest_on, package
 from jostle.plans.plan import Plan
+from jostle.plans.ways import stop_on
 
 
 @check_arguments
@@ -190,6 +191,25 @@ class Queue:
 
 
 AnyStop = Stop | WaitingArea | Queue
+
+
+def check_stop(plan: Plan, name: str, stop: AnyStop) -> None:
+    """Raise if a stop is not inside the plan, or if people cannot stand along the line of a queue."""
+    stop_on(plan, name, stop.target)
+    if not isinstance(stop, Queue):
+        return
+    shapely, corners = package("shapely"), np.asarray(stop.line, dtype=float)
+    line, walls = shapely.LineString(corners), shapely.linestrings(plan.inner_walls)
+    if not plan.area.covers(line) or shapely.crosses(line, walls).any():
+        raise InvalidValue(
+            f"the line of queue {name!r}, {corners.tolist()}, passes a wall or leaves the plan, where nobody can "
+            f"stand: move its points, or add one at each bend"
+        )
+    if line.length < stop.spacing:
+        raise InvalidValue(
+            f"the line of queue {name!r} is {line.length:.3g} m long, too short for two people {stop.spacing:g} m "
+            f"apart: make it longer, or spacing= smaller"
+        )
 
 
 def _check_times(dwell: float | Distribution, until: float) -> None:
@@ -458,6 +478,8 @@ class Itinerary:
 
     def __post_init__(self) -> None:
         exits, links = list(self.plan.exits), [one.name for one in self.plan.passages]
+        for name, stop in self.stops.items():
+            check_stop(self.plan, name, stop)
         for group in self.groups:
             self._check_names(group, "route", group.route, [*self.stops, *links])
             self._check_names(group, "knows", group.knows or (), [*exits, *links])
