@@ -248,20 +248,16 @@ class State:
             One impulse for each coordinate of u, with friction.
         """
         assert self.contacts is not None
-        on_balls: Array = self.contacts.G.adjoint(self.impulses.normal)
-        tangential, bodies = self.impulses.tangential, self.pose.bodies
+        on_parts: Array = self.contacts.G.adjoint(self.impulses.normal)
+        tangential = self.impulses.tangential
         if tangential is None:
-            return on_balls
+            return on_parts
         own, d = self.contacts.pairs[:, 0] >= 0, tangential.shape[1]
-        (i, j), p, place = self.contacts.pairs[own].T, tangential[own], place_of(on_balls)
+        (i, j), p, place = self.contacts.pairs[own].T, tangential[own], place_of(on_parts)
         at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
-        on_balls = on_balls.reshape(-1, d)
-        on_balls = on_balls + kernels.adjoint_grips(at_centres, p, len(on_balls), chunks_of(len(p)))[:, :d]
-        if bodies.parts is None:
-            return on_balls.ravel()
-        on_bodies = np.zeros((len(self.w), d))
-        np.add.at(on_bodies, bodies.parts.owner, on_balls)
-        return on_bodies.ravel()
+        on_parts = on_parts.reshape(-1, d)
+        on_parts = on_parts + kernels.adjoint_grips(at_centres, p, len(on_parts), chunks_of(len(p)))[:, :d]
+        return on_parts.ravel() if self.pose.bodies.single else contiguous(self.pose.impulse(on_parts)[:, :d]).ravel()
 
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers that the same pairs had in the last step, as a start for the next projection.
