@@ -20,7 +20,6 @@ from jostle.bodies import POINTS, Bodies
 from jostle.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.convex.linear_map import Dense, stacked
 from jostle.errors import InvalidValue
-from jostle.kernels.parallel import concatenated, copy_all
 from jostle.pose import Pose
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
@@ -83,16 +82,13 @@ def _written(parts: Sequence[Contacts], total: int, place: Any) -> tuple[Integer
     for part in parts:
         alike = alike and part.normal is not None and part.normal.shape[1] == first.shape[1]  # type: ignore[union-attr]
         alike = alike and part.part_count == parts[0].part_count
-    normal = place.empty((total, first.shape[1])) if alike and first is not None else None
-    copies, end = [], 0
+    normal, end = place.empty((total, first.shape[1])) if alike and first is not None else None, 0
     for part in parts:
         start, end = end, end + len(part.gap)
-        pairs = part.pairs.T
-        copies += [(both[0, start:end], pairs[0]), (both[1, start:end], pairs[1]), (gap[start:end], part.gap)]
-        copies.append((lengths[start:end], part.length))
+        both[:, start:end] = part.pairs.T
+        gap[start:end], lengths[start:end] = part.gap, part.length
         if normal is not None:
-            copies.append((normal[start:end], part.normal))
-    copy_all(copies)
+            normal[start:end] = part.normal
     return both, gap, normal, lengths
 
 
@@ -109,7 +105,7 @@ def _describe(
 
 def _bend(bendings: list[Any]) -> Any:
     """`Contacts.bend` of the parts, one after the other."""
-    return concatenated([bending() for bending in bendings])
+    return np.concatenate([bending() for bending in bendings])
 
 
 def _kinds_of(parts: Sequence[Contacts]) -> Booleans:
