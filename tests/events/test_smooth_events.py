@@ -259,8 +259,8 @@ def test_two_masses_on_a_rod_hit_the_floor_by_moreaus_law(e):
 
 
 def test_steps_start_from_corrected_states_so_that_errors_do_not_grow():
-    nothing, circle = np.zeros(0), lambda t, y: np.array([-y[1], y[0]])
-    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: nothing, nothing, 1.0, None)
+    circle = lambda t, y: np.array([-y[1], y[0]])  # noqa: E731
+    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: np.zeros((len(t), 0)), np.zeros(0), 1.0, None)
     path = follow(*given, lambda t, y: y / np.linalg.norm(y))
     np.testing.assert_allclose([np.linalg.norm(piece.y(piece.end)) for piece in path.pieces], 1.0, atol=2e-14)
     assert abs(np.linalg.norm(follow(*given).y) - 1.0) > 1e-13

@@ -37,7 +37,6 @@ from jostle.errors import UnresolvedEvent
 from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
 from jostle.events.solution import EventSolution
-from jostle.laws import reflected
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
@@ -104,14 +103,21 @@ class SmoothContacts:
             if type(part) not in SMOOTH_SETS:
                 refuse(f"sets other than {', '.join(names)} and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
+        self._metric = problem.mass if isinstance(problem.mass, Metric) else None
         start = self.within.linearise(t, problem.q0)
         number_of_bodies(problem, start)
         self.pairs, self.describe = start.pairs, start.describe
         self.equal: Booleans = np.zeros(len(start.gap), dtype=bool) if start.equal is None else start.equal
         self.still = self.within.moving is False
         self.flat = self.within.flat
+        self.straight: tuple[Array, Array] | None = None
+        """G^T and c if the gaps are G q + c at all times."""
+        if self.still and self.flat:
+            self.straight = start.G.toarray().T, self.within.linearise(t, np.zeros(self.shape)).gap
         self.by_gradients = self.still and not differences_of(self.within)
         self.longest = LONGEST_DIFFERENCE * (end - t)
+        self._linearised: tuple[float, bytes, Contacts] | None = None
+        """The contacts that were asked for last, when and where."""
         self._asked: tuple[float, bytes] | None = None
         self._found: dict[bytes, Derivatives] = {}
         self._gap_at: Function
@@ -128,11 +134,15 @@ class SmoothContacts:
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
+        last, place = self._linearised, q.tobytes()
+        if last is not None and last[0] == t and last[1] == place:
+            return last[2]
         contacts = self.within.linearise(t, q.reshape(self.shape))
         if len(contacts.pairs) != len(self.pairs) or not np.array_equal(contacts.pairs, self.pairs):
             raise UnresolvedEvent(
                 f"t = {t:.15g}: the contacts are not the same, or not in the same order, as at the start"
             )
+        self._linearised = t, place, contacts
         return contacts
 
     def gaps(self, t: float, q: Array) -> Array:
@@ -140,16 +150,27 @@ class SmoothContacts:
         sound = len(gap) == len(self.pairs) and np.isfinite(gap).all()
         return gap if sound else self.linearise(t, q).gap  # which says what is wrong
 
+    def gaps_along(self, times: Array, places: Array) -> Array:
+        """(k, m) the gaps at times (k,) and flat positions (k, N)."""
+        if self.straight is not None:
+            return np.asarray(places @ self.straight[0] + self.straight[1])
+        return np.array([self.gaps(t, q) for t, q in zip(times.tolist(), places, strict=True)])
+
     def sizes(self, contacts: Contacts, q: Array) -> Array:
         """(m,) the lengths that the gaps are differences of."""
         return np.asarray(np.abs(contacts.gap) + contacts.length + contacts.G.magnitude(np.abs(q)))
+
+    @property
+    def constant_mass(self) -> bool:
+        return self._metric is not None
 
     def metric(self, q: Array) -> Metric:
         return self.problem.metric(q.reshape(self.shape))
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M^-1 f, without contact forces."""
-        return self.problem.acceleration(t, q.reshape(self.shape), u.reshape(self.shape)).ravel()
+        q, M = q.reshape(self.shape), self._metric
+        return (M or self.problem.metric(q)).solve(self.problem.force(t, q, u.reshape(self.shape)).ravel())
 
     def first_acceleration(self, t: float, end: float) -> float:
         """The largest acceleration at the start, or a part of what it may become: the size of the first motion."""
@@ -294,6 +315,8 @@ KINK = 1e-6
 """Gaps and gap rates of closed contacts above this fraction of the lengths and velocities are those of a kink."""
 FIRST_FORCE = 1e-6
 """Accelerations below this fraction of those that follow say nothing about the size of the first motion."""
+STEPS_A_FLIGHT = 4.0
+"""A flight begins with at most this part of the duration of the one before it."""
 LONGEST_STEP = 1.0 / 256.0
 """Longest integration step near moving walls, as a fraction of the time that is integrated."""
 STEPS_OF_CHANGE = 16.0
@@ -320,6 +343,8 @@ class SmoothRun(EventRun):
         self.kept: Integers = np.flatnonzero(self.contacts.equal)
         """The rows that stayed closed in the last flight."""
         self.released: Integers = np.zeros(0, dtype=np.int64)
+        self.step: float | None = None
+        """The step with which a flight begins."""
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
 
@@ -328,11 +353,11 @@ class SmoothRun(EventRun):
         pieces, origins = self.pieces, self.origins
         if not pieces:
             there = np.concatenate([np.zeros(len(self.x)), self.u])
-            pieces, origins = [Piece(self.start, self.t, lambda t: there)], [self.x]
+            pieces, origins = [Piece(self.start, self.t, lambda t: there, there)], [self.x]
         starts = np.array([piece.start for piece in pieces])
         parabolas = np.zeros((len(pieces), 3, len(self.x)))
         parabolas[:, 0] = origins
-        parabolas[:, 1] = [piece.y(piece.start)[len(self.x) :] for piece in pieces]
+        parabolas[:, 1] = [piece.first[len(self.x) :] for piece in pieces]
         found = tuple(self.events), tuple(self.accumulations)
         return EventSolution(self.problem, *found, end, status, starts, parabolas, tuple(pieces))
 
@@ -367,7 +392,7 @@ class SmoothRun(EventRun):
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which rest."""
         here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
-        G, drift, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, self._e
+        G, drift = here.G.toarray(), self.contacts.drift(self.t, self.x).rate
         hits: list[tuple[Integers, float]] = []
         for _ in range(MAX_IMPACTS_AT_ONCE):
             found = self.contacts.rates(self.t, self.x, self.u, self.fastest)
@@ -380,9 +405,8 @@ class SmoothRun(EventRun):
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
             equal = self.contacts.equal[rows]
-            K = Polyhedron(G[rows], np.where(equal, -G[rows] @ before, drift[rows]), equal=equal)
-            P = project(before, K, mass=M, solver=ActiveSet())
-            after, impulse = reflected(P.point, before, e), (1.0 + e) * P.multipliers
+            c = np.where(equal, -G[rows] @ before, drift[rows])
+            after, impulse = self.reflect(before, G[rows], c, M, equal if equal.any() else None)
             pushing = (impulse > 0.0) & ~equal
             hit, impulse = rows[pushing], impulse[pushing]
             rates = np.array([G[hit] @ v + drift[hit] for v in (before, after)])
@@ -463,11 +487,17 @@ class SmoothRun(EventRun):
             return contacts.forced(t, origin + y[:n], y[n:], kept, steps)
 
         def derivative(t: float, y: Array) -> Array:
-            return np.concatenate([y[n:], forced(t, y)[0]])
+            a = forced(t, y)[0] if len(kept) else contacts.acceleration(t, origin + y[:n], y[n:])
+            return np.concatenate([y[n:], a])
 
-        def watched(t: float, y: Array) -> Array:
-            gaps = contacts.gaps(t, origin + y[:n])[others] if len(others) else np.zeros(0)
-            return np.concatenate([gaps, forced(t, y)[1][loose] if loose.any() else np.zeros(0)])
+        def watched(times: Array, y: Array) -> Array:
+            gaps = contacts.gaps_along(times, origin + y[:, :n]) if len(others) else np.zeros((len(y), 0))
+            if len(kept) == 0:
+                return gaps
+            if not loose.any():
+                return gaps[:, others]
+            forces = [forced(t, state)[1][loose] for t, state in zip(times.tolist(), y, strict=True)]
+            return np.hstack([gaps[:, others], forces])
 
         def corrected(t: float, y: Array) -> Array:
             nonlocal steps
@@ -486,9 +516,14 @@ class SmoothRun(EventRun):
         floor = np.concatenate([FLOOR * self.lengths[others], self._least_forces(kept, steps)[loose]])
         y = np.concatenate([np.zeros(n), self.u])
         sizes, correct = self._tolerances(kept, steps), corrected if len(kept) else None
+        law: Any = derivative
+        if len(kept) == 0 and self.problem.constant_force is not None and contacts.constant_mass:
+            law, self.step = contacts.acceleration(start, origin, self.u), self._first_time()
         path = follow(
-            derivative, start, y, self.end, watched, floor, sizes, None if contacts.still else longest, correct
-        )
+            law, start, y, self.end, watched, floor, sizes, None if contacts.still else longest, correct,
+            self.step, len(kept) == 0,
+        )  # fmt: skip
+        self.step = None if path.step is None else min(path.step, (path.t - start) / STEPS_A_FLIGHT) or None
         pieces = [piece for piece in path.pieces if piece.end > piece.start]
         self.pieces += pieces
         self.origins += [origin] * len(pieces)
@@ -500,8 +535,7 @@ class SmoothRun(EventRun):
             return False
         here = self.t, self.x, self.u, kept
         self._check_force(here, first, steps, contacts.steps(*here))
-        middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
-        moved = np.max([np.zeros(n), *middles], axis=0)
+        moved = np.max(np.abs([path.y[:n], *(piece.first[:n] for piece in pieces)]), axis=0)
         self._arrive(path.crossed, kept[loose], others, moved)
         return True
 
