@@ -120,6 +120,7 @@ def follow(
     corrected: OfState | None = None,
     first: float | None = None,
     positions: bool = False,
+    coarse: bool = False,
 ) -> Followed:
     """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor."""
     # The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to
@@ -127,7 +128,8 @@ def follow(
     # which errors are absolute. A step from (t, y) is at most `longest`(t, y), and the first one at most `first`; the
     # watched values are looked at eight times a step. Each step starts from the state `corrected`, which may differ
     # from y by the error of integration. An array in place of the derivative is a constant acceleration. Positions
-    # alone are watched if `positions`; y has velocities below them.
+    # alone are watched if `positions`; y has velocities below them. If `coarse`, three values a step are enough where
+    # they are far from zero.
     from scipy.integrate import DOP853
 
     if not end > t:
@@ -152,7 +154,7 @@ def follow(
         if isinstance(stepper, DOP853):
             inside = _Inside(stepper) if corrected is None else stepper.dense_output()
             rough = inside.roughly() if positions and corrected is None else None
-        found, values = _first_crossing(inside, watched, floor, start, stepper.t, values, rough)
+        found, values = _first_crossing(inside, watched, floor, start, stepper.t, values, rough, coarse)
         h = max(h, stepper.t - start)
         if found is not None:
             when, which = found
@@ -180,6 +182,7 @@ def _first_crossing(
     end: float,
     known: Array | None,
     rough: Array | None,
+    coarse: bool,
 ) -> tuple[tuple[float, int] | None, Array | None]:
     """The first time in a step at which a watched value becomes negative, and which one; and the values at its end.
 
@@ -190,8 +193,12 @@ def _first_crossing(
         return None, None
     times = start + (end - start) * PARTS
     times[-1] = end
-    if rough is not None:
-        values = watched(times, rough)
+    if rough is not None or (coarse and known is not None):
+        if rough is not None:
+            values = watched(times, rough)
+        else:
+            where = times[[SAMPLES // 2, SAMPLES]]
+            values = np.array([known, *watched(where, np.ascontiguousarray(y(where).T))])
         lowest, bends = values.min(axis=0), np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
         if (lowest > bends + floor + ROUGH * (values.max(axis=0) - lowest)).all():
             return None, values[-1]

@@ -105,7 +105,8 @@ class SmoothContacts:
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
         self._metric = problem.mass if isinstance(problem.mass, Metric) else None
         start = self.within.linearise(t, problem.q0)
-        number_of_bodies(problem, start)
+        self.bodies = number_of_bodies(problem, start)
+        self._curvatures = start.bends
         self.pairs, self.describe = start.pairs, start.describe
         self.equal: Booleans = np.zeros(len(start.gap), dtype=bool) if start.equal is None else start.equal
         self.still = self.within.moving is False
@@ -229,6 +230,8 @@ class SmoothContacts:
         """b: the second derivative of the gaps of some rows along q + s u, by differences with these steps."""
         if self._is_straight(u, rows):
             return np.zeros(len(rows))
+        if self._is_known(rows):
+            return self._bend_of_distances(t, q, u, rows)
         differences = first_differences if self.by_gradients else second_differences
         return extrapolated(differences, self._along(t, q, u, rows), steps.along(u))
 
@@ -237,7 +240,7 @@ class SmoothContacts:
         if len(rows) == 0:
             return Steps(np.inf, np.inf)
         time = np.inf if self.still else self.changes(t, q, rows).second_step
-        if self.flat:
+        if self.flat or self._is_known(rows):
             return Steps(time, np.inf)
         ways = (u, self.acceleration(t, q, u), np.ones(len(q)))
         here, way = self.linearise(t, q), next(v / np.linalg.norm(v) for v in ways if v.any())
@@ -252,7 +255,7 @@ class SmoothContacts:
 
     def error_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
         """How far `bend` may be from b, by its value at half the steps and by round-off."""
-        if self._is_straight(u, rows):
+        if self._is_straight(u, rows) or self._is_known(rows):
             return np.zeros(len(rows))
         half = Steps(steps.time / 2.0, steps.length / 2.0)
         change = np.abs(self.bend(t, q, u, rows, steps) - self.bend(t, q, u, rows, half))
@@ -260,7 +263,7 @@ class SmoothContacts:
 
     def noise_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
         """The round-off of `bend`."""
-        if self._is_straight(u, rows):
+        if self._is_straight(u, rows) or self._is_known(rows):
             return np.zeros(len(rows))
         here, h = self.linearise(t, q), steps.along(u)
         if self.by_gradients:
@@ -270,6 +273,18 @@ class SmoothContacts:
     def _is_straight(self, u: Array, rows: Integers) -> bool:
         """Whether the gaps of some rows are known to have no second derivative along a motion."""
         return len(rows) == 0 or (self.still and (self.flat or not u.any()))
+
+    def _is_known(self, rows: Integers) -> bool:
+        """Whether some rows are distances at rest, whose second derivatives have a formula."""
+        return self.still and not np.isnan(self._curvatures[rows]).any()
+
+    def _bend_of_distances(self, t: float, q: Array, u: Array, rows: Integers) -> Array:
+        """|w|^2 / d - (n . w)^2 / d for distances d of two bodies that pass each other with velocity w."""
+        here, each = self.linearise(t, q), u.reshape(self.bodies, -1)
+        i, j = self.pairs[rows].T
+        w = np.where(j[:, None] >= 0, each[j], 0.0) - each[i]
+        along = here.G.toarray()[rows] @ u
+        return np.asarray(here.bends[rows] * ((w * w).sum(axis=1) - along * along))
 
     def forced(self, t: float, q: Array, u: Array, kept: Integers, steps: Steps) -> tuple[Array, Array]:
         """The acceleration with forces that keep some rows closed, and these forces; the steps are those of `bend`."""
@@ -295,9 +310,15 @@ def equalised(v: Array, G: Array, wanted: Array, M: Metric) -> tuple[Array, Arra
     """The vector nearest to v in the metric M with G v = wanted, and the multipliers p with M (v' - v) = G^T p."""
     if len(G) == 0:
         return v, np.zeros(0)
-    white = M.whiten(G)
-    p: Any = np.linalg.lstsq(white @ white.T, wanted - G @ v, rcond=None)[0]
-    push = M.solve(G.T @ p)
+    p: Any
+    if len(G) == 1:
+        W = M.solve(G[0])
+        p = (wanted - G @ v) / float(G[0] @ W)
+        push = p * W
+    else:
+        white = M.whiten(G)
+        p = np.linalg.lstsq(white @ white.T, wanted - G @ v, rcond=None)[0]
+        push = M.solve(G.T @ p)
     return np.where(np.abs(v + push) <= CANCELLED * (np.abs(v) + np.abs(push)), 0.0, v + push), p
 
 
@@ -521,7 +542,7 @@ class SmoothRun(EventRun):
             law, self.step = contacts.acceleration(start, origin, self.u), self._first_time()
         path = follow(
             law, start, y, self.end, watched, floor, sizes, None if contacts.still else longest, correct,
-            self.step, len(kept) == 0,
+            self.step, len(kept) == 0, contacts.still or len(others) == 0,
         )  # fmt: skip
         self.step = None if path.step is None else min(path.step, (path.t - start) / STEPS_A_FLIGHT) or None
         pieces = [piece for piece in path.pieces if piece.end > piece.start]
