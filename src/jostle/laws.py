@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import getattr_static
 from typing import Any, ClassVar
 
 import numpy as np
@@ -534,6 +536,13 @@ class ConvexFriction(Coulomb):
     exact: ClassVar[bool] = False
 
 
+@cache
+def _takes_contacts(kind: type[ImpactLaw]) -> bool:
+    """Whether the method `coefficients` of a class takes the contacts and the speed."""
+    static = isinstance(getattr_static(kind, "coefficients"), staticmethod)
+    return accepts(kind.coefficients, 2 if static else 3)
+
+
 def check_law(law: ImpactLaw) -> None:
     """Refuse a law without coefficients, or whose `uniform` is no restitution or hides the `coefficients` of its class.
 
@@ -547,7 +556,7 @@ def check_law(law: ImpactLaw) -> None:
     kind, e = type(law), law.uniform
     if e is None and kind.coefficients is ImpactLaw.coefficients:
         raise InvalidValue(f"{kind.__name__} defines neither coefficients(self, contacts, speed) nor uniform")
-    if not accepts(law.coefficients, 2):
+    if not _takes_contacts(kind):
         raise InvalidValue(
             f"{kind.__name__} must define coefficients(self, contacts, speed), not {described(kind.coefficients)}"
         )

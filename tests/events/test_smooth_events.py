@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import ellipk
 
@@ -323,6 +324,11 @@ def table(height, hertz):
     return jo.HalfSpace([1.0], offset=lambda t: height * np.sin(2.0 * np.pi * hertz * t))
 
 
+def top(energy):
+    """Where a point in the potential q^2 / 2 + q^4 / 4 turns back."""
+    return np.sqrt(-1.0 + np.sqrt(1.0 + 4.0 * energy))
+
+
 def until(problem, end, events):
     try:
         return jo.solve_by_events(problem, t=end, max_events=events)
@@ -345,6 +351,23 @@ def test_an_impact_on_a_shaking_table_does_not_depend_on_the_end_of_the_run(end,
     (event, *_) = until(ball, end, 2).events
     assert event.t == pytest.approx(hit, abs=1e-11)
     assert event.after[0] == pytest.approx((1.0 + e) * height * w * np.cos(w * hit) + e * G * hit, abs=1e-9)
+
+
+def test_impacts_under_a_force_from_the_origin_do_not_depend_on_the_end_of_the_run():
+    """A point at 0 has no length, and a force that is 0 there no size."""
+    point = jo.Motion(q0=[0.0], v0=[1.0], force=lambda t, q: -q - q**3, within=jo.HalfSpace([1.0]))
+    bouncing = jo.Motion(q0=[0.0], v0=[1.0], force=point.force, within=point.within, law=jo.Restitution(0.9))
+    short, long = (until(bouncing, end, 8) for end in (1e2, 1e8))
+    half = [2.0 * quad(lambda q, E=E: 1.0 / np.sqrt(2.0 * E - q**2 - 0.5 * q**4), 0.0, top(E))[0] for E in (0.5, 0.405)]
+    np.testing.assert_allclose([event.t for event in short.events[:2]], np.cumsum(half), atol=1e-8)
+    np.testing.assert_allclose([one.t for one in long.events], [one.t for one in short.events], atol=1e-12)
+
+
+def test_a_wall_at_the_round_off_of_a_sine_is_where_the_point_is():
+    """sin(pi) is 1.2e-16, and a point at 0 has no length to compare it with."""
+    at = jo.HalfSpace([1.0], offset=lambda t: 0.05 * np.sin(np.pi + 5.0 * t))
+    sol = jo.solve_by_events(jo.Motion(q0=[0.0], v0=[1.0], force=[-G], within=at), t=0.1)
+    np.testing.assert_allclose(sol.q(0.1), 0.1 - 0.005 * G, rtol=1e-12)
 
 
 @pytest.mark.parametrize("end", [0.5, 2.0])

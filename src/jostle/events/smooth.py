@@ -11,7 +11,7 @@ Rods and other equalities are contacts that are always closed: lambda has either
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -103,18 +103,14 @@ class SmoothContacts:
             if type(part) not in SMOOTH_SETS:
                 refuse(f"sets other than {', '.join(names)} and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
+        self._begin, self._end = t, end
         self._metric = problem.mass if isinstance(problem.mass, Metric) else None
-        start = self.within.linearise(t, problem.q0)
+        start = self.start
         self.bodies = number_of_bodies(problem, start)
-        self._curvatures = start.bends
         self.pairs, self.describe = start.pairs, start.describe
         self.equal: Booleans = np.zeros(len(start.gap), dtype=bool) if start.equal is None else start.equal
         self.still = self.within.moving is False
         self.flat = self.within.flat
-        self.straight: tuple[Array, Array] | None = None
-        """G^T and c if the gaps are G q + c at all times."""
-        if self.still and self.flat:
-            self.straight = start.G.toarray().T, self.within.linearise(t, np.zeros(self.shape)).gap
         self.by_gradients = self.still and not differences_of(self.within)
         self.longest = LONGEST_DIFFERENCE * (end - t)
         self._linearised: tuple[float, bytes, Contacts] | None = None
@@ -127,11 +123,28 @@ class SmoothContacts:
         """The derivatives that were found where the steps in use were searched for."""
         self._pace = -np.inf, 0.0
         """When it was asked about all gaps, and the step of differences that suits them."""
-        self.size = (
-            start.smallest_length()
-            or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0))
-            or self._first_length(t, end)
-        )
+
+    @cached_property
+    def start(self) -> Contacts:
+        """The contacts at the start."""
+        return self.within.linearise(self._begin, self.problem.q0)
+
+    @cached_property
+    def size(self) -> float:
+        """The smallest length, or that of the positions or of the first motion."""
+        known = self.start.smallest_length()
+        if known:
+            return known
+        moved = self._first_length(self._begin, self._end)
+        length = float(self.sizes(self.start, self.problem.q0.ravel()).max(initial=0.0))
+        return length if length > CANCELLED * moved else moved
+
+    @cached_property
+    def straight(self) -> tuple[Array, Array] | None:
+        """G^T and c if the gaps are G q + c at all times."""
+        if not (self.still and self.flat):
+            return None
+        return self.start.G.toarray().T, self.within.linearise(self._begin, np.zeros(self.shape)).gap
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
@@ -183,7 +196,19 @@ class SmoothContacts:
         """How far the walls or else the bodies move: the length that is left for points at the origin."""
         q, speed = self.problem.q0.ravel(), float(np.abs(self.problem.v0).max(initial=0.0))
         walls = 0.0 if self.still else max(float(np.abs(self.gaps(s, q)).max(initial=0.0)) for s in _spread(t, end))
-        return walls or (end - t) * (speed + (end - t) * self.first_acceleration(t, end)) or 1.0
+        time = self._first_change(t, end)
+        return walls or time * (speed + time * self.first_acceleration(t, end)) or 1.0
+
+    def _first_change(self, t: float, end: float) -> float:
+        """The time in which the velocity at the start changes by its own size, at most that of the run."""
+        q, u = self.problem.q0.ravel(), self.problem.v0.ravel()
+        a, h, speed = self.acceleration(t, q, u), SHORTEST_FIRST * (end - t), float(np.abs(u).max(initial=0.0))
+        while 4.0 * h < end - t:
+            there = self.acceleration(t + h, q + h * (u + 0.5 * h * a), u + h * a)
+            if np.abs(h * there if speed > 0.0 else there - a).max() > (speed or np.abs(a).max()):
+                return h
+            h *= 4.0
+        return end - t
 
     def changes(self, t: float, q: Array, rows: Integers | None = None) -> Derivatives:
         """The first and second derivatives of some gaps with respect to time, where the bodies stay."""
@@ -276,7 +301,7 @@ class SmoothContacts:
 
     def _is_known(self, rows: Integers) -> bool:
         """Whether some rows are distances at rest, whose second derivatives have a formula."""
-        return self.still and not np.isnan(self._curvatures[rows]).any()
+        return self.still and not np.isnan(self.start.bends[rows]).any()
 
     def _bend_of_distances(self, t: float, q: Array, u: Array, rows: Integers) -> Array:
         """|w|^2 / d - (n . w)^2 / d for distances d of two bodies that pass each other with velocity w."""
@@ -343,6 +368,8 @@ LONGEST_STEP = 1.0 / 256.0
 STEPS_OF_CHANGE = 16.0
 """Longest integration step near moving walls, in the steps of differences that suit their motion: a period of an
 oscillation has at least 15 samples."""
+SHORTEST_FIRST = 2.0**-60
+"""The search for the time in which the first velocity changes begins at this part of the run."""
 FIRST_TIME = 1e-3
 """A motion from rest has its first size after this part of the time that is integrated, or of the time in which it
 crosses the lengths around, if that is shorter."""
@@ -393,7 +420,7 @@ class SmoothRun(EventRun):
     def _start(self) -> Integers:
         """The rows that are closed at the start."""
         contacts = self.contacts.linearise(self.start, self.x)
-        if (contacts.margin < -contacts.tolerance()).any():
+        if (contacts.margin < -np.maximum(contacts.tolerance(), GAP_NOISE * self.contacts.size)).any():
             row = int(np.argmin(contacts.margin))
             self.refuse_start(row, float(contacts.gap[row]))
         self.lengths = self.contacts.sizes(contacts, self.x)
@@ -550,14 +577,14 @@ class SmoothRun(EventRun):
         self.origins += [origin] * len(pieces)
         self.t, self.flight = float(path.t), self.flight + (path.t - start)
         self.x, self.u = origin + path.y[:n], path.y[n:]
-        self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
+        passed = np.max(np.abs([path.y, *(piece.first for piece in pieces)]), axis=0)
+        self.fastest = max(self.fastest, float(passed[n:].max(initial=0.0)))
         self._check_smooth(self.t, self.x, self.u, kept, contacts.gaps(self.t, self.x))
         if path.crossed is None:
             return False
         here = self.t, self.x, self.u, kept
         self._check_force(here, first, steps, contacts.steps(*here))
-        moved = np.max(np.abs([path.y[:n], *(piece.first[:n] for piece in pieces)]), axis=0)
-        self._arrive(path.crossed, kept[loose], others, moved)
+        self._arrive(path.crossed, kept[loose], others, passed[:n])
         return True
 
     def _check_smooth(self, t: float, x: Array, u: Array, kept: Integers, gap: Array) -> None:
@@ -627,6 +654,8 @@ class SmoothRun(EventRun):
             time = min(time, FIRST_TIME * float(np.sqrt(size / self.strongest)))
         if self.fastest > 0.0:
             time = min(time, FIRST_TIME * size / self.fastest)
+        if self.fastest > 0.0 and self.strongest > 0.0:
+            time = min(time, FIRST_TIME * self.fastest / self.strongest)
         return time
 
     def _tolerances(self, kept: Integers, steps: Steps) -> Array:
