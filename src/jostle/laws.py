@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
-from inspect import getattr_static
 from typing import Any, ClassVar
 
 import numpy as np
@@ -536,11 +535,8 @@ class ConvexFriction(Coulomb):
     exact: ClassVar[bool] = False
 
 
-@cache
-def _takes_contacts(kind: type[ImpactLaw]) -> bool:
-    """Whether the method `coefficients` of a class takes the contacts and the speed."""
-    static = isinstance(getattr_static(kind, "coefficients"), staticmethod)
-    return accepts(kind.coefficients, 2 if static else 3)
+_accepts = cache(accepts)
+"""Whether a function takes a number of arguments, remembered: reading signatures takes as long as all other checks."""
 
 
 def check_law(law: ImpactLaw) -> None:
@@ -556,7 +552,7 @@ def check_law(law: ImpactLaw) -> None:
     kind, e = type(law), law.uniform
     if e is None and kind.coefficients is ImpactLaw.coefficients:
         raise InvalidValue(f"{kind.__name__} defines neither coefficients(self, contacts, speed) nor uniform")
-    if not _takes_contacts(kind):
+    if not (_accepts(kind.coefficients, 3) or accepts(law.coefficients, 2)):
         raise InvalidValue(
             f"{kind.__name__} must define coefficients(self, contacts, speed), not {described(kind.coefficients)}"
         )

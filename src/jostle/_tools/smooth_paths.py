@@ -66,7 +66,8 @@ class _Inside:
     """The motion within one step; the three evaluations that it needs are made when it is first asked for."""
 
     def __init__(self, stepper: Any):
-        self._stepper, self._found = copy(stepper), None
+        self._found: Any = None
+        self._stepper = copy(stepper)
         self._stepper.K_extended = stepper.K_extended.copy()  # later steps write there
         self._stepper.K = self._stepper.K_extended[: len(stepper.K)]
 
@@ -165,7 +166,7 @@ def follow(
             return Followed(pieces, stepper.t, stepper.y.copy(), None, h)
         if corrected is not None:
             stepper.y = corrected(stepper.t, stepper.y)
-            stepper.f = derivative(stepper.t, stepper.y)
+            stepper.f = stepper.fun(stepper.t, stepper.y)
             values = watched(np.array([stepper.t]), stepper.y[None])[0]
     raise NotConverged(f"t = {stepper.t:.15g}: more than {MAX_STEPS} integration steps without an event")
 

@@ -332,10 +332,10 @@ class PolynomialContacts:
 
     def _that_can_close(self, t: float, coefficients: Array, kept: Integers, zeros: Integers) -> tuple[Integers, Array]:
         """The rows that are not kept, and their polynomials without the `zeros` lowest coefficients."""
-        for row in zeros.nonzero()[0]:
-            known = coefficients[row, zeros[row] :].copy()
-            coefficients[row] = 0.0
-            coefficients[row, : len(known)] = known
+        for k in zeros.nonzero()[0]:
+            known = coefficients[k, zeros[k] :].copy()
+            coefficients[k] = 0.0
+            coefficients[k, : len(known)] = known
         rows, shifted = self._all_rows, coefficients
         if len(kept):
             rows = np.delete(rows, kept)

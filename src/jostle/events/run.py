@@ -105,7 +105,9 @@ class EventRun:
         """The motion so far."""
         raise NotImplementedError
 
-    def reflect(self, before: Array, G: Array, c: Array, M: Metric, equal: Booleans | None = None) -> tuple[Array, Array]:
+    def reflect(
+        self, before: Array, G: Array, c: Array, M: Metric, equal: Booleans | None = None
+    ) -> tuple[Array, Array]:
         """Moreau's law u+ = (1 + e) P_K u- - e u- for K = {v : G v + c >= 0}, with the impulse of each row."""
         e = float(self.problem.law.number)
         if len(G) == 1 and equal is None:

@@ -135,7 +135,9 @@ class EventSensitivity:
         q, u : array
             Changes of the positions and velocities, in the shapes of `EventSensitivity.q` and `u`.
         """
-        q, u = np.moveaxis(self._along(*self._changes(q0, v0, mass, radii, theta, e)).reshape(-1, 2, self._model.N), 1, 0)
+        q, u = np.moveaxis(
+            self._along(*self._changes(q0, v0, mass, radii, theta, e)).reshape(-1, 2, self._model.N), 1, 0
+        )
         return q.reshape(self.q.shape), u.reshape(self.q.shape)
 
     def times(

@@ -52,8 +52,6 @@ FAR_TO_NEAR = 64.0
 """Ratio of the two changes of a parameter through which a parabola is drawn."""
 PARABOLA_NOISE = 256.0
 """Values that a parabola predicts up to this multiple of their round-off are those of a parabola."""
-TINY = float(np.finfo(float).tiny)
-"""The smallest size of a number that is differenced."""
 CLOSE = 1e-9
 """Gaps, gap rates and contact forces below this fraction of the lengths, velocities and forces around are zero."""
 SAMPLES = 33
@@ -107,7 +105,7 @@ class Parabola(NamedTuple):
     """(N, k) da/dtheta."""
 
     def forward(self, z: Array, d: Array) -> Array:
-        return self._after(np.array([self.s]), z, d)[0]
+        return np.asarray(self._after(np.array([self.s]), z, d)[0])
 
     def reverse(self, z: Array, d: Array) -> Array:
         return self._before(np.array([self.s]), z[None], d)
@@ -152,7 +150,7 @@ class Variation(NamedTuple):
     """(k, 2 N, 2 N + p) the linear map of the distances at the start, and of p parameters, to those at times (k,)."""
 
     def forward(self, z: Array, d: Array) -> Array:
-        return self.along(np.array([self.end]), z, d)[0]
+        return np.asarray(self.along(np.array([self.end]), z, d)[0])
 
     def reverse(self, z: Array, d: Array) -> Array:
         return self.back(np.array([self.end]), z[None], d)
@@ -196,10 +194,12 @@ class Model:
 
     def rows(self, t: float, q: Array, rows: Integers) -> tuple[Array, Array]:
         """(k, N) gradients and (k,) gap rates at rest of some rows."""
+        if self.contacts.straight is not None:
+            return self.contacts.straight[0].T[rows], np.zeros(len(rows))
         return self.contacts.linearise(t, q).G.toarray()[rows], self.contacts.drift(t, q).rate[rows]
 
     def gaps(self, t: float, q: Array, rows: Integers) -> Array:
-        return self.contacts.gaps(t, q)[rows]
+        return np.asarray(self.contacts.gaps_along(np.array([t]), q[None])[0, rows])
 
     def rates(self, t: float, q: Array, u: Array, rows: Integers) -> Array:
         G, drift = self.rows(t, q, rows)
@@ -319,22 +319,22 @@ class Differentiation:
     def _by_theta(self, of: Callable[[Model], Array], size: Array | float) -> Array:
         """(r, k) the derivative with respect to theta of a vector whose entries are computed from numbers of a size."""
         here, columns = of(self.model), []
-        size = np.broadcast_to(np.maximum(size, TINY), here.shape)
+        size = np.broadcast_to(size, here.shape)
+        scale, noise = np.where(size > 0.0, size, 1.0), EPS * (size > 0.0)
         for k in range(self.model.thetas):
             slope = self._of_parabola(of, here, k, size)
             if slope is None:
-                f, side = self._of_theta(lambda model: of(model) / size, k), self.side(k)
-                value, room = abs(float(self.model.theta.flat[k])), self._room(k)
+                f, side, room = self._of_theta(lambda model: of(model) / scale, k), self.side(k), self._room(k)
                 if side:
-                    slope = np.abs(f(np.sqrt(room)) - f(0.0)) / room
-                    slope = differentiated(f, np.sqrt(room), EPS * (1.0 + value * slope)).second * side / 2.0 * size
+                    steep = EPS * room / THETA_ROOM * np.abs(f(np.sqrt(room)) - f(0.0)) / room
+                    slope = differentiated(f, np.sqrt(room), noise + steep).second * side / 2.0 * scale
                 else:
-                    slope = differentiated(f, room, EPS, value).first * size
+                    slope = differentiated(f, room, noise, room / THETA_ROOM).first * scale
             columns.append(slope)
         return np.array(columns).reshape(self.model.thetas, len(here)).T
 
     def _of_parabola(self, of: Callable[[Model], Array], here: Array, k: int, size: Array) -> Array | None:
-        """The derivative with respect to theta[k] of what is a parabola as far as it is looked at; None if it is not."""
+        """The derivative with respect to theta[k] of what is a parabola where it is looked at; None if it is not."""
         room = self._room(k)
         far, near, tried = room, -room / FAR_TO_NEAR, -GOLDEN * room
         try:
@@ -404,7 +404,9 @@ class Differentiation:
         everything, count = np.arange(self.model.N), self.model.parameters
         if self.model.theta is not None:
             start = lambda model: np.concatenate([model.problem.q0.ravel(), model.problem.v0.ravel()])  # noqa: E731
-            slope = self._by_theta(start, np.abs(start(self.model)))
+            slope = self._by_theta(
+                start, np.abs(np.concatenate([self.model.problem.q0, self.model.problem.v0]).ravel())
+            )
             of = np.arange(count - self.model.thetas, count)
             self.parts.append(Matrix(everything, of, np.hstack([np.eye(2 * self.model.N), slope])))
         if len(equal) and self.flights:
@@ -835,7 +837,7 @@ class Differentiation:
         return free - W @ (inverse @ (G @ free))
 
     def _path(self, start: float, end: float) -> Callable[[Any], tuple[Array, Array]]:
-        """The state at one time or at several times of one flight, up to the velocities before the impact at its end."""
+        """The state at one time or at several of one flight, up to the velocities before the impact at its end."""
         sol = self.solution
         first = int(np.searchsorted(sol.starts, start, side="right")) - 1
         last = max(int(np.searchsorted(sol.starts, end, side="left")) - 1, first)
