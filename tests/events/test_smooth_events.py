@@ -363,13 +363,6 @@ def test_impacts_under_a_force_from_the_origin_do_not_depend_on_the_end_of_the_r
     np.testing.assert_allclose([one.t for one in long.events], [one.t for one in short.events], atol=1e-12)
 
 
-def test_a_wall_at_the_round_off_of_a_sine_is_where_the_point_is():
-    """sin(pi) is 1.2e-16, and a point at 0 has no length to compare it with."""
-    at = jo.HalfSpace([1.0], offset=lambda t: 0.05 * np.sin(np.pi + 5.0 * t))
-    sol = jo.solve_by_events(jo.Motion(q0=[0.0], v0=[1.0], force=[-G], within=at), t=0.1)
-    np.testing.assert_allclose(sol.q(0.1), 0.1 - 0.005 * G, rtol=1e-12)
-
-
 @pytest.mark.parametrize("end", [0.5, 2.0])
 def test_a_ball_rests_on_a_table_from_the_start_of_its_sine(end):
     """Second differences of a sine vanish at 0: they are those of a straight line there."""

@@ -132,12 +132,8 @@ class SmoothContacts:
     @cached_property
     def size(self) -> float:
         """The smallest length, or that of the positions or of the first motion."""
-        known = self.start.smallest_length()
-        if known:
-            return known
-        moved = self._first_length(self._begin, self._end)
         length = float(self.sizes(self.start, self.problem.q0.ravel()).max(initial=0.0))
-        return length if length > CANCELLED * moved else moved
+        return self.start.smallest_length() or length or self._first_length(self._begin, self._end)
 
     @cached_property
     def straight(self) -> tuple[Array, Array] | None:
@@ -365,6 +361,8 @@ STEPS_A_FLIGHT = 4.0
 """A flight begins with at most this part of the duration of the one before it."""
 LONGEST_STEP = 1.0 / 256.0
 """Longest integration step near moving walls, as a fraction of the time that is integrated."""
+LONGEST_HELD = 1.0 / 128.0
+"""The same where all contacts stay closed: the force is computed at sixteen times a step."""
 STEPS_OF_CHANGE = 16.0
 """Longest integration step near moving walls, in the steps of differences that suit their motion: a period of an
 oscillation has at least 15 samples."""
@@ -420,7 +418,7 @@ class SmoothRun(EventRun):
     def _start(self) -> Integers:
         """The rows that are closed at the start."""
         contacts = self.contacts.linearise(self.start, self.x)
-        if (contacts.margin < -np.maximum(contacts.tolerance(), GAP_NOISE * self.contacts.size)).any():
+        if (contacts.margin < -contacts.tolerance()).any():
             row = int(np.argmin(contacts.margin))
             self.refuse_start(row, float(contacts.gap[row]))
         self.lengths = self.contacts.sizes(contacts, self.x)
@@ -557,9 +555,8 @@ class SmoothRun(EventRun):
             return np.concatenate([x - origin, u])
 
         def longest(t: float, y: Array) -> float:
-            return min(
-                LONGEST_STEP * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n])
-            )
+            steps = LONGEST_STEP if len(others) else LONGEST_HELD
+            return min(steps * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n]))
 
         floor = np.concatenate([FLOOR * self.lengths[others], self._least_forces(kept, steps)[loose]])
         y = np.concatenate([np.zeros(n), self.u])
