@@ -98,7 +98,7 @@ class GaussSeidel(Solver):
             )
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return not self.budget
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
@@ -215,7 +215,7 @@ class GaussSeidel(Solver):
 
     def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
         cones, swept = K.cones, K.G.swept(K.cones, K.equal, M)
-        if cones is None or swept is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.promises:
+        if cones is None or swept is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.strict:
             return None
         shape, (rows, inverse) = cones.axis.shape, swept
         u, p, iterations = self._on_levers(w, K, guess, rows, inverse, min(AT_ONCE, self.max_iterations))
