@@ -320,7 +320,7 @@ class Differentiation:
         """(r, k) the derivative with respect to theta of a vector whose entries are computed from numbers of a size."""
         here, columns = of(self.model), []
         size = np.broadcast_to(size, here.shape)
-        scale, noise = np.where(size > 0.0, size, 1.0), EPS * (size > 0.0)
+        scale, noise = np.where(size > 0.0, size, 1.0), np.where(size > 0.0, EPS, 0.0)
         for k in range(self.model.thetas):
             slope = self._of_parabola(of, here, k, size)
             if slope is None:
