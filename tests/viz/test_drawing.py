@@ -1,6 +1,7 @@
 """Pictures: to scale, complete, and the near before the far."""
 
 import io
+import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -249,8 +250,8 @@ def test_towers_and_rows_have_room_for_their_labels(x, y):
     figure = jo.viz.strip(jo.solve(bodies, jo.Maury(), t=0.2, h=0.1))
     figure.draw_without_rendering()
     titles = [ax.title.get_window_extent() for ax in figure.axes[:-1]]
-    assert all(left.x1 < right.x0 for left, right in zip(titles, titles[1:], strict=False))
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(titles))
     heights = [label.get_window_extent() for label in figure.axes[0].get_yticklabels() if label.get_visible()]
     inside = sorted((box.y0, box.y1) for box in heights)
-    assert all(below[1] < above[0] + 1.0 for below, above in zip(inside, inside[1:], strict=False))
+    assert all(below[1] < above[0] + 1.0 for below, above in itertools.pairwise(inside))
     plt.close(figure)
