@@ -871,6 +871,11 @@ class Mixed(LinearMap):
     def norms(self, M: Metric) -> Array:
         return self._merged(self.pairs.norms(M), self.general.norms(M))
 
+    def toarray(self) -> Array:
+        array = np.empty(self.shape)
+        array[self.of_contacts], array[self.others] = self.pairs.toarray(), self.general.toarray()
+        return array
+
     def opposite(self) -> Mixed:
         return Mixed(self.pairs.opposite(), self.general.opposite(), self.of_contacts)
 
