@@ -39,7 +39,7 @@ class Empty:
     >>> import jostle as jo
     >>> ball = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.1]))
     >>> leaving = jo.Outlet(lambda q: q[:, 0] > 1.0)
-    >>> float(jo.solve(ball, jo.Venel(), t=5.0, h=0.25, until=Empty(), change=leaving).t[-1])
+    >>> float(jo.solve(ball, jo.Venel(), t=5.0, h=0.25, until=Empty(), changes=leaving).t[-1])
     1.25
     """
 

@@ -263,7 +263,7 @@ def calls(path):
             **sweep,
             "every": 1,
             "until": None,
-            "change": None,
+            "changes": None,
             "device": "cpu",
             "strict": True,
             "output": None,

@@ -336,7 +336,7 @@ def test_bodies_that_left_have_no_spin_and_no_energy(scheme):
         q0=np.zeros((n, 2)), spin0=2.0, force=DOWN, law=jo.Coulomb(0.5), within=within, present=np.zeros(n, dtype=bool)
     )
     source = jo.Source(([-1.0, 0.4], [1.0, 2.0]), rate=20.0, within=within, velocity=[4.0, -1.0], seed=1)
-    sol = solved(rain, scheme, 0.6, 0.02, change=[source, jo.Outlet(lambda q: q[:, 0] > 1.5)])
+    sol = solved(rain, scheme, 0.6, 0.02, changes=[source, jo.Outlet(lambda q: q[:, 0] > 1.5)])
     here = np.isfinite(sol.q[:, :, 0])
     assert here.any(axis=0).all()
     assert not here[-1].all()
@@ -454,7 +454,7 @@ def test_a_clump_that_overlaps_a_wall_at_the_start(turn):
 def test_clumps_do_not_leave_and_are_not_refined():
     flying = flying_dumbbell()
     with pytest.raises(jo.InvalidValue, match="cannot come and go"):
-        jo.solve(flying, MAURY, t=0.1, h=0.01, change=jo.Outlet(lambda q: q[:, 1] < 5.0))
+        jo.solve(flying, MAURY, t=0.1, h=0.01, changes=jo.Outlet(lambda q: q[:, 1] < 5.0))
     with pytest.raises(jo.InvalidValue, match="accuracy="):
         jo.solve(flying, MAURY, t=0.1, h=0.01, accuracy=0.1)
 
@@ -463,10 +463,10 @@ def test_a_change_may_move_a_clump_but_not_into_a_wall():
     def lifted(state, height):
         return state.replace(q=state.q + np.array([0.0, height])) if state.t < 0.015 else state
 
-    sol = jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, change=partial(lifted, height=1.0))
+    sol = jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, changes=partial(lifted, height=1.0))
     assert sol.q[-1, 0, 1] == 4.0
     with pytest.raises(jo.InfeasibleStart):
-        jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, change=partial(lifted, height=-2.8))
+        jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, changes=partial(lifted, height=-2.8))
 
 
 class Doubled(jo.ConstraintSet):

@@ -34,7 +34,7 @@ def sol(request, tmp_path):
     v0 = [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
     problem = jo.Motion(q0=q0, v0=v0, force=np.tile([0.0, -10.0], (3, 1)), within=within)
     leaves = jo.Outlet(lambda q: q[:, 0] > 4.2)
-    found = jo.solve(problem, jo.Maury(), t=0.5, h=0.05, change=leaves)
+    found = jo.solve(problem, jo.Maury(), t=0.5, h=0.05, changes=leaves)
     assert np.isnan(found.q[-1]).any()
     if request.param == "memory":
         return found

@@ -245,7 +245,7 @@ def test_a_problem_of_the_wrong_order_is_refused(tmp_path):
 def test_who_left_in_the_first_step_of_a_file_is_not_taken_to_have_stood_still(tmp_path):
     walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
     out = jo.Outlet(lambda q: q[:, 0] > 0.7)
-    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, every=2, change=out)
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, every=2, changes=out)
     path = jo.io.write(sol, tmp_path / "run.vtkhdf", dtype=float)
     line = ((0.6, -1.0), (0.6, 1.0))
     assert len(jo.crowds.crossings(sol, line)) == len(jo.crowds.crossings(jo.io.read(path, walker), line)) == 1

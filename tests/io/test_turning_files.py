@@ -184,9 +184,9 @@ def test_a_file_without_contacts_has_spins(tmp_path):
 
 def test_bodies_that_leave_have_no_place_and_the_others_keep_their_spins(tmp_path):
     problem, leaves = turning.discs(), jo.Outlet(lambda q: q[:, 0] > 2.2)
-    expected = jo.solve(problem, jo.Maury(), t=0.3, h=0.02, change=leaves)
+    expected = jo.solve(problem, jo.Maury(), t=0.3, h=0.02, changes=leaves)
     output = jo.io.Output(tmp_path / "a.vtkhdf", contacts=True, dtype="float64")
-    jo.solve(problem, jo.Maury(), t=0.3, h=0.02, change=leaves, output=output)
+    jo.solve(problem, jo.Maury(), t=0.3, h=0.02, changes=leaves, output=output)
     found, gone = jo.io.read(tmp_path / "a.vtkhdf"), np.isnan(expected.q[:, :, 0])
     assert 0 < gone.sum() < gone.size
     np.testing.assert_array_equal(np.asarray(found.q), expected.q)

@@ -157,7 +157,7 @@ def test_bodies_that_leave_do_not_move_the_walls_of_vtk(tmp_path):
     walk = jo.Sweeping(q0=[[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]], velocity=[2.0, 0.0], within=jo.Balls([0.2] * 3) & room)
     out = jo.Outlet(lambda q: q[:, 0] > 6.0)
     path = tmp_path / "run.vtkhdf"
-    jo.solve(walk, jo.Venel(), t=2.0, h=0.5, change=out, output=jo.io.Output(path, contacts=True))
+    jo.solve(walk, jo.Venel(), t=2.0, h=0.5, changes=out, output=jo.io.Output(path, contacts=True))
     reader = by_vtk.reader(path)
     seen = [by_vtk.at(reader, t) for t in by_vtk.times(reader)]
     assert [len(one.points) for one in seen] == [3, 3, 2, 2, 1]

@@ -10,6 +10,7 @@ import jostle as jo
 import pretended_device
 import pretended_kernels
 from device_scenes import SCENES, SOLVER, crowd, pile, scheme_of, thrown
+from jostle.schemes import grip
 from jostle.solvers import base
 from pretended_kernels import CONTACT_KERNELS
 
@@ -18,6 +19,7 @@ from pretended_kernels import CONTACT_KERNELS
 def device(monkeypatch):
     """device="cuda" is the pretended one; and the CPU sweeps contacts even in small problems, as a device does."""
     monkeypatch.setattr(base, "MAX_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(grip, "MAX_FEW_BLOCKS", 0)
     return pretended_device.install(monkeypatch)
 
 
@@ -118,7 +120,7 @@ def test_people_leave_and_come_on_a_device():
         assert state.presence is None or type(state.presence.codes) is np.ndarray
         return bool(room.empty(state))
 
-    cpu, there = run_both(waiting, jo.Venel(solver=SOLVER), t=3.0, h=0.05, change=changes, until=until)
+    cpu, there = run_both(waiting, jo.Venel(solver=SOLVER), t=3.0, h=0.05, changes=changes, until=until)
     assert_same(cpu, there)
     assert set(seen) == {np.ndarray}
     assert 0 < np.isnan(there.q[-1]).any(axis=1).sum() < n
@@ -128,7 +130,7 @@ def test_rain_falls_on_a_device():
     within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf])
     rain = jo.Motion(q0=np.zeros((20, 2)), force=[0.0, -1.0], within=within, present=np.zeros(20, dtype=bool))
     source = jo.Source(([0.5, 6], [3.5, 9]), rate=5.0, within=within)
-    assert_same(*run_both(rain, jo.Maury(solver=SOLVER), t=3.0, h=0.02, change=source))
+    assert_same(*run_both(rain, jo.Maury(solver=SOLVER), t=3.0, h=0.02, changes=source))
 
 
 def test_states_are_moved_once_and_only_if_someone_looks(monkeypatch):
@@ -161,7 +163,7 @@ def test_who_looks_at_a_run_sees_arrays_of_numpy():
         if len(state.contacts.gap):
             assert state.contacts.describe(0).split()[0] in ("balls", "body")
 
-    cpu, there = run_both(problem, jo.Maury(solver=SOLVER), t=0.6, h=0.02, change=push, progress=tell)
+    cpu, there = run_both(problem, jo.Maury(solver=SOLVER), t=0.6, h=0.02, changes=push, progress=tell)
     assert_same(cpu, there)
     assert set(seen) == {np.ndarray}
 
@@ -188,10 +190,10 @@ def test_a_run_is_resumed_on_either_device(first, then, tmp_path, recwarn):
     _, people = crowd()
     file, outlet = tmp_path / "run.checkpoint", jo.Outlet(lambda q: q[:, 0] > 10.0)
     scheme, h = jo.Venel(solver=SOLVER), 0.05
-    whole = jo.solve(people, scheme, t=2.0, h=h, change=outlet)
-    jo.solve(people, scheme, t=1.0, h=h, change=outlet, output=jo.io.Output(checkpoint=file), device=first)
+    whole = jo.solve(people, scheme, t=2.0, h=h, changes=outlet)
+    jo.solve(people, scheme, t=1.0, h=h, changes=outlet, output=jo.io.Output(checkpoint=file), device=first)
     rest = jo.solve(
-        people, scheme, t=2.0, h=h, change=outlet, output=jo.io.Output(checkpoint=file, resume=True), device=then
+        people, scheme, t=2.0, h=h, changes=outlet, output=jo.io.Output(checkpoint=file, resume=True), device=then
     )
     np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
     np.testing.assert_array_equal(rest.stats, whole.stats[20:])

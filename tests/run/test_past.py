@@ -33,7 +33,7 @@ def people():
     walk = jo.crowds.walk(plan, radius=0.25, speed=1.3, stops={"desk": (6, 3), "board": (4, 1)})
     routes = [["desk", "board", None], ["desk", "west"], ["board", "desk", "west"]] * 2
     journey = jo.crowds.Journey(walk, routes, people=6, reach=0.6)
-    return plain_crowd(6, radius=0.25, room=plan, q0=q0, wish=jo.crowds.Following(journey, 0.25, sight=1.0))
+    return jo.crowds.crowd(6, radius=0.25, room=plan, q0=q0, wish=jo.crowds.Following(journey, 0.25, sight=1.0))
 
 def go(t, **more):
     crowd = people()
@@ -121,7 +121,7 @@ def runs(where, t, **more):
     act = {
         "until": lambda calls, state: calls >= 34,
         "force": lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]),
-        "change": lambda calls, state: state.replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
+        "changes": lambda calls, state: state.replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
     }[where]
     counting = Counting(act)
     force = counting if where == "force" else [-1.0]
@@ -130,7 +130,7 @@ def runs(where, t, **more):
     return jo.solve(ball, jo.Maury(), t=t, h=H, **options, **more)
 
 
-@pytest.mark.parametrize("where", ["until", "force", "change"])
+@pytest.mark.parametrize("where", ["until", "force", "changes"])
 def test_conditions_forces_and_changes_may_remember_something(where, tmp_path):
     whole = runs(where, 2.0)
     runs(where, 1.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
@@ -285,9 +285,9 @@ class Patience(Tally):
 def test_a_run_is_resumed_with_a_warning_of_changes_that_are_functions(tmp_path, change):
     ball, output = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0])), jo.io.Output(checkpoint=tmp_path / "checkpoint")
     still = [Push(0.0), change()]
-    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, change=still, output=output)
+    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, changes=still, output=output)
     with pytest.warns(jo.errors.NotReproducible, match="the names alone of change1, and nothing"):
-        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=still, output=replace(output, resume=True))
+        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=still, output=replace(output, resume=True))
 
 
 def test_a_condition_that_counts_is_a_warning_and_a_function_is_none(tmp_path):
@@ -312,11 +312,11 @@ class Push:
 def test_changes_that_are_dataclasses_are_compared_by_their_data(tmp_path):
     ball, output = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0])), jo.io.Output(checkpoint=tmp_path / "checkpoint")
     again = replace(output, resume=True)
-    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, change=Push(0.1), output=output)
-    with pytest.raises(InvalidValue, match=r"change was .*speed was 0\.1, now 0\.2"):
-        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=Push(0.2), output=again)
-    whole = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=Push(0.1))
-    resumed = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=Push(0.1), output=again)
+    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, changes=Push(0.1), output=output)
+    with pytest.raises(InvalidValue, match=r"changes was .*speed was 0\.1, now 0\.2"):
+        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=Push(0.2), output=again)
+    whole = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=Push(0.1))
+    resumed = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=Push(0.1), output=again)
     assert resumed.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
@@ -333,7 +333,7 @@ def test_functions_without_a_memory_cause_no_warning(tmp_path):
 
     people = plain_crowd(3, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q, seed=1)
     output = jo.io.Output(checkpoint=tmp_path / "checkpoint", random=drawing)
-    sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, change=[change], until=plan.empty, output=output)
+    sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, changes=[change], until=plan.empty, output=output)
     assert sol.status == "finished"
 
 

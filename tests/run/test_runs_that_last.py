@@ -48,7 +48,7 @@ def rain():
 
 def weather(problem):
     source = jo.Source(([0.5, 4], [3.5, 6]), rate=15.0, within=problem.within, seed=3)
-    return {"change": [source, jo.Outlet(lambda q: q[:, 1] < 0.5)]}
+    return {"changes": [source, jo.Outlet(lambda q: q[:, 1] < 0.5)]}
 
 
 RUNS = {

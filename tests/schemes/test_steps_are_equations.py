@@ -77,7 +77,7 @@ def test_a_scheme_without_the_ability_is_refused_when_the_first_body_goes():
 
     outlet = jo.Outlet(lambda q: q[:, 0] > 2.9)
     with pytest.raises(jo.errors.SchemeRefuses, match=REASONS[EXCHANGE]):
-        jo.solve(crowd(None), Everyone(), t=1.0, h=0.1, change=outlet)
+        jo.solve(crowd(None), Everyone(), t=1.0, h=0.1, changes=outlet)
 
 
 def test_a_scheme_that_cannot_have_moving_sets_notices_that_one_moves():

@@ -140,7 +140,7 @@ def test_many_arrows_are_thinned():
 
 def test_an_evacuation_is_counted_in_a_file_too(tmp_path):
     walker = jo.Sweeping(q0=[[0.0, 0.0], [0.5, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
-    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1, changes=jo.Outlet(lambda q: q[:, 0] > 0.7))
     path = jo.io.write(sol, tmp_path / "walk.vtkhdf")
     for runs in (sol, path, jo.io.read(path), {"a": sol, "b": str(path)}):
         for line in viz.evacuation(runs).lines:

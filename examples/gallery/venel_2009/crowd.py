@@ -14,7 +14,7 @@ plain = jo.crowds.Plain()  # people push, as in the paper
 people = jo.crowds.crowd(80, radius=0.22, room=room, speed=1.4, seed=2, behaviour=plain)
 out = jo.Outlet(lambda q: q[:, 0] > 8.0)
 sol = jo.solve(
-    people, jo.Venel(), t=60.0, h=0.04, every=0.2, change=out, until=room.empty
+    people, jo.Venel(), t=60.0, h=0.04, every=0.2, changes=out, until=room.empty
 )
 
 jo.viz.strip(sol, [0.0, 4.0, 10.0], colour="pressure")

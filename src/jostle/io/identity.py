@@ -277,12 +277,12 @@ class Run:
     """The identity of a run: `fixed` must agree when it is resumed, `free` may change."""
 
     def __init__(
-        self, problem: Any, scheme: Any, change: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
+        self, problem: Any, scheme: Any, changes: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
         called: Called, uncalled: Mapping[str, Any],
     ):  # fmt: skip
         self.problem, self.scheme, self.sizes, self.called = problem, scheme, h, called
         random = called.random
-        things = {"scheme": scheme, "problem": problem, "change": change}
+        things = {"scheme": scheme, "problem": problem, "changes": changes}
         self.titles = {name: ADDRESS.sub("", " ".join(repr(thing).split())) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random, called=name == "problem") for name, thing in things.items()}
         self.fixed["start"] = {"": repr(times[0])}
@@ -334,7 +334,7 @@ class Run:
         """The differences between the data of a checkpoint and of this run, in words; empty if there are none."""
         now = self._fixed(done)
         words = []
-        for name in ("h", "start", "scheme", "problem", "change"):
+        for name in ("h", "start", "scheme", "problem", "changes"):
             changed = differences(kept["fixed"].get(name, {}), now[name])
             if not changed:
                 continue

@@ -99,8 +99,6 @@ class Plan:
     convex: bool
     half_planes: HalfPlanes | None
     """The half-planes of a plan that is one convex polygon without columns and stairs; None for other plans."""
-    kept: dict[Hashable, Any]
-    """What functions of the plan compute once, such as `shortest_paths`."""
 
     def __init__(
         self,
@@ -146,7 +144,11 @@ class Plan:
         self.walls.setflags(write=False)
         self.half_planes = None if len(self.columns) or links else convex
         self.convex = self.half_planes is not None and len(thin) == 0
-        self.kept: dict[Hashable, Any] = {}
+
+    @cached_property
+    def kept(self) -> dict[Hashable, Any]:
+        """What functions of the plan compute once, such as `shortest_paths`; it does not make another plan of it."""
+        return {}
 
     def __repr__(self) -> str:
         counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}

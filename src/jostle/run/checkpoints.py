@@ -36,7 +36,7 @@ class Checkpoints:
         grid: Grid,
         free: dict[str, Any],
         things: Mapping[str, Any],
-        made: Any = (),
+        acting: Any = (),
     ) -> None:
         """`free` are the settings that may change when the run is resumed, `things` those that may remember."""
         self.problem, self.scheme, self.grid = problem, scheme, grid
@@ -57,7 +57,7 @@ class Checkpoints:
         called = Called(self.functions, self.checkpoint.random, self.past.get(self.compared))
         uncalled = {name: thing for name, thing in things.items() if name != self.compared}
         times = grid.start, grid.end
-        self.run = Run(problem, scheme, made, times, grid.sizes, {"t": grid.end, **free}, called, uncalled)
+        self.run = Run(problem, scheme, acting, times, grid.sizes, {"t": grid.end, **free}, called, uncalled)
         self.forget()
 
     def functions(self, t: float, state: Any) -> dict[str, Callable[[], Any]]:
@@ -161,7 +161,7 @@ class CheckpointsOfRun(Checkpoints):
         output: Output | None,
         problem: Any,
         scheme: Scheme,
-        made: Any,
+        acting: Any,
         ending: Any,
         grid: Grid,
         free: dict[str, Any],
@@ -169,9 +169,9 @@ class CheckpointsOfRun(Checkpoints):
     ) -> None:
         self.where = where
         things = {"until": free["until"], "ending": ending, "problem": getattr(problem, "past", None)}
-        things |= {f"change{k}": change for k, change in enumerate(made)}
+        things |= {f"change{k}": change for k, change in enumerate(acting)}
         things |= {f"within{k}": one for k, one in enumerate(differences_of(problem.within))}
-        super().__init__(output, problem, scheme, grid, free, things, made)
+        super().__init__(output, problem, scheme, grid, free, things, acting)
 
     def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
         from jostle.io.identity import functions_of

@@ -1,4 +1,4 @@
-"""Bodies that come and go during a run, by ``solve(..., change=...)``.
+"""Bodies that come and go during a run, by ``solve(..., changes=...)``.
 
 A change is a function of the state after a step that returns the state to continue from; `Source` and `Outlet` are two.
 All bodies are in the problem from the start; `present` says who is present (see `sets.presence`).
@@ -33,7 +33,7 @@ RATE_TOLERANCE = 1e-12
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Outlet:
-    """Take bodies out of a run, such as those that left a silo or a room; an argument of ``solve(..., change=...)``.
+    """Take bodies out of a run, such as those that left a silo or a room; an argument of ``solve(..., changes=...)``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Outlet:
     --------
     >>> import jostle as jo
     >>> rain = jo.Motion(q0=[[0.0, 1.0], [3.0, 2.0]], force=[0.0, -1.0], within=jo.Balls([0.5, 0.5]))
-    >>> sol = jo.solve(rain, jo.Maury(), t=1.7, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
+    >>> sol = jo.solve(rain, jo.Maury(), t=1.7, h=0.1, changes=jo.Outlet(lambda q: q[:, 1] < 0.0))
     >>> np.isfinite(sol.q[-1]).all(axis=1).tolist()                       # the first one is gone
     [False, True]
     """
@@ -69,7 +69,7 @@ class Outlet:
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Source:
-    """Let waiting bodies into a run at random places of a box; an argument of ``solve(..., change=...)``.
+    """Let waiting bodies into a run at random places of a box; an argument of ``solve(..., changes=...)``.
 
     Bodies come in in the order of their numbers. A place must be free: a body that finds none tries again after the
     next step, at another place.
@@ -102,7 +102,7 @@ class Source:
     >>> within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf], radii=0.4)
     >>> rain = jo.Motion(q0=np.zeros((20, 2)), force=[0.0, -1.0], within=within, present=np.zeros(20, dtype=bool))
     >>> source = jo.Source(([0.5, 6], [3.5, 9]), rate=5.0, within=within)
-    >>> sol = jo.solve(rain, jo.Maury(), t=3.0, h=0.02, change=source)
+    >>> sol = jo.solve(rain, jo.Maury(), t=3.0, h=0.02, changes=source)
     >>> int(np.isfinite(sol.q[-1]).all(axis=1).sum())
     15
     """
@@ -189,15 +189,15 @@ class Source:
         return np.unique(np.where(new[np.maximum(second, 0)] & (second >= 0), second, first))
 
 
-def changes(problem: Motion | Sweeping, change: Any) -> tuple[Change, ...]:
+def changes_of_run(problem: Motion | Sweeping, changes: Any) -> tuple[Change, ...]:
     """The changes of a problem and those given for its run; sources that are equal get different numbers."""
-    given = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
+    given = () if changes is None else tuple(changes) if isinstance(changes, list | tuple) else (changes,)
     own = tuple(carried(problem, "changes"))
-    made: list[Change] = []
+    acting: list[Change] = []
     taken: set[int] = set()
     for one in (*own, *given):
         if not callable(one) or not accepts(one, 1):
-            wanted = "change must be a function of the state, such as jo.Outlet(...)"
+            wanted = "changes must be functions of the state, such as jo.Outlet(...)"
             raise InvalidValue(f"{wanted}, not {described(one)}")
         if isinstance(one, Source):
             number = one.number
@@ -205,14 +205,14 @@ def changes(problem: Motion | Sweeping, change: Any) -> tuple[Change, ...]:
                 number += 1
             taken.add(number)
             one = one if number == one.number else one.told_apart(number)
-        made.append(one)
+        acting.append(one)
     again = [described(one) for one in given if any(_same(one, other) for other in own)]
     if again:
         raise InvalidValue(
-            f"change= has what {type(problem).__name__}.changes() says already, and would act twice: leave out "
+            f"changes= has what {type(problem).__name__}.changes() says already, and would act twice: leave out "
             f"{', '.join(again)}"
         )
-    return tuple(made)
+    return tuple(acting)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -227,18 +227,18 @@ def _same(one: Any, other: Any) -> bool:
     return one is other
 
 
-def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) -> State:
+def changed(problem: Motion | Sweeping, state: State, acting: Sequence[Change]) -> State:
     """The state after all changes; a body that came in or was moved must not overlap anything."""
     before, within, bodies = state, problem.within, problem.bodies
-    for change in made:
+    for change in acting:
         state = change(state)
         if not isinstance(state, State):
-            raise InvalidValue(f"change must return a state, such as state.replace(u=...), not {state!r}")
+            raise InvalidValue(f"a change must return a state, such as state.replace(u=...), not {state!r}")
     if state is before:
         return state
     if state.t != before.t:
         raise InvalidValue(
-            f"change must keep the time of the state, t = {before.t:g}; it returned t = {state.t:g}: t and h of "
+            f"a change must keep the time of the state, t = {before.t:g}; it returned t = {state.t:g}: t and h of "
             f"solve give the times of a run"
         )
     if state.q is not before.q:
@@ -265,13 +265,13 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
         terms = state.pose.terms
-        check_start(contacts, nearest_call(present, state.t, "q"), "the q that change returned", terms)
+        check_start(contacts, nearest_call(present, state.t, "q"), "the q that a change returned", terms)
     return state
 
 
 def _own(changed: Array, before: Array, name: str) -> Array:
     """q or u of a changed state: a read-only copy of the same shape."""
-    array = numbers(changed, f"the {name} of the state that change returned")
+    array = numbers(changed, f"the {name} of the state that a change returned")
     if array.shape != before.shape:
-        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
+        raise InvalidValue(f"a change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
     return read_only(array)

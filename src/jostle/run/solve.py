@@ -23,7 +23,7 @@ from jostle.result.solution import Solution
 from jostle.result.status import BUDGET, NOT_CONVERGED
 from jostle.run.checkpoints import CheckpointsOfRun
 from jostle.run.devices import Device
-from jostle.run.exchange import changed, changes
+from jostle.run.exchange import changed, changes_of_run
 from jostle.run.free_flight import FreeFlight
 from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
@@ -58,7 +58,7 @@ def solve(
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool | str] | None = None,
-    change: Changes | None = None,
+    changes: Changes | None = None,
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,
@@ -104,7 +104,7 @@ def solve(
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
         class, also stops the run before a step that raises this error. The ending that the problem has itself
         (`Motion.ending`) ends the run as well: the first of both. ``jo.endings.Never()`` goes on to t.
-    change : callable (state) -> State, or a sequence of them, optional
+    changes : callable (state) -> State, or a sequence of them, optional
         Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
         from the state that it returns. `Source` and `Outlet` let bodies come and go.
     device : str, default "cpu"
@@ -119,7 +119,7 @@ def solve(
         True shows a bar in a terminal or a notebook; elsewhere, a line every ten seconds. A function is called after
         each step.
     accuracy : float, optional
-        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change` and
+        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `changes` and
         `output`. None solves once, with the steps `h`.
 
     Returns
@@ -169,7 +169,7 @@ def solve(
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
-        _check_alone(change=change, output=output)
+        _check_alone(changes=changes, output=output)
         refuse_changes(problem, "solve with accuracy=", ending=False)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
@@ -179,8 +179,8 @@ def solve(
 
         return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
-    grid, made = Grid.of(t, h), changes(problem, change)
-    scheme = _with_tolerance(problem, scheme, bool(made))
+    grid, acting = Grid.of(t, h), changes_of_run(problem, changes)
+    scheme = _with_tolerance(problem, scheme, bool(acting))
     where = Device(device, problem, scheme)
     _warn_of_long_steps(problem, grid)
     _check_first_step(problem, grid)
@@ -198,11 +198,11 @@ def solve(
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
     with new_run(), shown(progress) as told:
-        keeping = CheckpointsOfRun(files, problem, scheme, made, own, grid, free, where)
-        steps = BodySteps(keeping, saver, made, strict)
+        keeping = CheckpointsOfRun(files, problem, scheme, acting, own, grid, free, where)
+        steps = BodySteps(keeping, saver, acting, strict)
         if files is None or files.random is None:  # the watch would draw from the generator of the run
             steps.watch = ForceWatch.of(where.problem, scheme)
-        steps.flies = not (made or endings or told or files or device != "cpu")
+        steps.flies = not (acting or endings or told or files or device != "cpu")
         solution: Solution = follow(steps, due, endings, told)
     return solution
 
@@ -223,9 +223,9 @@ class BodySteps(Steps):
     flies = False
     """Whether steps may be computed many at a time, because nothing looks at single ones."""
 
-    def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], made: Any, strict: bool) -> None:
+    def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], acting: Any, strict: bool) -> None:
         super().__init__(keeping, saver)
-        self.where, self.made, self.strict = keeping.where, made, strict
+        self.where, self.acting, self.strict = keeping.where, acting, strict
         self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
         self.on_host = self.where.place is np
 
@@ -255,7 +255,7 @@ class BodySteps(Steps):
             self.look = 2 * number
         if self.watch is not None:
             self.watch.after(before, state, h, number)
-        after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
+        after = where.moved(changed(self.problem, where.host(state), self.acting)) if self.acting else state
         return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.strict else BUDGET
 
     def _largest_displacement(self) -> float:
