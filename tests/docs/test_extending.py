@@ -163,7 +163,7 @@ def room():
 
 def test_tired_people_leave_later_and_everything_else_is_passed_on(extension):
     tired, plan = extension("fatigue").tired, room()
-    people = crowd(8, radius=0.25, room=plan)
+    people = crowd(8, radius=0.25, room=plan, speed=1.34)
     slow = tired(8, radius=0.25, room=plan, half_time=8.0)
     ends = [jo.solve(each, jo.Venel(), t=60.0, h=0.05, until=plan.empty).t[-1] for each in (people, slow)]
     assert ends[0] < ends[1] < 60.0
