@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle.contacts import Contacts, check_start
 from jostle.errors import InfeasibleStart, SchemeRefuses, UnresolvedEvent
 from jostle.events.accumulations import Limit, RecentImpact
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
@@ -15,7 +16,6 @@ from jostle.problems import Motion, refuse_changes
 from jostle.schemes.capabilities import remedy
 from jostle.sets.balls import Balls
 from jostle.sets.base import nearest_call, parts
-from jostle.sets.contacts import Contacts, check_start
 
 MAX_BODIES = 200
 """Largest number of bodies that are integrated from event to event: all pairs of them are rows of a dense matrix."""
@@ -47,7 +47,7 @@ def check_supported(problem: Motion) -> None:
 
 def number_of_bodies(problem: Motion, contacts: Contacts) -> int:
     """The number of bodies, if it is not too large."""
-    bodies = max(contacts.bodies, len(problem.q0) if problem.q0.ndim > 1 else 1)
+    bodies = max(contacts.part_count, len(problem.q0) if problem.q0.ndim > 1 else 1)
     if bodies > MAX_BODIES:
         refuse(f"more than {MAX_BODIES} bodies; there are {bodies}")
     return bodies

@@ -19,6 +19,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.smooth_paths import RELATIVE_TOLERANCE, Piece, follow
+from jostle.contacts import Contacts
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.differences import (
@@ -42,7 +43,6 @@ from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
-from jostle.sets.contacts import Contacts
 from jostle.sets.rods import Rods
 from jostle.sets.user import UserSet, differences_of
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside

@@ -137,7 +137,7 @@ class Model:
         self.masses = self.N if self.diagonal else self.N**2 if self.constant_mass else 0
         """Number of parameters of the mass: those of a diagonal, or of a matrix."""
         known = problem.bodies.radii is not None
-        self.bodies = max(self.contacts.linearise(span[0], problem.q0.ravel()).bodies, 1) if known else 0
+        self.bodies = max(self.contacts.linearise(span[0], problem.q0.ravel()).part_count, 1) if known else 0
         """Number of bodies with radii."""
         counts = [len(part.gaps(span[0], problem.q0)) for part in parts(problem.within)]
         self.sized = np.repeat(share_radii(problem.within), counts) & known
@@ -733,7 +733,7 @@ class Differentiation:
         # with the relative velocity w and H = b (I - n n^T) it is b^2 (3 (n.w)^2 n - |w|^2 n - 2 (n.w) w)
         here = self.model.contacts.linearise(t, q).only(rows)
         assert here.bend is not None
-        each, G = u.reshape(here.bodies, -1), here.G.toarray().reshape(len(rows), here.bodies, -1)
+        each, G = u.reshape(here.part_count, -1), here.G.toarray().reshape(len(rows), here.part_count, -1)
         found = np.zeros_like(G)
         for k, (i, j) in enumerate(here.pairs.tolist()):
             n, w = G[k, i], each[i] - (each[j] if j >= 0 else 0.0)

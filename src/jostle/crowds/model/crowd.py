@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle.contacts import check_start
 from jostle.crowds.model.behaviours import BEHAVIOURS, Reaction, behaving, reacting
 from jostle.crowds.model.defaults import BEHAVIOUR, RADIUS, SPEED
 from jostle.crowds.model.distributions import Distribution
@@ -39,7 +40,6 @@ from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, of_present
-from jostle.sets.contacts import check_start
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
+from jostle.contacts import Contacts, Reach, by_pair
 from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
@@ -27,7 +28,6 @@ from jostle.plans.plan import Plan
 from jostle.problems import Remembers
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, of_present, parts
-from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.walls import HalfSpace
