@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -536,6 +537,10 @@ class ConvexFriction(Coulomb):
     exact: ClassVar[bool] = False
 
 
+_accepts = cache(accepts)
+"""Whether a function takes a number of arguments, remembered: reading signatures takes as long as all other checks."""
+
+
 def check_law(law: ImpactLaw) -> None:
     """Refuse a law without coefficients, or whose `uniform` is no restitution or hides the `coefficients` of its class.
 
@@ -549,7 +554,7 @@ def check_law(law: ImpactLaw) -> None:
     kind, e = type(law), law.uniform
     if e is None and kind.coefficients is ImpactLaw.coefficients:
         raise InvalidValue(f"{kind.__name__} defines neither coefficients(self, contacts, speed) nor uniform")
-    if not accepts(law.coefficients, 2):
+    if not (_accepts(kind.coefficients, 3) or accepts(law.coefficients, 2)):
         raise InvalidValue(
             f"{kind.__name__} must define coefficients(self, contacts, speed), not {described(kind.coefficients)}"
         )

@@ -193,14 +193,18 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
         raise InvalidValue(f"{name} must be a function of {letters}, not {described(function)}")
 
     def value(*state: Any) -> Array:
-        array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
+        given = function(*state[:takes])
+        if type(given) is np.ndarray and given.dtype == float:
+            array = np.array(given, order="C")  # as `numbers` does, without the words of an error
+        else:
+            array = numbers(given, f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
             check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
                 array = np.array(np.broadcast_to(array, shape), order="C")
             except ValueError as error:
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
-        if not np.isfinite(array).all():
+        if not np.vdot(array, array) < np.inf and not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array

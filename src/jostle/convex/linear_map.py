@@ -469,10 +469,9 @@ class ContactMap(LinearMap):
 
     Examples
     --------
-    >>> import jostle as jo
-    >>> G = jo.Balls([0.5, 0.5]).linearise(0.0, np.array([[0.0, 0.0], [1.0, 0.0]]), 0.1).G
-    >>> type(G).__name__, G.height, G.width
-    ('NormalRows', 1, 2)
+    >>> G = NormalRows(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    >>> isinstance(G, ContactMap), G.height, G.width
+    (True, 1, 2)
     """
 
     i: Integers
@@ -758,8 +757,8 @@ class LeverBlocks(ContactMap):
     --------
     >>> G = LeverBlocks(np.array([0]), np.array([-1]), np.array([[0.0, -1.0]]), bodies=1,
     ...                 first=-np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 2.0]]]), second=np.zeros((1, 2, 3)))
-    >>> (G @ np.array([1.0, 0.0, -1.0])).tolist()
-    [-0.5, 2.0]
+    >>> (G @ np.array([1.0, 0.0, -2.0]) + 0.0).tolist()
+    [0.0, 4.0]
     """
 
     first: Array = field(kw_only=True)
@@ -871,6 +870,11 @@ class Mixed(LinearMap):
 
     def norms(self, M: Metric) -> Array:
         return self._merged(self.pairs.norms(M), self.general.norms(M))
+
+    def toarray(self) -> Array:
+        array = np.empty(self.shape)
+        array[self.of_contacts], array[self.others] = self.pairs.toarray(), self.general.toarray()
+        return array
 
     def opposite(self) -> Mixed:
         return Mixed(self.pairs.opposite(), self.general.opposite(), self.of_contacts)
