@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 export HATCH_BUILD_NO_HOOKS := 1
 unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode each process compiles all that it imports
 
-.PHONY: help demo test test-all lint bench docs dist release-check clean
+.PHONY: help demo test test-all lint bench docs docs-quick dist release-check clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,11 +17,11 @@ demo: $(VENV)/demo-ready  ## simulate an hourglass and save a trajectory, a pict
 	@echo "1 of 4: running the hourglass; the first run also compiles, for about 15 s"
 	@$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
 	@echo "2 of 4: drawing the picture demo.png"
-	@$(BIN)/jostle plot demo.vtkhdf --save demo.png --overwrite
+	@$(BIN)/jostle plot demo.vtkhdf -o demo.png --overwrite
 	@echo "3 of 4: saving the page demo.html"
-	@$(BIN)/jostle view demo.vtkhdf --save demo.html --overwrite
+	@$(BIN)/jostle view demo.vtkhdf -o demo.html --overwrite
 	@echo "4 of 4: drawing the film demo.mp4, which takes about a minute"
-	@$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8 --overwrite
+	@$(BIN)/jostle movie demo.vtkhdf -o demo.mp4 --speed 0.8 --overwrite
 	@echo "Done. Picture: demo.png. Interactive page for any browser: demo.html. Film: demo.mp4."
 
 # Each worker takes consecutive files, so that two workers seldom compile or set up the same.
@@ -64,6 +64,10 @@ docs: $(VENV)/docs-ready $(VENV)/compiled  ## build the documentation into docs/
 	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+docs-quick: $(VENV)/docs-ready  ## build the documentation in about a minute, without what its programs compute
+	JOSTLE_DOCS=quick $(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 # The compiled kernels of the sources are copied, so that the smoke test does not compile them again.
 dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the wheel in an environment without extras
 	rm -rf dist
@@ -74,7 +78,7 @@ dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the whee
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(EMPTY)
 	$(BIN)/uv pip install --quiet --python $(EMPTY)/bin/python dist/*.whl -c constraints.txt
-	@for folder in kernels/cpu plans crowds macro; do \
+	@for folder in kernels/cpu plans crowds/model macro; do \
 		for installed in $(EMPTY)/lib/python*/site-packages/jostle/$$folder; do \
 			mkdir -p $$installed/__pycache__ && cp src/jostle/$$folder/__pycache__/*.nb[ci] $$installed/__pycache__ 2>/dev/null || true; done; done
 	$(EMPTY)/bin/python tests/smoke.py

@@ -18,7 +18,7 @@ from matplotlib.collections import EllipseCollection
 
 import jostle as jo
 from jostle._tools.colours import BLUE, VERMILION
-from jostle.crowds.pressing import MASS, RELAXATION_TIME, THRESHOLDS
+from jostle.crowds.measure.pressing import MASS, RELAXATION_TIME, THRESHOLDS
 from jostle.viz.style import BODY_COLOURS
 
 SPEED, DENSITY = 1.3, 4.0

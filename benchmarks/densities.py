@@ -17,9 +17,9 @@ import numpy as np
 import pedpy
 
 import jostle as jo
-from jostle.crowds.crowding import densities, density_map
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.pedestrians import to_pedpy
+from jostle.crowds.measure.crowding import densities, density_map
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.pedestrians import to_pedpy
 
 ROOM = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (0.0, 15.0)]
 CORRIDORS = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (15.0, 15.0), (15.0, 5.0), (5.0, 5.0), (5.0, 15.0), (0.0, 15.0)]

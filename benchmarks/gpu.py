@@ -241,7 +241,7 @@ def people(quick: bool) -> dict[str, float]:
     found: dict[str, float] = {"N": n}
     solver = jo.GaussSeidel(tol=PEOPLE_TOLERANCE)
     for device in ("cuda", "cpu"):
-        jo.solve(problem, jo.Venel(solver=solver), t=1.0, h=0.1, change=outlet, device=device)  # compiles
+        jo.solve(problem, jo.Venel(solver=solver), t=1.0, h=0.1, changes=outlet, device=device)  # compiles
         end = time.perf_counter() + MOST_SECONDS[device]
 
         def done(state: State, end: float = end) -> bool:

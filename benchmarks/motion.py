@@ -210,7 +210,7 @@ def door(width: float, n: int = 1000, radius: float = 0.25) -> dict[str, Any]:
         return bool(room.inside(here).sum() <= n / 10)
 
     out = jo.Outlet(lambda q: q[:, 0] > 21.0)
-    discs = jo.solve(people, jo.Venel(), t=600.0, h=0.2, every=10.0, change=out, until=nearly)
+    discs = jo.solve(people, jo.Venel(), t=600.0, h=0.2, every=10.0, changes=out, until=nearly)
     crowd = jo.crowds.density(n, room=room, radius=radius, speed=1.4, h=0.5)
     fluid = jo.macro.solve(
         crowd, Splitting(), t=600.0, h=0.1, every=10.0, until=lambda state: state.gone >= 0.9 * crowd.mass

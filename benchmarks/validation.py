@@ -3,8 +3,8 @@
 One process for each core runs the cases, the longest first. Each result is appended to the file --results as soon as it
 is known; a run that was interrupted continues with the results in this file. The last line of the output is JSON.
 ``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters, and ``--ours`` leaves out JuPedSim. ``--verify`` runs the
-tests of `jostle verify` with these parameters instead, ``--junction`` shows what the densities at the T-junction depend
-on, and ``--trade`` compares several sets of parameters by one run of each experiment that has a band.
+tests of `jostle dev verify` with these parameters instead, ``--junction`` shows what the densities at the T-junction
+depend on, and ``--trade`` compares several sets of parameters by one run of each experiment that has a band.
 
 All models walk through the same geometries, with one set of parameters each: `Pedestrians`, the behaviour of scenario
 files, and two models of JuPedSim with their default parameters, the collision-free speed model (Tordeux, Chraibi &
@@ -519,7 +519,7 @@ def trade(save: Path | None) -> None:
 
 
 def print_verdicts(parameters: dict[str, float]) -> None:
-    """Print what `jostle verify` finds with these parameters of `Pedestrians`."""
+    """Print what `jostle dev verify` finds with these parameters of `Pedestrians`."""
     situations.BEHAVIOUR["behaviour"] = {"kind": "pedestrians", **parameters}
     for line in verify():
         print(f"{line.guideline} {line.number}: {line.verdict}. {line.found}", flush=True)

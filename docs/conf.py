@@ -26,10 +26,10 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 extensions += ["sphinx_gallery.gen_gallery", "sphinx-mathjax-offline"]  # the latter for formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
-IN_CI = bool(os.environ.get("CI"))
-"""In CI the tests check the code of the pages and of the gallery, and the sources are not copied."""
-nb_execution_mode = "off" if IN_CI else "force"
-extensions += [] if IN_CI else ["sphinx.ext.viewcode"]
+QUICK = os.environ.get("JOSTLE_DOCS", "quick" if os.environ.get("CI") else "full") == "quick"
+"""`make docs-quick` and CI run no code of the pages and of the gallery, and copy no sources; tests check that code."""
+nb_execution_mode = "off" if QUICK else "force"
+extensions += [] if QUICK else ["sphinx.ext.viewcode"]
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
@@ -37,6 +37,7 @@ nb_render_markdown_format = "myst"  # with tables
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for figures.py
+
 MADE = HERE / "_build" / "made"
 """What is written before the build: the colours of the site, the style of the figures in the pages, and notebooks."""
 (MADE / "static").mkdir(parents=True, exist_ok=True)
@@ -57,11 +58,11 @@ for name, text in lessons.pages().items():
     (MADE / "notebooks" / f"{name}.ipynb").write_text(notebook_text(text), encoding="utf-8")
 NOTEBOOK = (
     "{{download}}`Download this lesson as a notebook </_build/made/notebooks/{name}.ipynb>`, "
-    "or save all lessons with `jostle lessons`."
+    "or save all lessons with `jostle dev lessons`."
 )
 """The line below the title of a lesson."""
 
-SECTIONS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020", "friction", "gradients"]
+SECTIONS = ["friction", "venel_2009", "bernicot_lefebvre_2010", "paoli_2005_2010", "bourdin_maury_2020", "gradients"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
@@ -70,14 +71,15 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "run_stale_examples": True,  # the library changes, not only the programs
     "reset_modules": ("matplotlib", "figures.style"),
+    "image_scrapers": ("figures.panel", "matplotlib"),
     "capture_repr": (),
     "matplotlib_animations": False,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
     "nested_sections": False,
-    "plot_gallery": not IN_CI,
-    "parallel": not IN_CI,  # True: as many processes as those of Sphinx, by joblib
+    "plot_gallery": not QUICK,
+    "parallel": not QUICK,  # True: as many processes as those of Sphinx, by joblib
 }
 
 napoleon_google_docstring = False
@@ -240,9 +242,12 @@ def offer_notebook(app, docname, source):
 
 
 def setup(app):
+    from figures import put_thumbnails
+
+    app.connect("builder-inited", put_thumbnails, priority=900)  # after the gallery has run
     app.connect("source-read", offer_notebook)
     app.connect("doctree-resolved", link_names)
-    if not IN_CI:
+    if not QUICK:
         app.connect("env-before-read-docs", deal_pages)
         app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built

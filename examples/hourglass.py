@@ -14,7 +14,7 @@ mass = radii**3
 
 sand = jo.Motion(q0=q0, mass=mass, force=np.outer(mass, [0, 0, -9.81]), within=jo.Balls(radii) & glass)
 below = jo.Outlet(lambda q: q[:, 2] < -1.0)
-sol = jo.solve(sand, jo.Maury(solver=jo.Automatic(tol=1e-5)), t=2.0, h=0.005, every=0.5, change=below)
+sol = jo.solve(sand, jo.Maury(solver=jo.Automatic(tol=1e-5)), t=2.0, h=0.005, every=0.5, changes=below)
 
 left = np.isfinite(sol.q[:, :, 0]).sum(axis=1)
 print("still there:", dict(zip(sol.t.round(2).tolist(), left.tolist(), strict=True)))

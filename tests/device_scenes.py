@@ -92,7 +92,7 @@ def with_friction(d):
 
 def belt():
     floor = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([1.0, 0.0])
-    law = jo.Coulomb({"wall 0": 0.8}, otherwise=0.2, drag={"wall 0": [1.0, 0.0]})
+    law = jo.Coulomb({"wall 0": 0.8}, default=0.2, surface_velocity={"wall 0": [1.0, 0.0]})
     return thrown(60, 2, [0.5, 0.5], [6, 6], jo.Balls(np.full(60, 0.3)) & floor, force=[0.0, -9.81], law=law)
 
 

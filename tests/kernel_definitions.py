@@ -138,7 +138,7 @@ def _distance(x: Array, start: Array, end: Array) -> float:
 
 
 def turned(q: Array, radii: Array, direction: Array, strength: float, decay: float, sight: float, chunks: int) -> Array:
-    # See jostle.crowds.kernels.turned.
+    # See jostle.crowds.model.kernels.turned.
     apart, gap = _apart(q, radii)
     size = np.linalg.norm(apart, axis=-1)
     push = np.where(gap <= sight, strength * np.exp(-gap / decay), 0.0) / np.where(size > 0.0, size, 1.0)
@@ -149,7 +149,7 @@ def turned(q: Array, radii: Array, direction: Array, strength: float, decay: flo
 
 
 def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, strip: float, chunks: int) -> Array:
-    # See jostle.crowds.kernels.gaps_ahead.
+    # See jostle.crowds.model.kernels.gaps_ahead.
     apart, gap = _apart(q, radii)
     along = np.einsum("ijd,id->ij", apart, direction)
     across = apart[..., 0] * direction[:, None, 1] - apart[..., 1] * direction[:, None, 0]
@@ -166,7 +166,7 @@ def _apart(q: Array, radii: Array) -> tuple[Array, Array]:
 
 
 def spread(amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array:
-    # See jostle.crowds.kernels.spread.
+    # See jostle.crowds.model.kernels.spread.
     found = amount.copy()
     for _ in range(passes):
         along = np.where(east[:-1], found[1:] - found[:-1], 0.0)

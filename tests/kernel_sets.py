@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-import jostle.crowds.kernels
+import jostle.crowds.model.kernels
 import jostle.macro.kernels  # noqa: F401 - which makes its kernels known
 import kernel_definitions
 from jostle.kernels.interface import KERNELS

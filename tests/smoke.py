@@ -55,7 +55,7 @@ def without_extras() -> None:
         "list",
         "run cradle_apart --set run.t=1 --output run.vtkhdf",
         "info run.vtkhdf",
-        "view run.vtkhdf --save run.html",
+        "view run.vtkhdf -o run.html",
     ):
         code, text = jostle(line)
         assert code == 0, text
@@ -67,7 +67,7 @@ def functions_that_need_extras() -> int:
     """Call every public function that needs an extra; return their number."""
     import jostle as jo
     from jostle import viz
-    from jostle.crowds.pedestrians import to_pedpy
+    from jostle.crowds.measure.pedestrians import to_pedpy
     from jostle.study.tables import write_table
 
     sol = jo.io.read("run.vtkhdf")
@@ -109,8 +109,8 @@ def commands_that_need_extras() -> int:
     Path("study.toml").write_text(STUDY, encoding="utf-8")
     lines = {
         "plot run.vtkhdf": "plot", "movie run.vtkhdf": "movie", "report run.vtkhdf": "plot",
-        "export run.vtkhdf run.gsd": "export", "run cradle_apart --device cuda --output gpu.vtkhdf": "gpu",
-        "verify": "crowd", "sweep study.toml --dask 127.0.0.1:9": "cluster",
+        "export run.vtkhdf -o run.gsd": "export", "run cradle_apart --device cuda --output gpu.vtkhdf": "gpu",
+        "dev verify": "crowd", "sweep study.toml --dask 127.0.0.1:9": "cluster",
     }  # fmt: skip
     for line, extra in lines.items():
         code, text = jostle(line)

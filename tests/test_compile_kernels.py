@@ -25,7 +25,7 @@ def warm_up(processes):
 
 def compiled_files():
     print("a line that is no path")
-    return [(FILES[0], "jostle/kernels/cpu/__pycache__"), (FILES[1], "jostle/crowds/__pycache__")]
+    return [(FILES[0], "jostle/kernels/cpu/__pycache__"), (FILES[1], "jostle/crowds/model/__pycache__")]
 """
 
 
@@ -59,7 +59,7 @@ def kernels_in(files):
 def test_a_wheel_contains_the_kernels_that_were_compiled_and_no_others(built, capfd):
     name, files = built(WARM_UP)
     beside_sources = [
-        "jostle/crowds/__pycache__/other.present.nbc",
+        "jostle/crowds/model/__pycache__/other.present.nbc",
         "jostle/kernels/cpu/__pycache__/kernel.present.nbc",
     ]
     assert kernels_in(files) == beside_sources

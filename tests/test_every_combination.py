@@ -237,7 +237,7 @@ class Run:
             self.problem = jo.Sweeping(q0=B.q0, velocity=B.v0, within=within)
         else:
             still = {"wall 0": np.zeros(d)} if kind.startswith("turning") else {}
-            law = jo.Restitution(self.way.e) if B.mu is None else jo.Coulomb(B.mu, e=self.way.e, drag=still)
+            law = jo.Restitution(self.way.e) if B.mu is None else jo.Coulomb(B.mu, e=self.way.e, surface_velocity=still)
             more = {"mass": self.mass.ravel() if len(self.mass) > 1 else 1.0, "inertia": B.inertia, "law": law}
             start = {"q0": B.q0, "v0": v0.reshape(B.q0.shape), "force": (self.mass * WEIGHT[:d]).reshape(B.q0.shape)}
             self.problem = jo.Motion(within=within, **start, **more)

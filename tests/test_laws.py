@@ -34,12 +34,12 @@ TABLES = {
 
 @pytest.mark.parametrize(("between", "groups"), TABLES.values(), ids=TABLES)
 def test_a_table_gives_each_contact_its_restitution(between, groups):
-    law = jo.Restitution(between, groups=groups, otherwise=1.0)
+    law = jo.Restitution(between, groups=groups, default=1.0)
     np.testing.assert_allclose(after(law), [[0.0, 0.5], [0.0, 0.25]], atol=1e-12)
 
 
 def test_contacts_without_an_entry_have_the_other_value():
-    np.testing.assert_allclose(after(jo.Restitution({(0, 1): 0.1}, otherwise=0.75))[:, 1], 0.75, atol=1e-12)
+    np.testing.assert_allclose(after(jo.Restitution({(0, 1): 0.1}, default=0.75))[:, 1], 0.75, atol=1e-12)
     np.testing.assert_allclose(after(jo.Restitution({"wall 0": 0.1}))[:, 1], 0.0, atol=1e-12)
 
 
@@ -181,7 +181,7 @@ def test_a_run_with_equal_values_is_that_with_one_number(e):
         for law in (
             jo.Restitution(e),
             jo.Restitution(lambda v: np.full(len(v), e)),
-            jo.Restitution({}, otherwise=e),
+            jo.Restitution({}, default=e),
         )
     ]
     runs = [jo.solve(problem, jo.MoreauJean(), t=0.5, h=0.01) for problem in problems]
@@ -212,7 +212,7 @@ def test_laws_that_vary_are_refused_where_they_cannot_be():
 
 def test_a_run_with_a_table_is_resumed(tmp_path):
     def problem(e=0.5):
-        return jo.Motion(law=jo.Restitution({0: e}, otherwise=0.25), **TWO_ON_A_FLOOR)
+        return jo.Motion(law=jo.Restitution({0: e}, default=0.25), **TWO_ON_A_FLOOR)
 
     def run(t, law=0.5, resume=False):
         output = jo.io.Output(checkpoint=tmp_path / "c.npz", resume=resume)
@@ -258,16 +258,16 @@ def test_a_law_that_varies_leaves_rods_alone():
         within = jo.Rods([(0, -1)], [1.0], points=[[0.0, 0.0]]) & jo.HalfSpace([1.0, 0.0], -0.1)
         return jo.Motion(q0=[[0.6, -0.8]], force=[0.0, -9.81], within=within, law=law)
 
-    laws = jo.Restitution(0.5), jo.Restitution(lambda v: np.full(len(v), 0.5)), jo.Restitution({}, otherwise=0.5)
+    laws = jo.Restitution(0.5), jo.Restitution(lambda v: np.full(len(v), 0.5)), jo.Restitution({}, default=0.5)
     runs = [jo.solve(pendulum(law), jo.MoreauJean(), t=0.8, h=0.01) for law in laws]
     assert len(runs[0].impacts(speed=0.5)) > 0
     for other in runs[1:]:
         np.testing.assert_allclose(other.q, runs[0].q, atol=1e-7)
 
 
-@pytest.mark.parametrize("more", [{"groups": {"a": [0]}}, {"otherwise": 0.5}])
+@pytest.mark.parametrize("more", [{"groups": {"a": [0]}}, {"default": 0.5}])
 def test_what_belongs_to_a_table_is_refused_beside_one_number(more):
-    with pytest.raises(jo.InvalidValue, match="groups and otherwise belong to a table"):
+    with pytest.raises(jo.InvalidValue, match="groups and default belong to a table"):
         jo.Restitution(0.5, **more)
 
 

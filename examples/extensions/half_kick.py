@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import jostle as jo
 from jostle.schemes import SCHEMES
-from jostle.schemes.abilities import MOVING, SECOND
+from jostle.schemes.capabilities import MOVING, SECOND
 from jostle.schemes.reach import project_velocity
 
 
@@ -17,7 +17,7 @@ from jostle.schemes.reach import project_velocity
 class HalfKick(jo.Scheme):
     """The force acts for half a step in the first step, so u belongs to mid-steps."""
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING})
+    capabilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING})
     linearises: ClassVar[bool] = True
 
     def step(self, problem, state, h):

@@ -18,4 +18,4 @@ def write_xyz(sol, path):
             file.writelines(f"A {a:g} {b:g} {c:g}\n" for a, b, c in x)
 
 
-jo.io.EXPORTS.register("xyz", write_xyz)  # jostle export run.vtkhdf run.xyz
+jo.io.EXPORTS.register("xyz", write_xyz)  # jostle export run.vtkhdf -o run.xyz

@@ -151,7 +151,12 @@ if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
         """The modules in `_LAZY`."""
         if name in _LAZY:
             return _importlib.import_module(f"jostle.{name}")
-        raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+        from jostle._tools.suggestions import suggestion
+
+        hint = suggestion(name, __all__, "help(jostle) and the page API reference list what it has")
+        raise AttributeError(f"module 'jostle' has no attribute {name!r}: {hint}")
 
 
 def _card(shown: object) -> str:
@@ -161,7 +166,14 @@ def _card(shown: object) -> str:
     return card(shown)
 
 
-_displays.use(_card)
+def _bar() -> _typing.Any:
+    """The bar of ``progress=True``, which is imported with the terminal when it is first asked for."""
+    from jostle.terminal import progress_bar
+
+    return progress_bar()
+
+
+_displays.use(_card, _bar)
 
 
 def __dir__() -> list[str]:

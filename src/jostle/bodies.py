@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from jostle._tools.arrays import Array, Integers, InTime, at, contiguous, finite, frozen, moved_to
 from jostle._tools.rotations import AXES, matrices
@@ -49,7 +49,7 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False, called:
     return spread
 
 
-def contact_points(places: Array, radii: ArrayLike, pairs: Integers, normals: Array) -> Array:
+def contact_points(places: NDArray[np.floating[Any]], radii: ArrayLike, pairs: Integers, normals: Array) -> Array:
     """(m, d) where contacts of balls act, on the surface of the first ball of each pair; NaN for all other rows.
 
     >>> contact_points(np.array([[0.0, 2.0], [3.0, 2.0]]), 1.5, np.array([[0, 1], [-1, 0]]), np.eye(2)).tolist()

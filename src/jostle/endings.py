@@ -39,13 +39,29 @@ class Empty:
     >>> import jostle as jo
     >>> ball = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.1]))
     >>> leaving = jo.Outlet(lambda q: q[:, 0] > 1.0)
-    >>> float(jo.solve(ball, jo.Venel(), t=5.0, h=0.25, until=Empty(), change=leaving).t[-1])
+    >>> float(jo.solve(ball, jo.Venel(), t=5.0, h=0.25, until=Empty(), changes=leaving).t[-1])
     1.25
     """
 
     def __call__(self, state: State) -> bool:
         presence = state.presence
         return presence is not None and not presence.here.any() and not len(presence.waiting)
+
+    def done(self, state: State) -> float:
+        """The share of bodies that have left.
+
+        Parameters
+        ----------
+        state : State
+            The state after a step.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; 0 if all are always present.
+        """
+        presence = state.presence
+        return 0.0 if presence is None else 1.0 - (presence.here.sum() + len(presence.waiting)) / len(presence.here)
 
 
 @check_arguments
@@ -77,12 +93,31 @@ class Below:
             raise InvalidValue(f"share must be at most 1, not {self.share}")
 
     def __call__(self, state: State) -> bool:
+        return bool(self._below(state) >= self.share)
+
+    def done(self, state: State) -> float:
+        """The share of the bodies below the height that are there already.
+
+        Parameters
+        ----------
+        state : State
+            The state after a step.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        return min(self._below(state) / self.share, 1.0)
+
+    def _below(self, state: State) -> float:
+        """The share of all bodies that are below the height, or have left."""
         below = state.q[:, -1] < self.height
         if state.presence is not None:
             gone = ~state.presence.here
             gone[state.presence.waiting] = False
             below = gone | (below & state.presence.here)
-        return bool(below.mean() >= self.share)
+        return float(below.mean())
 
 
 @check_arguments

@@ -44,6 +44,7 @@ __all__ = [
     "WeakContacts",
     "Wedged",
     "WriteFailed",
+    "WrongCall",
 ]
 """All but those that `jostle` itself has: the ones that programs catch most often."""
 
@@ -76,6 +77,10 @@ class JostleError(Exception):
 
 class InvalidValue(JostleError, ValueError):
     """An argument has a value or a shape that is not allowed."""
+
+
+class WrongCall(JostleError, TypeError):
+    """A call has an argument of an unknown name, or lacks one; the message says what the argument is called here."""
 
 
 class InfeasibleStart(JostleError, ValueError):
@@ -279,10 +284,6 @@ class Implausible(JostleWarning):
 
 class LongStep(JostleWarning):
     """The time step is longer than the longest one with which a model is known to give reliable results."""
-
-
-class GivenTwice(JostleWarning):
-    """A change that a problem has itself was given again, by ``solve(..., change=...)``; it acts once."""
 
 
 class UnstableStep(JostleWarning):

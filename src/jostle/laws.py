@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import accepts, check_arguments, described, number
+from jostle._tools.arguments import NamedArguments, accepts, check_arguments, described, number
 from jostle._tools.arrays import Array, Booleans, Integers, moved_to, numbers, place_of, to_host
 from jostle._tools.plugins import is_of_jostle
 from jostle.convex.linear_map import LinearMap
@@ -39,7 +39,7 @@ from jostle.solvers.project import project
 __all__ = ["ConvexFriction", "Impact", "ImpactLaw"]
 
 
-class ImpactLaw:
+class ImpactLaw(NamedArguments):
     """A law that gives each contact a restitution coefficient e: it separates e times as fast as it approached.
 
     A law of your own inherits from this class and defines `coefficients`, or `uniform` if it has one number e.
@@ -123,7 +123,7 @@ class Restitution(ImpactLaw):
         close, which returns one coefficient for each of them; or a mapping from sides to either.
     groups : mapping of str to array_like of int, optional
         Numbers of the bodies of each group, for a mapping.
-    otherwise : float or callable (v) -> array_like, default 0.0
+    default : float or callable (v) -> array_like, default 0.0
         Coefficient of contacts without an entry in a mapping.
 
     Attributes
@@ -141,7 +141,7 @@ class Restitution(ImpactLaw):
     >>> jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.1).u[-1].tolist()
     [2.0]
     >>> law = jo.Restitution({("steel", "wall 0"): 0.5, ("rubber", "wall 0"): 0.25},
-    ...                      groups={"steel": [0], "rubber": [1]}, otherwise=1.0)
+    ...                      groups={"steel": [0], "rubber": [1]}, default=1.0)
     >>> balls = jo.Motion(q0=[[0.0, 1.5], [3.0, 1.5]], v0=[0.0, -1.0], law=law,
     ...                   within=jo.Balls([0.5, 0.5]) & jo.HalfSpace([0.0, 1.0]))
     >>> jo.solve(balls, jo.MoreauJean(), t=2.0, h=0.1).u[-1].tolist()
@@ -150,14 +150,14 @@ class Restitution(ImpactLaw):
 
     e: float | Callable[[Array], ArrayLike] | Mapping[Any, Any] = 0.0
     groups: Mapping[str, ArrayLike] = field(default_factory=dict)
-    otherwise: float | Callable[[Array], ArrayLike] = 0.0
+    default: float | Callable[[Array], ArrayLike] = 0.0
     found: _Found | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.groups, Mapping):
             raise InvalidValue(f"groups must be a dictionary, not {self.groups!r}")
         if isinstance(self.e, Mapping):
-            for name, value in [*self.e.items(), ("otherwise", self.otherwise)]:
+            for name, value in [*self.e.items(), ("default", self.default)]:
                 if not _restitution(value):
                     raise InvalidValue(
                         f"the restitution of {name!r} must lie in [0, 1] or be a function of the speeds v, not "
@@ -165,8 +165,8 @@ class Restitution(ImpactLaw):
                     )
             object.__setattr__(self, "e", dict(self.e))
             object.__setattr__(self, "groups", {name: np.asarray(who).tolist() for name, who in self.groups.items()})
-        elif self.groups or self.otherwise != 0.0:
-            raise InvalidValue("groups and otherwise belong to a table, jo.Restitution({(side, side): e, ...})")
+        elif self.groups or self.default != 0.0:
+            raise InvalidValue("groups and default belong to a table, jo.Restitution({(side, side): e, ...})")
         elif callable(self.e):
             if not accepts(self.e, 1):
                 raise InvalidValue(f"e must be a function of the speeds v, not {described(self.e)}")
@@ -179,7 +179,7 @@ class Restitution(ImpactLaw):
         return hash(tuple(map(str, self.e)) if isinstance(self.e, Mapping) else self.e)
 
     def __repr__(self) -> str:
-        more = f", groups={self.groups!r}, otherwise={self.otherwise!r}" if isinstance(self.e, Mapping) else ""
+        more = f", groups={self.groups!r}, default={self.default!r}" if isinstance(self.e, Mapping) else ""
         return f"Restitution(e={self.e!r}{more})"
 
     @property
@@ -189,7 +189,7 @@ class Restitution(ImpactLaw):
     @property
     def numbers(self) -> bool:
         """Whether all coefficients are numbers, and none is a function of the speed."""
-        return not any(map(callable, [*self.e.values(), self.otherwise] if isinstance(self.e, Mapping) else [self.e]))
+        return not any(map(callable, [*self.e.values(), self.default] if isinstance(self.e, Mapping) else [self.e]))
 
     def bound_to(self, Q: ConstraintSet, q0: Array) -> Restitution:
         if not isinstance(self.e, Mapping):
@@ -205,7 +205,7 @@ class Restitution(ImpactLaw):
             return np.full(len(speed), self.e)
         if self.found is None:
             raise InvalidValue("a table of restitutions needs the names of a problem: give it to jo.Motion(law=...)")
-        e = np.array(np.broadcast_to(Restitution(self.otherwise).coefficients(contacts, speed), (len(speed),)))
+        e = np.array(np.broadcast_to(Restitution(self.default).coefficients(contacts, speed), (len(speed),)))
         for rows, value in self.found.of(contacts):
             e[rows] = Restitution(value).coefficients(contacts.only(rows), speed[rows])
         return e
@@ -303,9 +303,9 @@ class Coulomb(ImpactLaw):
         Rolling resistance: the contact turns against the relative spin with at most `rolling` times p_n. A length.
     groups : mapping of str to array_like of int, optional
         Numbers of the bodies of each group, for mappings.
-    otherwise : float, default 0.0
+    default : float, default 0.0
         Friction coefficient of contacts without an entry in a mapping.
-    drag : mapping of str to array_like or callable (t, x) -> array, optional
+    surface_velocity : mapping of str to array_like or callable (t, x) -> array, optional
         The velocity of the surface of a wall along itself, by its name: a vector for a belt, or a function of the time
         and of the points x, shape (k, d), at which bodies touch it, for a drum that turns.
 
@@ -325,8 +325,8 @@ class Coulomb(ImpactLaw):
     e: float | Callable[[Array], ArrayLike] | Restitution = 0.0
     rolling: float | Mapping[Any, Any] = 0.0
     groups: Mapping[str, ArrayLike] = field(default_factory=dict)
-    otherwise: float = 0.0
-    drag: Mapping[str, Any] = field(default_factory=dict)
+    default: float = 0.0
+    surface_velocity: Mapping[str, Any] = field(default_factory=dict)
     found: dict[str, _Found] = field(default_factory=dict, init=False, compare=False)
     exact: ClassVar[bool] = True
     """True for Coulomb's law, False for its convex relative."""
@@ -334,16 +334,16 @@ class Coulomb(ImpactLaw):
     def __post_init__(self) -> None:
         if not isinstance(self.e, Restitution):
             object.__setattr__(self, "e", Restitution(self.e))
-        for name in ("groups", "drag"):
+        for name in ("groups", "surface_velocity"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InvalidValue(f"{name} must be a dictionary, not {getattr(self, name)!r}")
-        for name in ("mu", "rolling", "otherwise"):
+        for name in ("mu", "rolling", "default"):
             given = getattr(self, name)
-            for value in given.values() if isinstance(given, Mapping) and name != "otherwise" else [given]:
+            for value in given.values() if isinstance(given, Mapping) and name != "default" else [given]:
                 if not (number(value) and 0.0 <= value < np.inf):
                     raise InvalidValue(f"{name} must be a number that is finite and not negative, not {value!r}")
-        if self.otherwise != 0.0 and not isinstance(self.mu, Mapping):
-            raise InvalidValue("otherwise belongs to a table, jo.Coulomb({(side, side): mu, ...})")
+        if self.default != 0.0 and not isinstance(self.mu, Mapping):
+            raise InvalidValue("default belongs to a table, jo.Coulomb({(side, side): mu, ...})")
 
     def __hash__(self) -> int:
         return hash((type(self), self.e, str(self.mu), str(self.rolling)))
@@ -351,10 +351,10 @@ class Coulomb(ImpactLaw):
     def __repr__(self) -> str:
         more = f", rolling={self.rolling!r}" if self.rolling else ""
         if isinstance(self.mu, Mapping):
-            more += f", otherwise={self.otherwise!r}"
-        if self.drag:  # without the addresses of functions, which differ from run to run
-            given = {name: "a function of t and x" if callable(v) else v for name, v in self.drag.items()}
-            more += f", drag={given!r}"
+            more += f", default={self.default!r}"
+        if self.surface_velocity:  # without the addresses of functions, which differ from run to run
+            given = {name: "a function of t and x" if callable(v) else v for name, v in self.surface_velocity.items()}
+            more += f", surface_velocity={given!r}"
         assert isinstance(self.e, Restitution)
         return f"{type(self).__name__}(mu={self.mu!r}, e={self.e.e!r}{more})"
 
@@ -370,14 +370,15 @@ class Coulomb(ImpactLaw):
 
     def bound_to(self, Q: ConstraintSet, q0: Array) -> Coulomb:
         assert isinstance(self.e, Restitution)
-        known, tables = copy(self), {"mu": self.mu, "rolling": self.rolling, "drag": self.drag}
+        known, names = copy(self), ("mu", "rolling", "surface_velocity")
+        tables = {name: getattr(self, name) for name in names}
         found = {
             name: _Found(table, self.groups, Q, q0) for name, table in tables.items() if isinstance(table, Mapping)
         }
         object.__setattr__(known, "e", self.e.bound_to(Q, q0))
         object.__setattr__(known, "found", found)
-        _check_dragged(Q, q0, found.get("drag"))
-        if any(np.any(list(mu.values()) if isinstance(mu, Mapping) else mu) for mu in (self.mu, self.otherwise)):
+        _check_surfaces(Q, q0, found.get("surface_velocity"))
+        if any(np.any(list(mu.values()) if isinstance(mu, Mapping) else mu) for mu in (self.mu, self.default)):
             _warn_of_no_friction(Q, q0)
         return known
 
@@ -398,7 +399,7 @@ class Coulomb(ImpactLaw):
         array, shape (m,)
             The coefficients mu.
         """
-        return self._each("mu", contacts, self.otherwise)
+        return self._each("mu", contacts, self.default)
 
     def resistance(self, contacts: Contacts) -> Array:
         """The rolling resistance of each contact.
@@ -415,17 +416,17 @@ class Coulomb(ImpactLaw):
         """
         return self._each("rolling", contacts, 0.0)
 
-    def _each(self, name: str, contacts: Contacts, otherwise: float) -> Array:
+    def _each(self, name: str, contacts: Contacts, default: float) -> Array:
         """(m,) a coefficient of each contact."""
         given, place = getattr(self, name), place_of(contacts.gap)
         if not isinstance(given, Mapping):
             return place.full(len(contacts.gap), float(given))
-        each = np.full(len(contacts.gap), otherwise)
+        each = np.full(len(contacts.gap), default)
         for rows, value in self.found[name].of(contacts):
             each[rows] = value
         return moved_to(each, contacts.gap)
 
-    def dragged(self, contacts: Contacts, t: float, points: Array) -> Array:
+    def surface_velocities(self, contacts: Contacts, t: float, points: Array) -> Array:
         """The velocity of the surface of the wall in each contact.
 
         Parameters
@@ -442,23 +443,23 @@ class Coulomb(ImpactLaw):
         array, shape (m, d)
             The velocities; 0 where two bodies touch.
         """
-        if not self.drag:
+        if not self.surface_velocity:
             return place_of(points).zeros(points.shape)
         there, points = points, to_host(points)
         velocities = np.zeros(points.shape)
-        for rows, value in self.found["drag"].of(contacts):
-            given = numbers(value(t, points[rows]) if callable(value) else value, "the velocity in drag")
+        for rows, value in self.found["surface_velocity"].of(contacts):
+            given = numbers(value(t, points[rows]) if callable(value) else value, "surface_velocity")
             try:
                 velocities[rows] = given
             except ValueError:
                 raise InvalidValue(
-                    f"the velocity in drag has shape {given.shape}: give {points.shape[1:]}, or one row for each of "
+                    f"surface_velocity has shape {given.shape}: give {points.shape[1:]}, or one row for each of "
                     f"{len(rows)} points"
                 ) from None
         return moved_to(velocities, there)
 
 
-def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
+def _check_surfaces(Q: ConstraintSet, q0: Array, told: _Found | None) -> None:
     """Refuse walls that may move along themselves, if nobody says how fast: their gaps do not."""
     first = 0
     for part in parts(Q):
@@ -467,12 +468,13 @@ def _check_dragged(Q: ConstraintSet, q0: Array, drag: _Found | None) -> None:
         first += count
         if count == 0 or not _may_drag(part):
             continue
-        said = set() if drag is None else {w for (left, _), _ in drag.entries for w in np.flatnonzero(left)}
-        missing = [w for w in walls if (0 if drag is None else drag.bodies) + w not in said]
+        said = set() if told is None else {w for (left, _), _ in told.entries for w in np.flatnonzero(left)}
+        missing = [w for w in walls if (0 if told is None else told.bodies) + w not in said]
         if missing:
             raise InvalidValue(
                 f"wall {missing[0]} ({part!r}) may move along itself, and with friction it drags bodies along: say how "
-                f"fast with drag={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros if it does not"
+                f"fast with surface_velocity={{'wall {missing[0]}': velocity}}, a vector or a function (t, x); zeros "
+                f"if it does not"
             )
 
 
@@ -515,7 +517,7 @@ class ConvexFriction(Coulomb):
 
     Parameters
     ----------
-    mu, e, rolling, groups, otherwise, drag : object
+    mu, e, rolling, groups, default, surface_velocity : object
         As in `Coulomb`.
 
     Examples

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, accepts, check_arguments, described, required_arguments
 from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
-from jostle._tools.of_run import OfRun
+from jostle._tools.of_run import Remembers as Remembers
+from jostle._tools.of_run import remembering
 from jostle._tools.pickling import check_parts
 from jostle._tools.rotations import AXES
 from jostle.bodies import Bodies, solid
@@ -221,77 +223,6 @@ def checked_potential(potential: Callable[[Array], float]) -> Callable[[Array], 
     return value
 
 
-# What a run remembers beyond its state, so that a resumed run is bit-identical to an uninterrupted one.
-#
-# Most conditions, changes and velocities depend on the state alone. One that depends on what happened before inherits
-# from `Remembers`. Its memory belongs to the run: it is empty when the run starts, written into the checkpoints, and
-# given back when the run is resumed.
-
-
-class Remembers:
-    """Base class of conditions, changes, forces and velocities that depend on the past of the run.
-
-    Attributes
-    ----------
-    remembers : type or None
-        The NamedTuple class of `memory`, of numbers and arrays; None if there is nothing to remember.
-    memory : NamedTuple or None
-        What is remembered now. Each run has a memory of its own, which starts as None and is copied into checkpoints;
-        after a run, it is that of its last step.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> import jostle as jo
-    >>> class Lowest(NamedTuple):
-    ...     height: float
-    >>> class Rebounds(Remembers):
-    ...     '''True as soon as the ball is higher than it has been.'''
-    ...     remembers = Lowest
-    ...     def __call__(self, state):
-    ...         height, before = float(state.q[0]), self.memory
-    ...         self.memory = Lowest(height)
-    ...         return before is not None and height > before.height
-    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
-    >>> round(float(jo.solve(ball, jo.Paoli(), t=2.0, h=0.01, until=Rebounds()).t[-1]), 2)
-    0.47
-    """
-
-    remembers: Any = None
-    memory: Any = OfRun()
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        for name, value in vars(cls).items():  # a property composes the memories of what the object is made of
-            if isinstance(getattr(super(cls, cls), name, None), OfRun) and not isinstance(value, OfRun | property):
-                raise InvalidValue(
-                    f"{cls.__name__}.{name} would belong to all runs at once: leave it out of the class and set "
-                    f"self.{name}, which each run has for itself"
-                )
-
-    def remind(self, memory: Any) -> None:
-        """Continue with a memory; a class that starts with another memory than None, or checks it, redefines this.
-
-        Parameters
-        ----------
-        memory : NamedTuple or None
-            The memory of a checkpoint; None at the start of a run.
-        """
-        object.__setattr__(self, "memory", memory)  # also in frozen dataclasses
-
-
-def remembering(thing: Any) -> Remembers | None:
-    """The object itself, if it has something to remember; otherwise None."""
-    if isinstance(thing, Remembers):
-        return None if thing.remembers is None else thing
-    if not isinstance(thing, type) and getattr(thing, "remembers", None) is not None:
-        raise InvalidValue(
-            f"{described(thing)} remembers something, which would belong to all runs at once: its class must inherit "
-            f"from jostle.problems.Remembers"
-        )
-    return None
-
-
 Admissible = ConstraintSet
 """Type of `within`, which `_within` checks with a better message."""
 
@@ -418,6 +349,23 @@ class Problem:
         return twin
 
 
+CARRIED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "changes": ("a list of functions of the state", lambda found: isinstance(found, list | tuple)),
+    "ending": ("a function of the state, or None", lambda found: found is None or _is_function(found)),
+    "longest_step": ("a positive number, or None", lambda found: found is None or _is_positive(found)),
+    "facts": ("a dict of facts by name", lambda found: isinstance(found, Mapping)),
+}
+"""The methods of a problem that its runs ask: what each must return."""
+
+
+def _is_function(found: Any) -> bool:
+    return callable(found) and not isinstance(found, type) and accepts(found, 1)
+
+
+def _is_positive(found: Any) -> bool:
+    return isinstance(found, Real) and float(found) > 0.0
+
+
 def carried(problem: Problem, name: str) -> Any:
     """What a method of a problem says about its runs; an attribute of its name that is no method is refused.
 
@@ -429,27 +377,19 @@ def carried(problem: Problem, name: str) -> Any:
     ...
     jostle.errors.InvalidValue: Sale.changes is 3, and solve needs the method changes() of a problem there: rename it
     """
-    method = getattr(problem, name)
+    kind, method, (wanted, fits) = type(problem).__name__, getattr(problem, name), CARRIED[name]
     if not callable(method) or not accepts(method, 0):
         raise InvalidValue(
-            f"{type(problem).__name__}.{name} is {described(method)}, and solve needs the method {name}() of a problem "
-            f"there: rename it"
+            f"{kind}.{name} is {described(method)}, and solve needs the method {name}() of a problem there: rename it"
         )
-    return method()
+    found = method()
+    if not fits(found):
+        raise InvalidValue(f"{kind}.{name}() must return {wanted}, not {described(found)}")
+    return found
 
 
-def changes_of(problem: Problem) -> tuple[Change, ...]:
-    """The changes of a problem."""
-    made = carried(problem, "changes")
-    if not isinstance(made, list | tuple):
-        raise InvalidValue(
-            f"{type(problem).__name__}.changes() must return a list of functions of the state, not {described(made)}"
-        )
-    return tuple(made)
-
-
-def refuse_changes(problem: Problem, where: str) -> None:
-    """Refuse a problem whose runs have changes where they are not computed.
+def refuse_changes(problem: Problem, where: str, *, ending: bool = True) -> None:
+    """Refuse a problem whose runs have changes, or an ending of their own, where these are not computed.
 
     >>> import jostle as jo
     >>> class Drain(jo.Motion):
@@ -461,13 +401,15 @@ def refuse_changes(problem: Problem, where: str) -> None:
     jostle.errors.SchemeRefuses: solve_by_events does not compute the changes of Drain during a run (Outlet): use \
 jo.solve, or a problem without changes, jo.Motion(q0=..., within=..., ...)
     """
-    names = dict.fromkeys(getattr(change, "__name__", type(change).__name__) for change in changes_of(problem))
-    if names:
-        kind = "Motion" if isinstance(problem, Motion) else "Sweeping"
-        raise SchemeRefuses(
-            f"{where} does not compute the changes of {type(problem).__name__} during a run ({', '.join(names)}): use "
-            f"jo.solve, or a problem without changes, jo.{kind}(q0=..., within=..., ...)"
-        )
+    own = carried(problem, "ending") if ending else None
+    for what, found in ("changes", carried(problem, "changes")), ("ending", () if own is None else (own,)):
+        names = dict.fromkeys(getattr(one, "__name__", type(one).__name__) for one in found)
+        if names:
+            kind = "Motion" if isinstance(problem, Motion) else "Sweeping"
+            raise SchemeRefuses(
+                f"{where} does not compute the {what} of {type(problem).__name__} during a run ({', '.join(names)}): "
+                f"use jo.solve, or a problem without {what}, jo.{kind}(q0=..., within=..., ...)"
+            )
 
 
 @check_arguments

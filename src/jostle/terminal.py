@@ -1,4 +1,7 @@
-"""Progress of a run in a terminal: a bar with the speed, the worst overlap and the worst residual."""
+"""Progress of a run: a bar with the time left, the speed, the worst overlap and the worst residual.
+
+A terminal and a notebook show a bar, everything else a line every ten seconds.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console, RenderableType
@@ -16,7 +21,6 @@ from rich.progress import (
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
 from jostle.kernels.compile_news import PATIENCE, Compiling, listening
@@ -33,6 +37,10 @@ __all__ = ["Watch", "progress_bar"]
 
 REFRESH_INTERVAL = 0.1
 """Time between two updates of the progress bar, in seconds."""
+LINE_INTERVAL = 10.0
+"""Time between two lines where there is neither a terminal nor a notebook, in seconds."""
+MIN_SHARE = 0.05
+"""Share of the way to an early end from which on the time left is estimated by it."""
 
 
 @dataclass
@@ -84,61 +92,168 @@ class Watch:
         self.steps, self.status, self.t = self.steps + 1, progress.status, progress.t
 
 
-class TwoLines(Progress):
-    """A progress bar with a second line of text, for words that do not fit beside the bar."""
+class Bar(Progress):
+    """A bar in a terminal, with a second line of text for words that do not fit beside it."""
 
-    second = ""
-    """Text of the second line; empty for no second line."""
+    def __init__(self, console: Console) -> None:
+        self.second = ""
+        self.run: TaskID | None = None
+        self.compiling: TaskID | None = None
+        times = TimeElapsedColumn(), TextColumn("elapsed, {task.description}")
+        super().__init__(BarColumn(), TaskProgressColumn(), *times, console=console)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
         if self.second:
             yield self.second
 
+    def draw(self, share: float, words: str, second: str) -> None:
+        """Show the share of the run that is done, with words beside the bar and below it."""
+        self.second = second
+        if self.run is None:
+            self.run = self.add_task("", total=1.0)
+        self.update(self.run, completed=share, description=words)
+
+    def compile(self, news: Compiling | None) -> None:
+        """Show that kernels are compiled; None: no longer."""
+        if news is not None and self.compiling is None:
+            self.compiling = self.add_task("", total=None)
+        if self.compiling is not None:
+            if news is not None:
+                self.update(self.compiling, total=news.known, completed=news.compiled, description=str(news))
+            else:
+                self.remove_task(self.compiling)
+                self.compiling = None
+
+
+class Lines:
+    """A line every ten seconds, where there is neither a terminal nor a notebook."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.begin = self.said = time.monotonic()
+        self.told = False
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def draw(self, share: float, words: str, second: str) -> None:
+        """Print a line, unless the last one is recent."""
+        now = time.monotonic()
+        if now - self.said >= LINE_INTERVAL:
+            self.print(f"{share:.0%} after {_clock(now - self.begin)}, {words}" + (second and f"; {second}"))
+
+    def compile(self, news: Compiling | None) -> None:
+        """Announce the first compilation, and print a line about it every ten seconds."""
+        if news is not None and (not self.told or time.monotonic() - self.said >= LINE_INTERVAL):
+            self.told = True
+            self.print(str(news))
+
+    def print(self, text: str) -> None:
+        self.said = time.monotonic()
+        if not self.console.quiet:
+            print(text, file=self.console.file, flush=True)
+
+
+class NotebookBar:
+    """A bar below the cell of a notebook."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self.handle = display({"text/plain": ""}, raw=True, display_id=True)
+        self.begin = time.monotonic()
+
+    def __enter__(self) -> NotebookBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def draw(self, share: float, words: str, second: str) -> None:
+        """Update the bar."""
+        text = f"{share:.0%} after {_clock(time.monotonic() - self.begin)}, {words}"
+        below = f"<br><small>{escape(second)}</small>" if second else ""
+        bar = f'<progress value="{share:.3f}" style="width: 16em"></progress> {escape(text)}{below}'
+        self.handle.update({"text/plain": text, "text/html": bar}, raw=True)
+
+    def compile(self, news: Compiling | None) -> None:
+        """Show that kernels are compiled."""
+        if news is not None:
+            self.handle.update({"text/plain": str(news)}, raw=True)
+
+
+def _clock(seconds: float) -> str:
+    """A duration as hours, minutes and seconds.
+
+    >>> _clock(75.2)
+    '0:01:15'
+    """
+    return str(timedelta(seconds=round(seconds)))
+
 
 class ProgressBar(Watch):
-    """A `Watch` with a bar on the screen: steps per second, the time left, the worst overlap and residual so far.
+    """A `Watch` that shows the time left, steps per second, and the worst overlap and residual so far.
 
     It follows films too, frame by frame, runs of densities, and studies, run by run.
     """
 
-    def __init__(self, bar: TwoLines) -> None:
+    def __init__(self, display: Bar | Lines | NotebookBar) -> None:
         super().__init__()
+        self._display = display
         self._sized = True
-        self._task: TaskID | None = None
-        self._compiling: TaskID | None = None
         self._last: loop.Progress[Any] | Drawn | None = None
-        self._bar, self._shown, self._begin = bar, 0.0, time.monotonic()
+        self._shown, self._begin = 0.0, time.monotonic()
+        self._first: tuple[float, float] | None = None
+        """Time of the first step, and the share of the run that was done then."""
 
     def __call__(self, progress: loop.Progress[State] | loop.Progress[DensityState] | Drawn | StudyProgress) -> None:
         if isinstance(progress, StudyProgress):
-            self._show_study(progress)
+            failed = f", {progress.failed} failed" if progress.failed else ""
+            self.steps = progress.step
+            words = f"{progress.step} of {progress.steps} runs{failed}"
+            self._draw(progress.step / max(progress.steps, 1), False, words)
             return
         if isinstance(progress, loop.Progress) and isinstance(progress.state, State):
             super().__call__(cast("loop.Progress[State]", progress))
         else:
             self.steps, self.t = progress.step, progress.t
         self._last = progress
-        if time.monotonic() - self._shown >= REFRESH_INTERVAL or progress.step == progress.steps:
-            self._show(progress, progress.steps)
+        if self._first is None or time.monotonic() - self._shown >= REFRESH_INTERVAL:
+            self._show(progress)
 
     def finish(self) -> None:
         """Show the last step; a run that its stopping condition ended has all of its steps."""
         if self._last is not None:
-            self._show(self._last, self._last.step)
+            self._show(self._last, finished=True)
 
-    def _show(self, progress: loop.Progress[Any] | Drawn, steps: int) -> None:
+    def _show(self, progress: loop.Progress[Any] | Drawn, finished: bool = False) -> None:
         """Draw the bar of a run or of a film."""
-        if self._task is None:
-            self._task = self._bar.add_task("")
-        state = progress.state if isinstance(progress, loop.Progress) else None
-        self._shown = now = time.monotonic()
-        rate = self.steps / max(now - self._begin, 1e-9)
+        share, early, second = progress.step / progress.steps, False, ""
+        rate = self.steps / max(time.monotonic() - self._begin, 1e-9)
         speed = f"{rate:,.0f}" if rate >= 100.0 else f"{rate:.3g}"
         words = f"t = {progress.t:.4g}, {speed} {'frames' if isinstance(progress, Drawn) else 'steps'}/s"
-        if isinstance(state, State):
-            self._bar.second = self._quality(state)
-        self._bar.update(self._task, completed=progress.step, total=steps, description=words)
+        if isinstance(progress, loop.Progress):
+            done = max((one.done(progress.state) for one in progress.endings if hasattr(one, "done")), default=0.0)
+            early = bool(progress.endings) and done < MIN_SHARE
+            share = max(share, done if done >= MIN_SHARE else 0.0)
+            if isinstance(progress.state, State):
+                second = self._quality(progress.state)
+        self._draw(1.0 if finished else share, early, words, second)
+
+    def _draw(self, share: float, early: bool, words: str, second: str = "") -> None:
+        """Draw a bar, with the time left; `early`: the run may end before that, and nobody knows when."""
+        self._shown = now = time.monotonic()
+        if self._first is None:
+            self._first = now, share
+        begin, before = self._first
+        if before < share < 1.0:
+            left = _clock((now - begin) * (1.0 - share) / (share - before))
+            words = f"{'at most' if early else 'about'} {left} left, {words}"
+        self._display.draw(share, words, second)
 
     def _quality(self, state: State) -> str:
         """The worst overlap and residual so far; overlaps are compared with a size only if all contacts have one."""
@@ -150,36 +265,22 @@ class ProgressBar(Watch):
         remark = "" if state.projection is None else state.projection.remark
         return f"worst overlap {overlap}, worst residual {self.residual:.1e}{remark and f'; last step: {remark}'}"
 
-    def _show_study(self, progress: StudyProgress) -> None:
-        """Show the number of finished runs of a study; runs of an earlier session do not count for the time left."""
-        if self._task is None:
-            self._task = self._bar.add_task("", total=progress.steps, completed=progress.step)
-        failed = f", {progress.failed} failed" if progress.failed else ""
-        words = f"{progress.step} of {progress.steps} runs{failed}"
-        self.steps = progress.step
-        self._bar.update(self._task, completed=progress.step, total=progress.steps, description=words)
-
     def compiling(self, news: Compiling | None) -> None:
         """Show that kernels are compiled, which takes a while after an installation."""
-        if news is not None and news.seconds >= PATIENCE and self._compiling is None:
-            self._compiling = self._bar.add_task("", total=None)
-        if news is not None and self._compiling is not None:
-            self._bar.update(self._compiling, total=news.known, completed=news.compiled, description=str(news))
-        if news is None and self._compiling is not None:
-            self._bar.remove_task(self._compiling)
-            self._compiling = None
+        if news is None or news.seconds >= PATIENCE:
+            self._display.compile(news)
 
 
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
-    """Show a progress bar for ``solve(..., progress=bar)`` or ``viz.animate(...)``.
+    """Show a progress bar for ``viz.animate(..., progress=bar)`` or ``study.sweep``; `solve` takes ``progress=True``.
 
-    Nothing is drawn where there is no terminal.
+    Where there is neither a terminal nor a notebook, it prints a line every ten seconds.
 
     Parameters
     ----------
     console : rich.console.Console, optional
-        Where the bar is drawn. None: the standard error stream.
+        Where the bar is drawn. None: the standard error stream, or below the cell of a notebook.
 
     Yields
     ------
@@ -194,11 +295,9 @@ def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
     ...     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, progress=bar)
     """
     console = console or Console(stderr=True)
-    times = TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left")
-    columns = BarColumn(), TaskProgressColumn(), *times, TextColumn("{task.description}")
-    bar = TwoLines(*columns, console=console, disable=not console.is_terminal)
-    with bar:
-        shown = ProgressBar(bar)
+    shows_bar = console.is_terminal and not console.quiet
+    with NotebookBar() if console.is_jupyter else Bar(console) if shows_bar else Lines(console) as display:
+        shown = ProgressBar(display)
         with listening(shown.compiling):
             yield shown
         shown.finish()

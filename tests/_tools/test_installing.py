@@ -84,7 +84,7 @@ def test_the_command_stands_on_a_line_of_its_own(tmp_path, monkeypatch):
     ball = jostle.Motion(q0=[[1.0]], force=[[-10.0]], within=jostle.HalfSpace([1.0]))
     run = jostle.io.write(jostle.solve(ball, jostle.Maury(), t=0.2, h=0.1), tmp_path / "ball.vtkhdf")
     monkeypatch.setenv("COLUMNS", "80")
-    lines = run_commands(["export", run, "ball.gsd"], ["movie", run, "ball.mp4"], folder=tmp_path)
+    lines = run_commands(["export", run, "-o", "ball.gsd"], ["movie", run, "-o", "ball.mp4"], folder=tmp_path)
     for (code, _, err), extra in zip(lines, ("export", "movie"), strict=True):
         assert code == 1
         assert err.splitlines()[1].endswith(f"pip install 'jostle[{extra}]'")

@@ -137,7 +137,7 @@ def test_wishes_and_changes_take_places_in_any_form(form):
     gaps = [people.within.linearise(0.0, q, 9.0).gap for q in (laid(PLACES), PLACES)]
     np.testing.assert_allclose(*gaps, atol=1e-6)
     moved = [
-        jo.solve(people, jo.Venel(), t=0.5, h=0.05, change=lambda state, lay=lay: state.replace(q=lay(state.q))).q[-1]
+        jo.solve(people, jo.Venel(), t=0.5, h=0.05, changes=lambda state, lay=lay: state.replace(q=lay(state.q))).q[-1]
         for lay in (np.copy, laid)
     ]
     np.testing.assert_allclose(*moved, atol=1e-5)

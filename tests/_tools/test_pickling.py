@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds.gates import ClosedGates
-from jostle.crowds.stairs import ClosedLifts
+from jostle.crowds.model.gates import ClosedGates
+from jostle.crowds.model.stairs import ClosedLifts
 from jostle.io.identity import describe
 from jostle.scenarios import ScenarioError
 from jostle.schemes import SCHEMES

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import jostle as jo
-from jostle._tools.plugins import Registry, nearest
+from jostle._tools.plugins import Registry
+from jostle._tools.suggestions import nearest
 from jostle.errors import BrokenPlugin
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle._tools import arguments, arrays, displays, plugins
+from jostle._tools import arguments, arrays, displays, plugins, suggestions
 from jostle._tools.pickling import check_parts
 from jostle._tools.smooth_paths import follow
 from jostle.crowds import Gate
 from jostle.result.recording import _first_root
 from jostle.scenarios.messages import _unknown_key
-from jostle.scenarios.scenario import RunTable
+from jostle.scenarios.scenario import RunTable, Scenario
 from jostle.viz.floor_plans import _opening_times
 
 
@@ -70,10 +70,10 @@ def test_the_part_that_cannot_be_pickled_is_named():
 
 def test_similar_names_are_suggested():
     choices = ["maury", "paoli"]
-    assert (plugins.nearest("maurey", choices), plugins.nearest("euler", choices)) == ("maury", "")
-    assert plugins.suggestion("maurey", choices, "see `jostle list`") == "did you mean 'maury'?"
-    assert plugins.suggestion("euler", choices, "see `jostle list`") == "see `jostle list`"
-    assert _unknown_key(("run", "evry"), RunTable) == "unknown key 'evry' in [run]; did you mean 'every'?"
+    assert (suggestions.nearest("maurey", choices), suggestions.nearest("euler", choices)) == ("maury", "")
+    assert suggestions.suggestion("maurey", choices, "see `jostle list`") == "did you mean 'maury'?"
+    assert suggestions.suggestion("euler", choices, "see `jostle list`") == "see `jostle list`"
+    assert _unknown_key(("run", "evry"), RunTable, Scenario, {}) == "unknown key 'evry' in [run]; did you mean 'every'?"
 
 
 def test_classes_of_jostle_are_known():

@@ -94,7 +94,7 @@ def test_a_source_has_the_dimension_of_its_bodies(box, velocity, what):
     """A box ([1], [3]) would let all bodies in on the diagonal."""
     rain = jo.Motion(q0=np.zeros((3, 2)), within=RAIN, present=np.zeros(3, dtype=bool))
     with pytest.raises(jo.InvalidValue, match=what):
-        jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=jo.Source(box, rate=10.0, within=RAIN, velocity=velocity))
+        jo.solve(rain, jo.Maury(), t=0.5, h=0.1, changes=jo.Source(box, rate=10.0, within=RAIN, velocity=velocity))
 
 
 def test_one_radius_does_not_make_a_ball_in_the_plane_two_balls_on_a_line():
@@ -126,7 +126,7 @@ def test_masked_entries_are_not_read_below_their_mask():
 def test_bodies_do_not_leave_unless_it_is_true_or_false(leaves):
     """The numbers of bodies, distances to a line and NaN would all count as True."""
     with pytest.raises(jo.InvalidValue, match="one True or False for each body"):
-        jo.solve(jo.Motion(q0=[[0.0, 0.0], [5.0, 5.0]]), jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: leaves))
+        jo.solve(jo.Motion(q0=[[0.0, 0.0], [5.0, 5.0]]), jo.Maury(), t=1.0, h=0.1, changes=jo.Outlet(lambda q: leaves))
 
 
 @pytest.mark.parametrize("said", [None, np.nan, 0.3, 1, "no", "", np.array([True, False]), []])
@@ -210,7 +210,7 @@ def test_a_change_cannot_turn_the_clock_back():
     """Forces and walls were taken at the changed time, and the frames had the times of the run."""
     pushed = jo.Motion(q0=[1.0], force=lambda t, q: [t])
     with pytest.raises(jo.InvalidValue, match=r"keep the time of the state, t = 0\.1; it returned t = 0"):
-        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, change=lambda state: state.replace(t=0.0))
+        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, changes=lambda state: state.replace(t=0.0))
 
 
 @pytest.mark.parametrize("h", [1e-8, np.full(100, 1e-8)])

@@ -7,10 +7,10 @@ import pytest
 
 import jostle as jo
 from jostle.cli.show import lines
-from jostle.crowds.blockades import STANDSTILL
-from jostle.crowds.crowding import FRUIN
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.pressing import THRESHOLDS, CrowdForces
+from jostle.crowds.measure.crowding import FRUIN
+from jostle.crowds.measure.pressing import THRESHOLDS, CrowdForces
+from jostle.crowds.model.crowd import STANDSTILL
+from jostle.crowds.model.facts import crowd_facts
 from jostle.viz.crowd_report import _answers
 from jostle.viz.floor_plans import Shot
 
@@ -200,6 +200,8 @@ def test_levels_of_service_are_those_of_fruin():
     densities = [0.3, 0.4, 0.7, 1.0, 2.0, 2.2, np.nan]
     assert jo.crowds.level_of_service(densities).tolist() == ["A", "B", "C", "D", "E", "F", ""]
     assert jo.crowds.level_of_service(2.2, use="queues").item() == "D"
+    limits = [1.0 / (feet * 0.3048**2) for feet in (35, 25, 15, 10, 5)]
+    assert "".join(jo.crowds.level_of_service(limits)) == "ABCDE"
     assert jo.crowds.level_of_service(2.2, use="stairs").item() == "E"
 
 
@@ -310,3 +312,68 @@ def test_people_who_are_stuck_at_the_end_are_counted():
     assert lines(found.rows())["stuck or waiting"] == (
         "2 people were slower than 5 % of their desired speed in the last 10 s"
     )
+
+
+class Counting:
+    """An array of frames that counts how often each is read."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.ndim = values, values.shape, values.ndim
+        self.read = np.zeros(len(values), dtype=int)
+
+    def __getitem__(self, k):
+        self.read[k] += 1
+        return self.values[k]
+
+
+def test_a_summary_reads_each_frame_once(crossing):
+    """But the first and the last one, which say what is known of a run, and who is inside at its end."""
+    counted = replace(crossing, q=Counting(crossing.q), u=Counting(crossing.u))
+    found = jo.crowds.crowd_summary(counted)
+    assert found.people == 3
+    for values in (counted.q, counted.u):
+        assert (values.read[1:-1] == 1).all()
+
+
+@pytest.fixture(scope="module")
+def theatre():
+    """Ten people before a full row of four who have not reacted; the exit is 34 m away."""
+    hall = [(0, 0), (40, 0), (40, 2), (0, 2)]
+    seated = jo.crowds.Group("seated", places=[[6.0, y] for y in (0.3, 0.8, 1.3, 1.8)], radius=0.2, reaction=90.0)
+    behind = [[x, y] for x in (2.0, 3.0) for y in (0.2, 0.6, 1.0, 1.4, 1.8)]
+    walkers = jo.crowds.Group("walkers", places=behind, radius=0.2, speed=1.3)
+
+    def run(counts=True, name="row 4", corners=((3, 0), (6.4, 0), (6.4, 2), (3, 2))):
+        areas = [jo.crowds.Area(name, corners, counts=counts)] if name else []
+        plan = jo.crowds.Plan(hall, exits={"gate": ((40, 0.5), (40, 1.5))}, areas=areas)
+        people = jo.crowds.crowd([seated, walkers], room=plan, behaviour=jo.crowds.Inhibition)
+        return jo.solve(people, jo.Venel(), t=12.0, h=0.05, every=0.5)
+
+    return run
+
+
+def test_jams_are_named_after_the_place_where_their_front_stands(theatre):
+    assert [(jam.at, jam.opening, jam.people) for jam in jo.crowds.jams(theatre())] == [("in row 4", "", 10)]
+    (jam,) = jo.crowds.jams(theatre(name=""))
+    assert jam.at.startswith("near (6, ")
+    assert 20.0 <= jam.waited <= 10 * jam.duration
+    assert jo.crowds.jams(theatre(counts=False)) == []
+
+
+def test_nobody_is_counted_before_their_reaction_or_where_nobody_counts(theatre):
+    assert np.isnan(jo.crowds.crowd_maps(solved([[2.0, 1.0]], t=1.0, reaction=9.0)).peak[0])
+    there, left_out = (jo.crowds.crowd_maps(theatre(counts=counts)) for counts in (True, False))
+    assert np.isnan(left_out.worst[:, 3:6]).all()
+    assert left_out.peak[0] < there.peak[0]
+
+
+def test_people_with_a_wall_between_them_or_other_goals_are_not_in_one_jam():
+    exits = {"west": ((0, 0.75), (0, 1.25)), "east": ((10, 0.75), (10, 1.25))}
+    places = [[5.0 + 0.25 * side * (2 * k + 1), 1.0] for side in (-1, 1) for k in range(6)]
+    stands = jo.crowds.Group("stands", places=[[0.3, 1.0], [9.7, 1.0]], radius=0.2, speed=1.3, reaction=99.0)
+    goals = ["west"] * 6 + ["east"] * 6
+    walkers = jo.crowds.Group("walkers", places=places, radius=0.2, speed=1.3, goal=goals)
+    plan = jo.crowds.Plan([(0, 0.75), (10, 0.75), (10, 1.25), (0, 1.25)], exits=exits)
+    people = jo.crowds.crowd([stands, walkers], room=plan, behaviour=jo.crowds.Inhibition)
+    sol = jo.solve(people, jo.Venel(), t=14.0, h=0.05, every=0.5)
+    assert {(jam.opening, jam.people) for jam in jo.crowds.jams(sol)} == {("exit 'west'", 6), ("exit 'east'", 6)}

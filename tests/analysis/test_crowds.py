@@ -15,10 +15,10 @@ from scipy.spatial import cKDTree
 
 import jostle as jo
 from jostle.analysis.ranges import load_range, multiplier_range
-from jostle.crowds.crowding import densities, density_map, speed_map
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.leaving import crossings, evacuation_time, flow, leaving_times
-from jostle.crowds.pressing import crowd_pressure, pressed, time_in_contact
+from jostle.crowds.measure.crowding import densities, density_map, speed_map
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.leaving import crossings, evacuation_time, flow, leaving_times
+from jostle.crowds.measure.pressing import crowd_pressure, pressed, time_in_contact
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
@@ -54,7 +54,7 @@ def single_file(n, speed, spacing, *, every=1, outlet=None, t=20.0) -> jo.Soluti
     q0 = np.stack([-1.0 - spacing * np.arange(n), np.zeros(n)], axis=1)
     problem = jo.Sweeping(q0=q0, velocity=[speed, 0.0], within=jo.Balls(np.full(n, 0.2)))
     change = None if outlet is None else jo.Outlet(lambda q: q[:, 0] > outlet)
-    return jo.solve(problem, jo.Venel(), t=t, h=0.05, every=every, change=change)
+    return jo.solve(problem, jo.Venel(), t=t, h=0.05, every=every, changes=change)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_an_outlet_at_the_door_changes_no_times_by_more_than_a_frame(evacuation)
     """What the outlet takes away are those behind the door, who push nobody back."""
     out = jo.Outlet(lambda q: q[:, 0] > 6.0)
     people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
-    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty, change=out)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty, changes=out)
     found = flow(sol, DOOR)
     assert found.count[-1] == 40
     np.testing.assert_allclose(found.passed[:6], flow(evacuation, DOOR).passed[:6], rtol=0, atol=0.05)
@@ -432,7 +432,7 @@ def test_in_a_single_file_each_touches_from_the_time_he_arrives():
 def test_who_left_in_the_step_is_pressed_where_he_was_before():
     within = jo.Balls([0.5, 0.5])
     two = jo.Sweeping(q0=[[0.0, 0.0], [1.0, 0.0]], velocity=[[3.0, 0.0], [1.0, 0.0]], within=within)
-    sol = jo.solve(two, jo.Venel(), t=0.2, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 1.1))
+    sol = jo.solve(two, jo.Venel(), t=0.2, h=0.1, changes=jo.Outlet(lambda q: q[:, 0] > 1.1))
     found = pressed(sol, 0.5)
     assert found.person.tolist() == [0, 1]
     np.testing.assert_allclose(found.load, [1.0, 1.0])
@@ -442,7 +442,7 @@ def test_who_left_in_the_step_is_pressed_where_he_was_before():
 def test_who_left_in_a_later_step_is_pressed_where_they_were_in_the_frame_before():
     """Both walk 0.2 a step; who is in front leaves in the third step, from 1.4."""
     two = jo.Sweeping(q0=[[0.0, 0.0], [1.0, 0.0]], velocity=[[3.0, 0.0], [1.0, 0.0]], within=jo.Balls([0.5, 0.5]))
-    sol = jo.solve(two, jo.Venel(), t=0.3, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 1.5))
+    sol = jo.solve(two, jo.Venel(), t=0.3, h=0.1, changes=jo.Outlet(lambda q: q[:, 0] > 1.5))
     found = pressed(sol, 0.5)
     np.testing.assert_array_equal(found.frame, [1, 1, 2, 2, 3, 3])
     np.testing.assert_allclose(found.place[:, 0], [0.2, 1.2, 0.4, 1.4, 0.6, 1.4])

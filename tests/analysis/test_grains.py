@@ -70,7 +70,7 @@ def made(q, pairs, normals, f, *, h=0.25, within=None) -> jo.Solution:
     return jo.Solution(
         jo.Motion(q0=q, within=within), jo.Maury(), np.array([0.0, h]), np.stack([q, q]), np.zeros((2, *q.shape)),
         (np.zeros(0), f * h), (np.zeros((0, 2), dtype=np.int64), pairs), (np.zeros((0, 0)), normals), stats, "finished",
-        durations=np.array([np.nan, h]),
+        impulse_times=np.array([np.nan, h]),
     )  # fmt: skip
 
 
@@ -414,7 +414,7 @@ def test_bodies_that_are_not_there_do_not_count():
 def test_a_body_that_left_at_the_end_of_a_step_took_part_in_it():
     within = jo.Balls(np.ones(2)) & jo.HalfSpace([0, 1], radii=1.0)
     problem = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -1.0], within=within)
-    sol = jo.solve(problem, jo.Maury(), t=0.1, h=0.1, change=jo.Outlet(lambda q: q[:, 1] > 2.0))
+    sol = jo.solve(problem, jo.Maury(), t=0.1, h=0.1, changes=jo.Outlet(lambda q: q[:, 1] > 2.0))
     assert np.isnan(sol.q[-1]).any(axis=1).tolist() == [False, True]
     assert force_between(sol) == pytest.approx({(0, 1): 1.0, (0, -1): 2.0})
     assert coordination(sol, fewest=1).z == 1.5

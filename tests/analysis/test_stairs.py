@@ -24,9 +24,9 @@ from jostle.crowds import (
     leaving_times,
     speed_map,
 )
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.moves import jumps, moves
-from jostle.crowds.pedestrians import frames, to_pedpy, walkable, write_jupedsim
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.moves import jumps, moves
+from jostle.crowds.measure.pedestrians import frames, to_pedpy, walkable, write_jupedsim
 from rows import whole
 
 shapely = pytest.importorskip("shapely")
@@ -242,7 +242,7 @@ def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     made = crowd(2, radius=R, room=plan, q0=[[1.0, 2.0], [2.0, 2.0]], speed=SPEED)
     people = jo.crowds.Crowd(q0=made.q0, wish=made.wish, within=made.within, plan=plan, present=np.zeros(2, dtype=bool))
     source = jo.Source(([1.0, 2.0], [1.0, 2.0]), rate=0.5, within=made.within)
-    sol = jo.solve(people, jo.Venel(), t=30.0, h=H, until=plan.empty, change=source)
+    sol = jo.solve(people, jo.Venel(), t=30.0, h=H, until=plan.empty, changes=source)
     assert sol.status == "stopped"
     assert leaving_times(sol) == pytest.approx([2.0 + 5.0, 4.0 + 5.0])
     assert evacuation_time(sol) == pytest.approx(9.0)

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -50,10 +51,14 @@ def test_the_version_is_that_of_the_package(jostle):
 
 
 def test_the_summaries_of_commands_are_not_cut(jostle):
-    code, out, _ = jostle("--help")
-    assert code == 0
-    assert "doctor" in out
-    assert "..." not in out.split("Commands:")[1]
+    shown = []
+    for group in [], ["dev"]:
+        code, out, _ = jostle(*group, "--help")
+        listed = out.split("Commands:")[1]
+        assert (code, "..." in listed) == (0, False)
+        shown.append(re.findall(r"^  ([a-z]+)", listed, re.M))
+    assert shown[0][:5] == ["list", "run", "view", "plot", "movie"]
+    assert (shown[0][-1], "repair" in shown[0], "repair" in shown[1]) == ("dev", False, True)
 
 
 def test_quiet_says_nothing_and_json_is_one_line(here, jostle):
@@ -124,7 +129,7 @@ def test_a_wrong_scenario_is_exit_code_two_and_a_line_that_helps(here, jostle, a
 def test_a_missing_or_broken_trajectory_is_exit_code_one(here, jostle, command, content):
     if content is not None:
         (here / "run.vtkhdf").write_bytes(content)
-    code, out, err = jostle(command, "run.vtkhdf", *(["a.csv"] if command == "export" else []))
+    code, out, err = jostle(command, "run.vtkhdf", *(["-o", "a.csv"] if command == "export" else []))
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
     assert "run.vtkhdf" in err
@@ -160,11 +165,11 @@ def test_threads_are_checked(here, jostle):
 
 
 def test_new_copies_a_scenario_that_runs(here, jostle):
-    code, out, _ = jostle("new", "cradle_touching", "mine.toml")
+    code, out, _ = jostle("new", "cradle_touching", "-o", "mine.toml")
     assert code == 0
     assert "jostle run mine.toml" in out
     assert (here / "mine.toml").read_text() == jo.scenarios.shipped("cradle_touching")
-    code, _, err = jostle("new", "cradle_apart", "mine.toml")
+    code, _, err = jostle("new", "cradle_apart", "-o", "mine.toml")
     assert code == 1
     assert "mine.toml exists" in err
     assert jostle("run", "mine.toml", "-q", "--set", "run.t=0.1")[0] == 0
@@ -175,7 +180,7 @@ def test_list_schema_and_doctor_can_be_read_by_machines(jostle):
     titles = json.loads(jostle("list", "--json")[1])
     assert set(titles) == set(jo.scenarios.names())
     assert all(titles.values())
-    assert json.loads(jostle("schema")[1]) == jo.scenarios.schema()
+    assert json.loads(jostle("dev", "schema")[1]) == jo.scenarios.schema()
     found = json.loads(jostle("doctor", "--json")[1])
     assert found["version_jostle"] == jo.__version__
     assert found["trajectory"] == "101 frames written and read"
@@ -195,17 +200,10 @@ def test_info_of_scenarios_and_trajectories(here, jostle):
     assert "seed = 4" in jostle("info", "cradle_apart.vtkhdf", "--scenario")[1]
 
 
-def test_bench_measures_and_writes_nothing(here, jostle):
-    found = json.loads(jostle("bench", "cradle_apart", "--steps", "50", "--json")[1])
-    assert found["steps"] == 50
-    assert found["ms_a_step"] > 0.0
-    assert os.listdir(here) == []
-
-
 def test_exports_for_other_programs(here, jostle):
     jostle("run", *CRADLE, "-q")
     for suffix in ("csv", "npz", "gsd", "pvd"):
-        code, out, _ = jostle("export", "cradle_apart.vtkhdf", f"a.{suffix}")
+        code, out, _ = jostle("export", "cradle_apart.vtkhdf", "-o", f"a.{suffix}")
         assert code == 0
         assert f"a.{suffix}" in out
         assert (here / f"a.{suffix}").stat().st_size > 100
@@ -358,16 +356,16 @@ def walk(here, walked):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["view", "--save", "walk.vtkhdf"], "the name of a page must end in .html or .htm, not be 'walk.vtkhdf'"),
-        (["view", "--save", "no/x.html"], "no/x.html cannot be written: No such file or directory"),
-        (["view", "--save", "walk.vtkhdf/x.html"], "cannot be written: Not a directory"),
-        (["plot", "--save", "walk.vtkhdf"], "the name of a picture must end in .png, .pdf, "),
-        (["plot", "--save", "x.xyz"], "not be 'x.xyz'"),
-        (["plot", "--save", "x"], "not be 'x'"),
-        (["plot", "--save", "no/x.png"], "no/x.png cannot be written: No such file or directory"),
-        (["plot", "--save", "walk.vtkhdf/x.png"], "cannot be written: Not a directory"),
-        (["movie", "walk.vtkhdf"], "the name of a film must end in .mp4 or .gif, not be 'walk.vtkhdf'"),
-        (["movie", "no/x.mp4"], "no/x.mp4 cannot be written: No such file or directory"),
+        (["view", "-o", "walk.vtkhdf"], "the name of a page must end in .html or .htm, not be 'walk.vtkhdf'"),
+        (["view", "-o", "no/x.html"], "no/x.html cannot be written: No such file or directory"),
+        (["view", "-o", "walk.vtkhdf/x.html"], "cannot be written: Not a directory"),
+        (["plot", "-o", "walk.vtkhdf"], "the name of a picture must end in .png, .pdf, "),
+        (["plot", "-o", "x.xyz"], "not be 'x.xyz'"),
+        (["plot", "-o", "x"], "not be 'x'"),
+        (["plot", "-o", "no/x.png"], "no/x.png cannot be written: No such file or directory"),
+        (["plot", "-o", "walk.vtkhdf/x.png"], "cannot be written: Not a directory"),
+        (["movie", "-o", "walk.vtkhdf"], "the name of a film must end in .mp4 or .gif, not be 'walk.vtkhdf'"),
+        (["movie", "-o", "no/x.mp4"], "no/x.mp4 cannot be written: No such file or directory"),
         (["movie", "--speed", "1e-15"], "would have 2.5e+16 frames"),
     ],
 )
@@ -386,8 +384,7 @@ def test_what_cannot_be_written_is_one_line_and_costs_nothing(here, walk, jostle
 def test_a_trajectory_of_any_name_is_not_replaced_by_its_picture(here, walk, jostle, command, suffix):
     named = walk.rename(f"walk{suffix}")
     before = named.read_bytes()
-    target = [f"walk{suffix}"] if command == "movie" else ["--save", f"walk{suffix}"]
-    code, out, err = jostle(command, f"walk{suffix}", *target)
+    code, out, err = jostle(command, f"walk{suffix}", "-o", f"walk{suffix}")
     assert (code, out) == (2, "")
     assert "is the trajectory itself" in err
     assert named.read_bytes() == before
@@ -396,7 +393,7 @@ def test_a_trajectory_of_any_name_is_not_replaced_by_its_picture(here, walk, jos
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
 @pytest.mark.parametrize(("command", "target"), [("view", "x.html"), whole(("plot", "x.png")), ("movie", "x.gif")])
 def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jostle, full_disk, command, target):
-    where = [target, "--speed", "10"] if command == "movie" else ["--save", target]
+    where = ["-o", target, *(["--speed", "10"] if command == "movie" else [])]
     with full_disk(4000):
         code, out, err = jostle(command, "walk.vtkhdf", *where)
     assert (code, out) == (1, "")
@@ -407,7 +404,7 @@ def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jo
 
 @pytest.mark.parametrize("suffix", [".PNG", whole(".pdf"), whole(".svg")])
 def test_a_picture_is_of_the_kind_that_its_name_says(here, walk, jostle, suffix):
-    assert jostle("plot", "walk.vtkhdf", "--save", f"x{suffix}") == (0, f"x{suffix}\n", "")
+    assert jostle("plot", "walk.vtkhdf", "-o", f"x{suffix}") == (0, f"x{suffix}\n", "")
     begin = (here / f"x{suffix}").read_bytes()[:8]
     assert begin.startswith({".PNG": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
 
@@ -418,7 +415,7 @@ def test_a_plot_has_as_many_moments_as_it_is_asked_for(here, walk, jostle, monke
     figures = []
     monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: figures.append(len(self.axes) - 1))  # a colour bar
     for moments in (["--moments", 1], ["--moments", 5], []):
-        assert jostle("plot", "walk.vtkhdf", "--save", "x.png", "--overwrite", *moments)[0] == 0
+        assert jostle("plot", "walk.vtkhdf", "-o", "x.png", "--overwrite", *moments)[0] == 0
     assert figures == [1, 5, 3]
 
 
@@ -434,7 +431,7 @@ def test_a_trajectory_has_the_precision_of_its_scenario(here, jostle, precision)
     np.testing.assert_array_equal(np.asarray(sol.q), stored)
 
 
-SHOWN = {"view": ["--save", "a.html"], "plot": ["--save", "a.png"], "movie": ["a.gif", "--speed", "10"]}
+SHOWN = {"view": ["-o", "a.html"], "plot": ["-o", "a.png"], "movie": ["-o", "a.gif", "--speed", "10"]}
 
 
 @pytest.fixture
@@ -469,7 +466,7 @@ def test_people_at_a_door_are_filmed(here, jostle):
     pytest.importorskip("shapely")
     few = ["--set", "problem.groups.0.n=5", "--set", "run.t=10", "--set", "run.h=0.05"]
     assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
-    assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "50") == (0, "a.gif\n", "")
+    assert jostle("movie", "a.vtkhdf", "-o", "a.gif", "--speed", "50") == (0, "a.gif\n", "")
 
 
 def test_ctrl_c_while_python_starts_is_quiet(here):

@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 import jostle as jo
-from jostle.crowds.facts import crowd_facts
+from jostle.crowds.model.facts import crowd_facts
 from jostle.plans.stored import plan_of
 
 pytest.importorskip("shapely")
@@ -101,7 +101,7 @@ def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):
     (here / "a.toml").write_text(TWO_EXITS.replace("t = 10.0", "t = 1.25").replace("h = 0.1", "h = 0.05\nevery = 0.1"))
     assert jostle("run", "a.toml", "-q")[0] == 0
     for name in ("a.sqlite", "a.txt"):
-        assert jostle("export", "a.vtkhdf", name)[:2] == (0, f"{name}\n")
+        assert jostle("export", "a.vtkhdf", "-o", name)[:2] == (0, f"{name}\n")
     walkable = pedpy.load_walkable_area_from_jupedsim_sqlite(trajectory_file=here / "a.sqlite")
     assert walkable.polygon.area == pytest.approx(20.0)
     read = (
@@ -117,7 +117,7 @@ def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):
 
 def test_grains_are_not_exported_as_people(here, jostle):
     jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q")
-    code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
+    code, _, err = jostle("export", "cradle_apart.vtkhdf", "-o", "a.sqlite")
     assert code == 2
     assert "needs the floor plan, which is unknown" in err or "people walk in the plane" in err
 
@@ -127,9 +127,9 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     jostle("run", "a.toml", "-q")
     assert jostle("plot", "a.vtkhdf") == (0, "a.png\n", "")
     assert jostle("plot", "a.vtkhdf", "--layer", "worst density") == (0, "a-worst-density.png\n", "")
-    assert jostle("plot", "a.vtkhdf", "--layer", "level of service", "--save", "b.png")[0] == 0
+    assert jostle("plot", "a.vtkhdf", "--layer", "level of service", "-o", "b.png")[0] == 0
     assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
-    code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
+    code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "-o", "c.png")
     assert code == 2
     assert "use one of them" in err
 
@@ -153,9 +153,9 @@ def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here
 def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
     (here / "a.toml").write_text(TWO_EXITS)
     assert jostle("plot", "a.toml") == (0, "a-plan.png\n", "")
-    assert jostle("plot", "classroom", "--save", "room.svg")[:2] == (0, "room.svg\n")
+    assert jostle("plot", "classroom", "-o", "room.svg")[:2] == (0, "room.svg\n")
     assert sorted(path.name for path in here.iterdir()) == ["a-plan.png", "a.toml", "room.svg"]
     code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
     assert (code, err) == (2, "error: a.toml is a scenario: --layer, --colour and --at are for its run\n")
     code, _, err = jostle("plot", "cradle_apart")
-    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (2, True)
+    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with `jostle run")) == (2, True)

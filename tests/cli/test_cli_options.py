@@ -65,15 +65,10 @@ CASES = {
     ("resume", "checkpoint"): ([*LONGER, "-q"], ["--checkpoint", "-1"], refused("-1")),
     ("resume", "quiet"): (["a.vtkhdf"], ["-q"], silent),
     ("resume", "as_json"): (["a.vtkhdf"], ["--json"], is_json),
-    ("export", "overwrite"): (["a.vtkhdf", "a.csv"], ["--overwrite"], lambda r: r[0] == 0),
-    ("view", "overwrite"): (["a.vtkhdf", "--save", "old.html"], ["--overwrite"], lambda r: r[0] == 0),
-    ("plot", "overwrite"): (["a.vtkhdf", "--save", "old.png"], ["--overwrite"], lambda r: r[0] == 0),
-    ("movie", "overwrite"): (["a.vtkhdf", "old.gif"], ["--overwrite"], lambda r: r[0] == 0),
-    ("bench", "steps"): ([*SHORT, "--json"], ["--steps", "3"], lambda r: json.loads(r[1])["steps"] == 3),
-    ("bench", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
-    ("bench", "seed"): ([*SHORT, "--json"], ["--seed", "-1"], lambda r: r[0] == 2 and "seed = -1" in r[2]),
-    ("bench", "threads"): ([*SHORT, "--json"], ["--threads", "100000"], refused("threads must be")),
-    ("bench", "as_json"): (SHORT, ["--json"], is_json),
+    ("export", "overwrite"): (["a.vtkhdf", "-o", "a.csv"], ["--overwrite"], lambda r: r[0] == 0),
+    ("view", "overwrite"): (["a.vtkhdf", "-o", "old.html"], ["--overwrite"], lambda r: r[0] == 0),
+    ("plot", "overwrite"): (["a.vtkhdf", "-o", "old.png"], ["--overwrite"], lambda r: r[0] == 0),
+    ("movie", "overwrite"): (["a.vtkhdf", "-o", "old.gif"], ["--overwrite"], lambda r: r[0] == 0),
     ("list", "as_json"): ([], ["--json"], is_json),
     ("info", "text"): (["cradle_apart"], ["--scenario"], lambda r: r[1] == jo.scenarios.shipped("cradle_apart")),
     ("info", "impacts"): (["a.vtkhdf"], ["--impacts"], lambda r: r[1] == f"{jo.io.read('a.vtkhdf').impacts()}\n"),
@@ -82,8 +77,8 @@ CASES = {
     ("doctor", "warm_up"): (["--json"], ["--warm-up"], lambda r: json.loads(r[1]).get("kernels_compiled") == 1),
 }  # fmt: skip
 BELOW = {
-    ("repair", "in_place"),  # in cli/test_repair.py
-    ("lessons", "overwrite"),  # in cli/test_lessons.py
+    *(("dev repair", "in_place"), ("dev repair", "target")),  # in cli/test_repair.py
+    *(("dev lessons", "overwrite"), ("dev lessons", "directory")),  # in cli/test_lessons.py
     ("view", "save"),
     ("view", "browser"),
     ("view", "port"),
@@ -93,8 +88,9 @@ BELOW = {
     ("movie", "speed"),
     ("movie", "colour"),
     *(("plot", "at"), ("plot", "dpi"), ("movie", "size"), ("movie", "fps")),
+    *(("new", "file"), ("export", "target"), ("movie", "target"), ("report", "target")),  # in all their tests
     *(("plot", "layer"), ("report", "author"), ("report", "film"), ("report", "overwrite")),  # test_cli_crowds.py
-    ("verify", "as_json"),  # tests/verification/
+    ("dev verify", "as_json"),  # tests/verification/
     *(("sweep", option) for option in ("output", "workers", "dask", "retry_failed", "quiet", "as_json")),
 }
 
@@ -121,7 +117,7 @@ def test_an_option_is_obeyed(here, jostle, done, monkeypatch, command, option):
         for name in arguments:
             if name == "a.csv" or name.startswith("old."):
                 Path(name).write_text("old")
-        return jostle(command, *arguments, *extra)
+        return jostle(*command.split(), *arguments, *extra)
 
     def holds(found):
         try:
@@ -134,7 +130,8 @@ def test_an_option_is_obeyed(here, jostle, done, monkeypatch, command, option):
 
 
 def test_every_option_of_every_command_is_tested():
-    commands = typer.main.get_command(app).commands
+    commands = dict(typer.main.get_command(app).commands)
+    commands |= {f"dev {name}": command for name, command in commands.pop("dev").commands.items()}
     found = {
         (command, option.name)
         for command, parts in commands.items()
@@ -167,7 +164,7 @@ def test_a_film_has_the_speed_and_the_colours_that_are_asked_for(pair, jostle, m
 
     monkeypatch.setattr("jostle.viz.movie.animate", animate)
     assert jostle("movie", pair) == (0, "pair.mp4\n", "")
-    assert jostle("movie", pair, "a.gif", "--speed", "4", "--colour", "pressure") == (0, "a.gif\n", "")
+    assert jostle("movie", pair, "-o", "a.gif", "--speed", "4", "--colour", "pressure") == (0, "a.gif\n", "")
     assert jostle("movie", pair, "--size", "640x480", "--fps", "50") == (0, "pair.mp4\n", "")
     assert asked == [
         ("pair.mp4", 1.0, None, None, 25),
@@ -205,9 +202,9 @@ def test_view_uses_the_port_that_is_given_if_it_is_free(pair, jostle, monkeypatc
 
 def test_names_of_pages_and_pictures_are_those_that_are_asked_for(pair, jostle):
     assert jostle("plot", pair)[1] == "pair.png\n"
-    assert jostle("plot", pair, "--save", "b.png", "--dpi", "65")[1] == "b.png\n"
+    assert jostle("plot", pair, "-o", "b.png", "--dpi", "65")[1] == "b.png\n"
     assert plt.imread("b.png").shape[0] == pytest.approx(plt.imread("pair.png").shape[0] / 2, abs=2)
-    assert jostle("view", pair, "--save", "b.html")[1] == "b.html\n"
+    assert jostle("view", pair, "-o", "b.html")[1] == "b.html\n"
 
 
 @pytest.mark.each_value

@@ -79,10 +79,10 @@ def walk(here, walked):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["new", "spheres", f"{LONG}.toml"],
-        ["new", "spheres", "nowhere/x.toml"],
-        ["new", "spheres", "walk.vtkhdf/x.toml"],
-        ["new", "spheres", "."],
+        ["new", "spheres", "-o", f"{LONG}.toml"],
+        ["new", "spheres", "-o", "nowhere/x.toml"],
+        ["new", "spheres", "-o", "walk.vtkhdf/x.toml"],
+        ["new", "spheres", "-o", "."],
         ["run", f"{LONG}.toml"],
         ["run", f"{NOT_UTF8}.toml"],
         ["run", NOT_UTF8],
@@ -91,23 +91,22 @@ def walk(here, walked):
         ["run", "cradle_apart", "-q", "-o", "nowhere/x.vtkhdf"],
         ["run", "cradle_apart", "-q", "-o", "."],
         ["run", "cradle_apart", "--set", f"{NOT_UTF8}=1"],
-        ["bench", f"{NOT_UTF8}.toml"],
         ["info", f"{LONG}.vtkhdf"],
         ["info", f"{NOT_UTF8}.vtkhdf"],
         ["info", "/"],
         ["resume", f"{LONG}.vtkhdf"],
         ["resume", "."],
-        ["export", "walk.vtkhdf", f"{LONG}.csv"],
-        ["export", "walk.vtkhdf", f"{LONG}.pvd"],
-        ["export", "walk.vtkhdf", f"{LONG}.gsd"],
-        ["export", "walk.vtkhdf", f"{NOT_UTF8}.gsd"],
-        ["export", ".", "a.csv"],
+        ["export", "walk.vtkhdf", "-o", f"{LONG}.csv"],
+        ["export", "walk.vtkhdf", "-o", f"{LONG}.pvd"],
+        ["export", "walk.vtkhdf", "-o", f"{LONG}.gsd"],
+        ["export", "walk.vtkhdf", "-o", f"{NOT_UTF8}.gsd"],
+        ["export", ".", "-o", "a.csv"],
         ["plot", "."],
-        ["plot", "walk.vtkhdf", "--save", f"{LONG}.png"],
+        ["plot", "walk.vtkhdf", "-o", f"{LONG}.png"],
         ["movie", "."],
-        ["movie", "walk.vtkhdf", f"{LONG}.gif"],
+        ["movie", "walk.vtkhdf", "-o", f"{LONG}.gif"],
         ["view", "."],
-        ["view", "walk.vtkhdf", "--save", f"{LONG}.html"],
+        ["view", "walk.vtkhdf", "-o", f"{LONG}.html"],
     ],
     ids=lambda arguments: " ".join(arguments).replace(LONG, "LONG").replace(NOT_UTF8, "NOT_UTF8"),
 )
@@ -121,7 +120,7 @@ def test_names_that_cannot_be_files_are_one_line(here, walk, jostle, arguments):
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are Unicode there")
 @pytest.mark.parametrize(
-    "arguments", [["info"], ["export", "CSV"], ["export", "NPZ"], ["plot"], ["view", "--save", "a.html"]]
+    "arguments", [["info"], ["export", "-o", "CSV"], ["export", "-o", "NPZ"], ["plot"], ["view", "-o", "a.html"]]
 )
 def test_files_whose_names_are_not_utf8_are_read_and_written(here, walk, jostle, arguments):
     named = walk.rename(here / f"{NOT_UTF8}.vtkhdf")

@@ -107,7 +107,6 @@ def completed(tmp_path_factory):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_completes_commands(shell, completed):
     offered = completed[shell]
-    assert "repair" in offered
     assert "report" in offered
     assert "resume" not in offered
 

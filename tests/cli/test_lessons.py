@@ -1,4 +1,4 @@
-"""``jostle lessons``: notebooks that open, run, and say what the pages say."""
+"""``jostle dev lessons``: notebooks that open, run, and say what the pages say."""
 
 import json
 import re
@@ -29,11 +29,11 @@ def code_of(book):
 
 
 def test_the_notebooks_are_saved_and_the_command_says_how_to_open_them(here, jostle):
-    code, out, err = jostle("lessons")
+    code, out, err = jostle("dev", "lessons")
     assert (code, err) == (0, "")
     assert "Open them with jupyter lab lessons" in out
     assert sorted(path.stem for path in (here / "lessons").iterdir()) == NAMES
-    assert jostle("lessons", "a/b")[0] == 0
+    assert jostle("dev", "lessons", "-o", "a/b")[0] == 0
     assert (here / "a" / "b" / "jamming.ipynb").exists()
 
 
@@ -41,19 +41,19 @@ def test_a_notebook_that_exists_is_kept_unless_one_says_so(here, jostle):
     (here / "lessons").mkdir()
     mine = here / "lessons" / "jamming.ipynb"
     mine.write_text("my work")
-    code, out, err = jostle("lessons")
+    code, out, err = jostle("dev", "lessons")
     assert (code, out) == (1, "")
     assert "jamming.ipynb" in err
     assert "--overwrite" in err
     assert [path.name for path in mine.parent.iterdir()] == ["jamming.ipynb"]
     assert mine.read_text() == "my work"
-    assert jostle("lessons", "--overwrite")[0] == 0
+    assert jostle("dev", "lessons", "--overwrite")[0] == 0
     assert read(mine.parent, "jamming")["nbformat"] == 4
 
 
 def test_what_is_not_installed_is_said(here, jostle, monkeypatch):
     monkeypatch.setattr(lessons, "find_spec", lambda name: None)
-    out = jostle("lessons")[1]
+    out = jostle("dev", "lessons")[1]
     assert f"  {installing('jupyterlab')}" in out.splitlines()
     assert f"  {installing(extras='plot,crowd')}" in out.splitlines()
 
@@ -86,7 +86,7 @@ def test_links_within_the_site_become_text_and_others_stay():
 
 def test_a_notebook_runs_from_its_first_cell_to_its_last(here, jostle):
     """The build of the documentation runs all pages; here the quickest one is run."""
-    jostle("lessons")
+    jostle("dev", "lessons")
     names: dict = {}
     for source in code_of(read(here / "lessons", "jamming")):
         exec(compile(source, "jamming.ipynb", "exec"), names)

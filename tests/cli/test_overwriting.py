@@ -134,15 +134,15 @@ def test_a_checkpoint_of_another_run_is_kept_by_the_command_line(here, jostle, o
 def test_an_export_replaces_nothing_unless_one_says_so(here, jostle, old, suffix):
     target = here / ("a.pvd" if suffix == "vtp" else f"a.{suffix}")
     target.write_text("mine")
-    code, out, err = jostle("export", "old.vtkhdf", f"a.{suffix}")
+    code, out, err = jostle("export", "old.vtkhdf", "-o", f"a.{suffix}")
     assert (code, out) == (1, "")
     assert "replace it with --overwrite" in err
     assert target.read_text() == "mine"
-    assert jostle("export", "old.vtkhdf", f"a.{suffix}", "--overwrite")[0] == 0
+    assert jostle("export", "old.vtkhdf", "-o", f"a.{suffix}", "--overwrite")[0] == 0
     assert target.stat().st_size > 100
 
 
-SHOWN = {"view": ["--save", "a.html"], "plot": ["--save", "a.png"], "movie": ["a.gif"], "plot without a name": []}
+SHOWN = {"view": ["-o", "a.html"], "plot": ["-o", "a.png"], "movie": ["-o", "a.gif"], "plot without a name": []}
 
 
 @pytest.mark.parametrize("command", [rows.whole(one) if one in ("plot", "movie") else one for one in SHOWN])
@@ -171,16 +171,16 @@ def test_a_trajectory_under_the_name_of_a_picture_is_never_replaced(here, jostle
 
 def test_an_export_replaces_no_trajectory_of_any_name(here, jostle, old):
     shutil.copy("old.vtkhdf", "run.csv")
-    code, _, err = jostle("export", "old.vtkhdf", "run.csv", "--overwrite")
+    code, _, err = jostle("export", "old.vtkhdf", "-o", "run.csv", "--overwrite")
     assert (code, "run.csv is a trajectory, which is never replaced" in err) == (1, True)
     assert (here / "run.csv").read_bytes() == old[0]
 
 
 def test_an_export_does_not_replace_trajectories(here, jostle, old):
-    jostle("export", "old.vtkhdf", "copy.vtkhdf")
+    jostle("export", "old.vtkhdf", "-o", "copy.vtkhdf")
     before = (here / "copy.vtkhdf").read_bytes()
     for target in ("copy.vtkhdf", "old.vtkhdf"):
-        assert jostle("export", "old.vtkhdf", target, "--overwrite")[0] in (1, 2)
+        assert jostle("export", "old.vtkhdf", "-o", target, "--overwrite")[0] in (1, 2)
     assert (here / "copy.vtkhdf").read_bytes() == before
     assert (here / "old.vtkhdf").read_bytes() == old[0]
 

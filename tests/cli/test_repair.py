@@ -1,4 +1,4 @@
-"""``jostle repair``: what a killed run left behind becomes a file that other programs open, and nothing is lost."""
+"""``jostle dev repair``: what a killed run left behind becomes a file that other programs open, and nothing is lost."""
 
 import h5py
 import numpy as np
@@ -46,7 +46,7 @@ def test_a_killed_trajectory_is_repaired_beside_the_original(killed, jostle):
     with pytest.raises(OSError, match="open"):
         rows(killed)
     before = killed.read_bytes()
-    code, out, _ = jostle("repair", "run.vtkhdf")
+    code, out, _ = jostle("dev", "repair", "run.vtkhdf")
     assert (code, out) == (0, "saved run.repaired.vtkhdf: 7 frames, up to t = 3; run.vtkhdf is unchanged\n")
     assert killed.read_bytes() == before
     assert_whole("run.repaired.vtkhdf")
@@ -54,23 +54,23 @@ def test_a_killed_trajectory_is_repaired_beside_the_original(killed, jostle):
 
 def test_in_place_repairs_the_file_itself_and_nothing_is_left_to_repair(killed, jostle):
     killed.with_suffix(".checkpoint").touch()
-    code, out, err = jostle("repair", "run.vtkhdf", "--in-place")
+    code, out, err = jostle("dev", "repair", "run.vtkhdf", "--in-place")
     assert (code, out) == (0, "repaired run.vtkhdf: 7 frames, up to t = 3\n")
     assert "jostle resume run.vtkhdf" in err
     assert_whole(killed)
-    code, out, _ = jostle("repair", "run.vtkhdf")
+    code, out, _ = jostle("dev", "repair", "run.vtkhdf")
     assert (code, out) == (0, "run.vtkhdf needs no repair: 7 frames, up to t = 3\n")
     assert not killed.with_name("run.repaired.vtkhdf").exists()
 
 
 def test_a_file_that_is_there_is_never_replaced(killed, jostle):
     killed.with_name("mine.vtkhdf").write_text("mine")
-    code, _, err = jostle("repair", "run.vtkhdf", "mine.vtkhdf")
+    code, _, err = jostle("dev", "repair", "run.vtkhdf", "-o", "mine.vtkhdf")
     assert code == 1
     assert "mine.vtkhdf exists already" in err
     assert killed.with_name("mine.vtkhdf").read_text() == "mine"
-    assert jostle("repair", "run.vtkhdf", "run.vtkhdf")[0] == 1
-    code, _, err = jostle("repair", "run.vtkhdf", "new.vtkhdf", "--in-place")
+    assert jostle("dev", "repair", "run.vtkhdf", "-o", "run.vtkhdf")[0] == 1
+    code, _, err = jostle("dev", "repair", "run.vtkhdf", "-o", "new.vtkhdf", "--in-place")
     assert code == 2
     assert "not both" in err
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_being_written_is_refused(here, jostle):
         file.frame(0.0, [0.0, 1.0], [0.0, 0.0])
         file.commit()
         for option in ([], ["--in-place"]):
-            code, _, err = jostle("repair", "live.vtkhdf", *option)
+            code, _, err = jostle("dev", "repair", "live.vtkhdf", *option)
             assert code == 1
             assert "is being written" in err
     assert not (here / "live.repaired.vtkhdf").exists()
@@ -88,15 +88,15 @@ def test_a_file_that_is_being_written_is_refused(here, jostle):
 
 def test_a_file_that_is_no_trajectory_or_holds_no_frame_is_an_error(here, jostle):
     (here / "a.vtkhdf").write_text("no trajectory")
-    assert "not an HDF5 file" in jostle("repair", "a.vtkhdf")[2]
+    assert "not an HDF5 file" in jostle("dev", "repair", "a.vtkhdf")[2]
     Writer(here / "empty.vtkhdf", shape=(2,), about={}).close()
-    assert "no frame" in jostle("repair", "empty.vtkhdf")[2]
-    assert "there is no file" in jostle("repair", "nowhere.vtkhdf")[2]
+    assert "no frame" in jostle("dev", "repair", "empty.vtkhdf")[2]
+    assert "there is no file" in jostle("dev", "repair", "nowhere.vtkhdf")[2]
     assert sorted(path.name for path in here.iterdir()) == ["a.vtkhdf", "empty.vtkhdf"]
 
 
 def test_a_moving_density_needs_no_repair(here, jostle):
     assert jostle("run", "blocks", "-q", "--set", "run.t=0.02", "-o", "d.vtkhdf")[0] == 0
-    code, out, _ = jostle("repair", "d.vtkhdf")
+    code, out, _ = jostle("dev", "repair", "d.vtkhdf")
     assert code == 0
     assert "d.vtkhdf needs no repair" in out

@@ -24,11 +24,11 @@ def test_both_names_of_the_help_option_work(jostle, command):
     [
         (["plot", "a.vtkhdf", "--color", "nonsense"], "unknown colour 'nonsense'"),
         (["plot", "a.vtkhdf", "--colour", "force"], "run the scenario with --set output.contacts=true"),
-        (["plot", "a.vtkhdf", "--save", "a.xyz"], "the name of a picture must end in"),
+        (["plot", "a.vtkhdf", "-o", "a.xyz"], "the name of a picture must end in"),
         (["plot", "a.vtkhdf", "--layer", "density"], "a.vtkhdf has no floor plan, and --layer is for people on one"),
         (["movie", "a.vtkhdf", "--speed", "-1"], "speed must be positive"),
         (["report", "a.vtkhdf"], "a.vtkhdf has no floor plan, and jostle report is for people on one"),
-        (["verify", "nonsense"], "unknown guideline"),
+        (["dev", "verify", "nonsense"], "unknown guideline"),
     ],
 )
 def test_a_wrong_option_is_exit_code_two(here, jostle, arguments, words):

@@ -22,8 +22,8 @@ from jostle.crowds import (
     crowd,
     walk,
 )
-from jostle.crowds.behaviours import ahead
-from jostle.crowds.wish import Behaviour
+from jostle.crowds.model.behaviours import ahead
+from jostle.crowds.model.wish import Behaviour
 from jostle.problems import Remembers
 
 pytest.importorskip("shapely")
@@ -102,7 +102,7 @@ def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inn
 class Spy(Wish):
     """A wish whose answers are its own."""
 
-    goals, eligible, remembers, closed = ("goals",), 2, tuple, "closed"
+    goals, eligible, memory_type, closed = ("goals",), 2, tuple, "closed"
     memory = property(lambda self: "memory")
 
     def __init__(self):
@@ -145,28 +145,28 @@ class Spy(Wish):
     def remember(self, t, q):
         return self._answer("remember", t, q)
 
-    def remind(self, memory):
-        return self._answer("remind", memory)
+    def restore(self, memory):
+        return self._answer("restore", memory)
 
 
 ASKED = {
     "own": (3,), "speeds": (3,), "widest": (3,), "chosen": ("q",), "towards": (0.5, "q", "goal"),
     "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "waits": (0.5, 3),
     "cut_off": ("q", "goal"),
-    "remember": (0.5, "q"), "remind": ("memory",),
+    "remember": (0.5, "q"), "restore": ("memory",),
 }  # fmt: skip
-READ = {"goals", "eligible", "remembers", "memory", "longest_step", "closed"}
+READ = {"goals", "eligible", "memory_type", "memory", "longest_step", "closed"}
 CHANGED = {
     "Inhibition": {"towards"},
     "Following": {"towards"},
     "AvoidJams": {"chosen"},
     "Reaction": {"towards", "waits"},
-    "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
+    "Journey": {"own", "chosen", "towards", "waits", "remember", "memory_type", "memory", "restore"},
     "GatedWalk": {"chosen", "towards", "distance", "lengths", "order", "cut_off", "closed"},
     "KnownExits": {"chosen", "distance", "lengths"},
     "StairPaces": {"towards"},
     "Together": {"chosen", "towards"},
-    "Quickest": {"towards", "remembers", "memory", "remind"},
+    "Quickest": {"towards", "memory_type", "memory", "restore"},
     "Repulsion": {"towards"},
     "Sized": set(),
     "TimeGap": {"towards", "longest_step"},
@@ -191,7 +191,7 @@ def test_a_behaviour_passes_on_all_that_it_does_not_change(kind):
     made, spy = object.__new__(kind), Spy()
     object.__setattr__(made, "wish", spy)
     own = {name for one in kind.__mro__ if issubclass(one, Behaviour) and one is not Behaviour for name in vars(one)}
-    own |= {"remembers", "memory", "remind"} if "notes" in own else set()
+    own |= {"memory_type", "memory", "restore"} if "notes" in own else set()
     assert {name for name in own if name in {*ASKED, *READ}} == CHANGED[kind.__name__]
     for name in READ - CHANGED[kind.__name__]:
         assert getattr(made, name) is getattr(spy, name)
@@ -199,7 +199,7 @@ def test_a_behaviour_passes_on_all_that_it_does_not_change(kind):
         if name not in CHANGED[kind.__name__]:
             found = getattr(made, name)(*given)
             assert spy.asked[-1] == (name, *given)
-            assert found == ((name, *given) if name not in ("remember", "remind") else None)
+            assert found == ((name, *given) if name not in ("remember", "restore") else None)
 
 
 @pytest.mark.parametrize("names", [("inhibition",), ("following",), ("following", "inhibition")])
@@ -284,7 +284,7 @@ def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
     assert resumed.wish.memory._asdict().keys() == {"calls", "stage", "there", "since", "ticket"}
     assert resumed.wish.memory.calls == whole.wish.memory.calls == 80
     assert resumed.wish.memory.stage.tolist() == [1]
-    whole.wish.remind(None)
+    whole.wish.restore(None)
     assert (whole.wish.memory.calls, whole.wish.memory.stage.tolist()) == (0, [0])
     with pytest.raises(jo.InvalidValue, match="cannot wrap a wish whose memory already has calls"):
         Calls(Calls(jo.crowds.walk(PLAN, radius=R)))

@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Plan, Room, densest_packing, density
-from jostle.crowds.continuum import _led_out
+from jostle.crowds.model.continuum import _led_out
 from rows import few, whole
 
 BOX = [(0, 0), (5, 0), (5, 4), (0, 4)]

@@ -7,7 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, crowd
-from jostle.crowds.stairs import LiftDoors
+from jostle.crowds.model.stairs import LiftDoors
 from jostle.plans.stored import plan_of
 from jostle.scenarios import parse
 from jostle.schemes.state import State
@@ -133,7 +133,7 @@ def test_a_crowd_that_waits_for_a_lift_is_not_blocked():
     change, state = people.changes(), jo.Venel().start(people, 0.0)
     doors = change[-1]
     assert not people._anyone_waits(state.replace(t=50.0))
-    doors.remind(None)
+    doors.restore(None)
     assert people._anyone_waits(doors(state.replace(t=70.0)))
 
 

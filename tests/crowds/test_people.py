@@ -268,3 +268,10 @@ def test_ten_thousand_people_find_places_between_columns():
     people = crowd(10_000, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
     assert people.within.gap(0.0, people.q0) > 0.0
     assert plan.inside(people.q0).all()
+
+
+def test_a_room_in_millimetres_is_suspected():
+    room = Room([(0, 0), (6000, 0), (6000, 5000), (0, 5000)], doors=[((6000, 2000), (6000, 3200))])
+    with pytest.warns(jo.errors.Implausible, match=r"6000 m long .* in millimetres"):
+        crowd(1, radius=0.2, room=room)
+    crowd(1, radius=200.0, speed=1300.0, room=room)  # everything in millimetres

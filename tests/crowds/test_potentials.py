@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Pedestrians, Plan, quickest
+from jostle.crowds import Pedestrians, Plan
+from jostle.crowds.model import quickest
 from jostle.kernels.parallel import threads, use_threads
 from jostle.plans import ways
 from rows import whole

@@ -18,7 +18,7 @@ from jostle.crowds import (
     WaitingArea,
     crowd,
 )
-from jostle.crowds.behaviours import SLOWEST
+from jostle.crowds.model.behaviours import SLOWEST
 from jostle.scenarios import ScenarioError, parse
 from rows import whole
 
@@ -222,6 +222,8 @@ WALL = Plan([[(0, 0), (6, 0), (6, 5), (0, 5)], [(6, 0), (12, 0), (12, 5), (6, 5)
         (PLAN, {"knows": ["north"]}, {}, "knows of group 'g' names 'north'; the exits and stairs are 'west', 'east'"),
         (PLAN, {"knows": ["west"], "goal": "east"}, {}, "goal 'east', which it does not know"),
         (PLAN, {"route": ["far"]}, {"far": Stop((19, 2))}, "stop 'far' must be a point or a segment inside the plan"),
+        (WALL, {"route": ["q"]}, {"q": Queue([(4, 2), (8, 2)], service=1.0)}, "line of queue 'q', .* passes a wall"),
+        (PLAN, {"route": ["q"]}, {"q": Queue([(4, 2), (4.3, 2)], service=1.0)}, "queue 'q' is 0.3 m long, too short"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_by_name(plan, said, stops, message):

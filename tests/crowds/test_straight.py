@@ -7,7 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Plan, Room, crowd, walk
-from jostle.crowds.walk import DETOUR, Straight, Walk
+from jostle.crowds.model.walk import DETOUR, Straight, Walk
 from jostle.plans.outlines import HalfPlanes
 
 R = 0.25

@@ -5,8 +5,8 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap, crowd
-from jostle.crowds.behaviours import SIGHT
-from jostle.crowds.quickest import Density, Floor
+from jostle.crowds.model.behaviours import SIGHT
+from jostle.crowds.model.quickest import Density, Floor
 from kernel_sets import cpu, reference
 
 pytest.importorskip("shapely")

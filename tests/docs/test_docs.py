@@ -49,7 +49,7 @@ def test_the_program_of_the_readme_runs_as_written(tmp_path, monkeypatch, capsys
     assert programs
     for program in programs:
         exec(compile(program, "README.md", "exec"), {})
-    assert capsys.readouterr().out == re.findall(r"^```text\n(.*?)^```", README, re.S | re.M)[0]
+    assert capsys.readouterr().out == "".join(re.findall(r"^```text\n(.*?)^```", README, re.S | re.M))
 
 
 @pytest.mark.parametrize("page", [DOCS.parent / "README.md", *PAGES], ids=lambda page: page.name)

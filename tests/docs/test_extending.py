@@ -198,7 +198,7 @@ def pair(tmp_path):
     )
     gone = jo.Outlet(lambda q: q[:, 0] > 1.5)
     output = jo.io.Output(tmp_path / "pair.vtkhdf", dtype=float, units=jo.io.SI)
-    return jo.solve(two, jo.Maury(), t=0.2, h=0.1, change=gone, output=output)
+    return jo.solve(two, jo.Maury(), t=0.2, h=0.1, changes=gone, output=output)
 
 
 def test_the_format_writes_those_who_are_there(extension, pair, tmp_path):

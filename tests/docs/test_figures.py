@@ -52,6 +52,18 @@ def chain():
     assert soft[3] == stiff[3]
 
 
+def friction():
+    text = (ROOT / "docs" / "friction.md").read_text(encoding="utf-8")
+    table = {row[0]: row for row in rows(" box\n" + text.split("--only box", 1)[1], "box")}
+    ours, pymunk, box2d = (next(row for name, row in table.items() if name.startswith(start)) for start in NAMES)
+    yield f"{percent(ours[4])} of the radius, {ours[2]} s"
+    yield f"pymunk: {percent(pymunk[4])}, {pymunk[2]} s"
+    yield f"{percent(box2d[4])}, {box2d[2]} s"
+
+
+NAMES = ("jostle, 1e-3", "pymunk, 10", "Box2D")
+
+
 def projection():
     names, *table = rows(SPEED, "Solvers compared at the same residual")
     of = dict(zip(names, next(row for row in table if row[:2] == ["spheres", "10 000"]), strict=True))
@@ -62,7 +74,13 @@ def projection():
 
 @pytest.mark.parametrize(
     ("task", "figures"),
-    [("10 000 settled discs", discs), ("768 people", crowd), ("chain of 1000", chain), ("one projection", projection)],
+    [
+        ("10 000 settled discs", discs),
+        ("768 people", crowd),
+        ("chain of 1000", chain),
+        ("one projection", projection),
+        ("1000 discs with friction", friction),
+    ],
 )
 def test_the_readme_has_the_figures_of_the_pages(task, figures):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

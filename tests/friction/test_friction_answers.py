@@ -156,7 +156,7 @@ def test_a_puck_on_a_belt_is_left_behind(scheme, d):
     """F05: slips for V / (mu g), back by V^2 / (2 mu g); half of the work of the belt is dissipated."""
     h, mu, steps = 0.02, 0.3, 20
     V = steps * mu * G * h
-    law = jo.Coulomb(mu, drag={"wall 0": along(d, V, 0.0)})
+    law = jo.Coulomb(mu, surface_velocity={"wall 0": along(d, V, 0.0)})
     block = jo.Motion(q0=np.zeros((1, d)), force=weight(d), within=floor(d), law=law)
     sol = solved(block, scheme, 0.6, h)
     back = V**2 / (2.0 * mu * G) - (V * h / 2.0 if scheme is MAURY else 0.0)

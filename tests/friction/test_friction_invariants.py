@@ -193,7 +193,7 @@ def fallen(scheme, d, R=None, shift=0.0, e=0.0, **made):
     walls = [jo.HalfSpace(n, offset=(lambda t, n=n: t * float(n @ shift)) if np.any(shift) else 0.0) for n in normals]
     drag = {f"wall {k}": shift for k in range(2)} if np.any(shift) else {}
     within = jo.Balls([0.5, 0.45, 0.5, 0.55]) & walls[0] & walls[1]
-    falling = jo.Motion(within=within, law=jo.Coulomb(mu, e, drag=drag), **moved, **made)
+    falling = jo.Motion(within=within, law=jo.Coulomb(mu, e, surface_velocity=drag), **moved, **made)
     return jo.solve(falling, scheme, t=0.36, h=0.03)
 
 

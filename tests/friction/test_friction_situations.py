@@ -216,7 +216,7 @@ def test_bouncing_without_loss_on_a_rough_floor_keeps_sticking():
 def test_a_belt_turns_a_disc_between_two_walls(scheme):
     """The belt slides under a disc that a wall holds: N_wall = mu m g, and the wall rubs with mu N_wall."""
     mu, t = 0.3, 0.1
-    law = jo.Coulomb(mu, drag={"wall 0": [2.0, 0.0]})
+    law = jo.Coulomb(mu, surface_velocity={"wall 0": [2.0, 0.0]})
     held = jo.Motion(q0=[[-1.0, 1.0]], force=DOWN, law=law, within=jo.Balls([1.0]) & FLOOR & jo.HalfSpace([-1.0, 0.0]))
     sol = solved(held, scheme, t, 0.02)
     floor = G / (1.0 - mu**2)  # the disc turns so that the wall pulls it down
@@ -233,7 +233,7 @@ def test_a_disc_at_rest_in_a_turning_drum_spins_like_it(scheme):
     R, r, W, mu = 1.0, 0.25, 0.2, 0.5
     turning = lambda t, x: W * np.stack([-x[:, 1], x[:, 0]], axis=1)  # noqa: E731
     disc = jo.Motion(
-        q0=[[0.0, -(R - r)]], force=DOWN, law=jo.Coulomb(mu, drag={"wall 0": turning}),
+        q0=[[0.0, -(R - r)]], force=DOWN, law=jo.Coulomb(mu, surface_velocity={"wall 0": turning}),
         within=jo.Balls([r]) & jo.Inside([0.0, 0.0], R),
     )  # fmt: skip
     sol = solved(disc, scheme, 0.4, 0.01)
@@ -298,7 +298,7 @@ def test_spin_about_the_normal_is_not_resisted(scheme):
 def test_a_coefficient_for_each_pair_wall_and_group(scheme):
     """Four pucks on a floor and one on a step, with a coefficient from each kind of entry; the last entry counts."""
     table = {"wall 0": 0.1, ("heavy", "wall 0"): 0.2, (2, "wall 0"): 0.3, 3: 0.4, "wall 1": 0.05}
-    law = jo.Coulomb(table, groups={"heavy": [1, 2]}, otherwise=9.0)
+    law = jo.Coulomb(table, groups={"heavy": [1, 2]}, default=9.0)
     pucks = jo.Motion(
         q0=[[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [6.0, 0.0]], v0=[1.0, 0.0], force=DOWN, law=law,
         within=FLOOR & jo.HalfSpace([1.0, 0.0], offset=-100.0),
@@ -318,7 +318,7 @@ def test_a_coefficient_for_each_pair_wall_and_group(scheme):
 def test_contacts_without_an_entry_do_not_resist_rolling(scheme):
     discs = jo.Motion(
         q0=[[0.0, 1.0], [9.0, 1.0]], v0=[1.0, 0.0], spin0=-1.0, force=DOWN, within=jo.Balls([1.0, 1.0]) & FLOOR,
-        law=jo.Coulomb({"wall 0": 0.5}, rolling={0: 0.1}, otherwise=0.3),
+        law=jo.Coulomb({"wall 0": 0.5}, rolling={0: 0.1}, default=0.3),
     )  # fmt: skip
     first, second = solved(discs, scheme, 0.1, 0.02).u[-1, :, 0]
     assert first < 0.99
@@ -336,7 +336,7 @@ def test_bodies_that_left_have_no_spin_and_no_energy(scheme):
         q0=np.zeros((n, 2)), spin0=2.0, force=DOWN, law=jo.Coulomb(0.5), within=within, present=np.zeros(n, dtype=bool)
     )
     source = jo.Source(([-1.0, 0.4], [1.0, 2.0]), rate=20.0, within=within, velocity=[4.0, -1.0], seed=1)
-    sol = solved(rain, scheme, 0.6, 0.02, change=[source, jo.Outlet(lambda q: q[:, 0] > 1.5)])
+    sol = solved(rain, scheme, 0.6, 0.02, changes=[source, jo.Outlet(lambda q: q[:, 0] > 1.5)])
     here = np.isfinite(sol.q[:, :, 0])
     assert here.any(axis=0).all()
     assert not here[-1].all()
@@ -357,7 +357,7 @@ def test_a_resumed_run_has_the_same_bits(scheme, clumps, tmp_path):
     shape = [[-0.2, 0.0], [0.2, 0.0]], 0.3
     within = (jo.Clumps([shape] * 3) if clumps else jo.Balls([0.5] * 3)) & FLOOR
     e, rolling = 0.0 if scheme is MAURY else 0.5, 0.0 if clumps else 0.01
-    law = jo.Coulomb(0.4, e=e, rolling=rolling, drag={"wall 0": [0.3, 0.0]})
+    law = jo.Coulomb(0.4, e=e, rolling=rolling, surface_velocity={"wall 0": [0.3, 0.0]})
     falling = jo.Motion(
         q0=[[0.0, 0.6], [1.1, 0.7], [0.5, 1.8]], spin0=[1.0, 2.0, 3.0], force=DOWN, law=law, within=within
     )
@@ -386,10 +386,12 @@ WRONG = {
     "rolling must be a number that is finite and not negative": lambda: jo.Coulomb(0.5, rolling=-1.0),
     "restitution e must lie in [0, 1]": lambda: jo.Coulomb(0.5, e=1.5),
     "groups must be a dictionary": lambda: jo.Coulomb({"a": 0.5}, groups=3),
-    "drag must be a dictionary": lambda: jo.Coulomb(0.5, drag=[1.0, 0.0]),
-    "otherwise belongs to a table": lambda: jo.Coulomb(0.5, otherwise=0.1),
+    "surface_velocity must be a dictionary": lambda: jo.Coulomb(0.5, surface_velocity=[1.0, 0.0]),
+    "default belongs to a table": lambda: jo.Coulomb(0.5, default=0.1),
     "unknown body, wall or group 'wall 7'": lambda: jo.Motion(law=jo.Coulomb({"wall 7": 0.5}), **ON_FLOOR),
-    "unknown body, wall or group 'belt'": lambda: jo.Motion(law=jo.Coulomb(0.5, drag={"belt": [1, 0]}), **ON_FLOOR),
+    "unknown body, wall or group 'belt'": lambda: jo.Motion(
+        law=jo.Coulomb(0.5, surface_velocity={"belt": [1, 0]}), **ON_FLOOR
+    ),
     "inertia must be positive, not 0": lambda: jo.Motion(law=jo.Coulomb(0.5), inertia=0.0, **ON_FLOOR),
     "inertia is nan": lambda: jo.Motion(law=jo.Coulomb(0.5), inertia=np.nan, **ON_FLOOR),
     "inertia has shape (2,)": lambda: jo.Motion(law=jo.Coulomb(0.5), inertia=[1.0, 1.0], **ON_FLOOR),
@@ -452,7 +454,7 @@ def test_a_clump_that_overlaps_a_wall_at_the_start(turn):
 def test_clumps_do_not_leave_and_are_not_refined():
     flying = flying_dumbbell()
     with pytest.raises(jo.InvalidValue, match="cannot come and go"):
-        jo.solve(flying, MAURY, t=0.1, h=0.01, change=jo.Outlet(lambda q: q[:, 1] < 5.0))
+        jo.solve(flying, MAURY, t=0.1, h=0.01, changes=jo.Outlet(lambda q: q[:, 1] < 5.0))
     with pytest.raises(jo.InvalidValue, match="accuracy="):
         jo.solve(flying, MAURY, t=0.1, h=0.01, accuracy=0.1)
 
@@ -461,10 +463,10 @@ def test_a_change_may_move_a_clump_but_not_into_a_wall():
     def lifted(state, height):
         return state.replace(q=state.q + np.array([0.0, height])) if state.t < 0.015 else state
 
-    sol = jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, change=partial(lifted, height=1.0))
+    sol = jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, changes=partial(lifted, height=1.0))
     assert sol.q[-1, 0, 1] == 4.0
     with pytest.raises(jo.InfeasibleStart):
-        jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, change=partial(lifted, height=-2.8))
+        jo.solve(flying_dumbbell(), MAURY, t=0.1, h=0.01, changes=partial(lifted, height=-2.8))
 
 
 class Doubled(jo.ConstraintSet):
@@ -514,10 +516,10 @@ def test_walls_that_may_move_along_themselves_must_say_how_fast(wall, moves, gro
     if not moves:
         jo.Motion(**made, **turns)
         return
-    with pytest.raises(jo.InvalidValue, match=r"wall 0 .* may move along itself.*drag="):
+    with pytest.raises(jo.InvalidValue, match=r"wall 0 .* may move along itself.*surface_velocity="):
         jo.Motion(**made, **turns)
     walls = {f"wall {k}": [0.0, 0.0] for k in range(len(within.sets[1].names))}
-    jo.Motion(**made, **turns | {"law": jo.Coulomb(0.5, drag=walls)})
+    jo.Motion(**made, **turns | {"law": jo.Coulomb(0.5, surface_velocity=walls)})
     jo.Motion(**made)  # without friction nobody is dragged
 
 
@@ -544,7 +546,7 @@ def test_a_turning_plane_drags_bodies_of_constant_and_of_given_radii_alike(schem
         plane = jo.HalfSpace(lambda t: [-np.sin(w * t), np.cos(w * t), 0.0][:d], -1.0)
         disc = jo.Motion(
             q0=[[0.0, -0.6, 0.0][:d]], force=[0.0, -9.81, 0.0][:d], inertia=0.1,
-            within=jo.Balls(radii) & plane, law=jo.Coulomb(0.7, drag={"wall 0": velocity}),
+            within=jo.Balls(radii) & plane, law=jo.Coulomb(0.7, surface_velocity={"wall 0": velocity}),
         )  # fmt: skip
         return jo.solve(disc, scheme, t=0.4, h=5e-3).u[-1]
 

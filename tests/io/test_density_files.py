@@ -124,9 +124,9 @@ def copied(tmp_path):
 
 def test_the_commands_tell_that_a_run_was_killed_and_repair_its_file(copied, jostle):
     assert "killed: the process that wrote it ended" in jostle("info", copied)[1]
-    code, out, _ = jostle("repair", copied, "--in-place")
+    code, out, _ = jostle("dev", "repair", copied, "--in-place")
     assert (code, out.split(": ")[1]) == (0, "11 frames, up to t = 0.3\n")
-    assert "needs no repair" in jostle("repair", copied, "--in-place")[1]
+    assert "needs no repair" in jostle("dev", "repair", copied, "--in-place")[1]
 
 
 def test_frames_are_not_kept_in_memory(tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ def sol(request, tmp_path):
     v0 = [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
     problem = jo.Motion(q0=q0, v0=v0, force=np.tile([0.0, -10.0], (3, 1)), within=within)
     leaves = jo.Outlet(lambda q: q[:, 0] > 4.2)
-    found = jo.solve(problem, jo.Maury(), t=0.5, h=0.05, change=leaves)
+    found = jo.solve(problem, jo.Maury(), t=0.5, h=0.05, changes=leaves)
     assert np.isnan(found.q[-1]).any()
     if request.param == "memory":
         return found
@@ -81,7 +81,7 @@ def test_vtp_and_pvd_are_read_by_vtk(sol, tmp_path):
         np.testing.assert_array_equal(found.point_data["radius"], radius)
         active = sol.multipliers[k] != 0.0
         np.testing.assert_array_equal(found.cell_data["impulse"], [0.0, *sol.multipliers[k][active]])
-        pairs = np.stack([found.cell_data["body"], found.cell_data["partner"]], axis=1)[1:]
+        pairs = np.stack([found.cell_data["first_body"], found.cell_data["second_body"]], axis=1)[1:]
         np.testing.assert_array_equal(pairs, sol.pairs[k][active])
         normals = sol.normals[k][active]
         np.testing.assert_array_equal(found.cell_data["normal"][1:, : normals.shape[1]], normals)

@@ -50,7 +50,7 @@ def good(good_bytes, tmp_path):
 def everything(path):
     """All that a user can get from a file."""
     sol = read(path)
-    parts = [sol.t, sol.durations, np.asarray(sol.q), np.asarray(sol.u), sol.stats, np.array(about(path)["seed"])]
+    parts = [sol.t, sol.impulse_times, np.asarray(sol.q), np.asarray(sol.u), sol.stats, np.array(about(path)["seed"])]
     parts += [np.concatenate(list(part)) for part in (sol.radii, sol.pairs, sol.multipliers, sol.normals)]
     return [np.asarray(part).tobytes() for part in parts]
 
@@ -177,7 +177,7 @@ def test_every_damaged_byte_is_found_or_does_not_matter(good):
     assert found > examples(90) / 5
 
 
-@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, STEPS])
+@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.IMPULSE_TIME, layout.COUNT, STEPS])
 def test_a_damaged_frame_is_named_with_its_data_set(good, name):
     sol = read(good)
     with h5py.File(good, "r+") as file:
@@ -301,7 +301,7 @@ def test_a_crafted_checkpoint_never_raises_an_error_of_others(kept):
             try:
                 solved(path, scheme, t=0.06, resume=True)
             except JostleError as error:
-                assert str(path) in str(error) or name == "duration"  # noqa: PT017
+                assert str(path) in str(error) or name == "impulse_time"  # noqa: PT017
 
 
 def test_a_checkpoint_that_lacks_an_array_is_refused_by_its_name(kept):

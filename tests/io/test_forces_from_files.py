@@ -230,7 +230,7 @@ def test_forces_are_not_guessed_where_the_writer_gave_no_duration(tmp_path):
         file.frame(0.5, np.ones((2, 2)), np.zeros((2, 2)), 1.0, [[0, 1]], [3.0], [[1.0, 0.0]])
     sol = jo.io.read(path)
     for measured in (analysis.forces, jo.crowds.crowd_pressure, analysis.coordination, analysis.force_chains):
-        with pytest.raises(InvalidValue, match=r"impulses of t = 0.5 acted is not known.*duration="):
+        with pytest.raises(InvalidValue, match=r"impulses of t = 0.5 acted is not known.*impulse_time="):
             measured(sol)
     with pytest.raises(InvalidValue, match="number of walls"):
         _walls(sol, -1)
@@ -245,7 +245,7 @@ def test_a_problem_of_the_wrong_order_is_refused(tmp_path):
 def test_who_left_in_the_first_step_of_a_file_is_not_taken_to_have_stood_still(tmp_path):
     walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
     out = jo.Outlet(lambda q: q[:, 0] > 0.7)
-    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, every=2, change=out)
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, every=2, changes=out)
     path = jo.io.write(sol, tmp_path / "run.vtkhdf", dtype=float)
     line = ((0.6, -1.0), (0.6, 1.0))
     assert len(jo.crowds.crossings(sol, line)) == len(jo.crowds.crossings(jo.io.read(path, walker), line)) == 1

@@ -120,7 +120,7 @@ def test_a_run_does_not_change_what_it_is_known_by(tmp_path):
     heap = jo.models.spheres(np.full(80, 0.4), box=([0, 0], [8, np.inf]))
     source = jo.Source(([0.5, 40], [3.5, 60]), rate=15.0, within=heap.within, seed=3)
     before = describe([heap, source])
-    jo.solve(heap, jo.Maury(), t=0.1, h=H, change=source)
+    jo.solve(heap, jo.Maury(), t=0.1, h=H, changes=source)
     assert describe([heap, source]) == before
 
 
@@ -185,10 +185,15 @@ def test_a_resume_with_other_sources_is_refused(tmp_path):
     within = jo.Balls([0.3, 0.3])
     rain = jo.Motion(q0=np.zeros((2, 2)), within=within, present=[False, False])
     sources = [jo.Source(([0, 0], [9, 9]), rate=1.0, within=within, seed=seed) for seed in (0, 1)]
-    jo.solve(rain, jo.Maury(), t=0.05, h=H, change=sources[0], output=jo.io.Output(checkpoint=tmp_path / "c"))
-    with pytest.raises(InvalidValue, match=r"change was .*\[0\]\.seed was 0, now 1"):
+    jo.solve(rain, jo.Maury(), t=0.05, h=H, changes=sources[0], output=jo.io.Output(checkpoint=tmp_path / "c"))
+    with pytest.raises(InvalidValue, match=r"changes was .*\[0\]\.seed was 0, now 1"):
         jo.solve(
-            rain, jo.Maury(), t=0.1, h=H, change=sources[1], output=jo.io.Output(checkpoint=tmp_path / "c", resume=True)
+            rain,
+            jo.Maury(),
+            t=0.1,
+            h=H,
+            changes=sources[1],
+            output=jo.io.Output(checkpoint=tmp_path / "c", resume=True),
         )
 
 

@@ -126,7 +126,7 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
             np.testing.assert_array_equal(found.points, q[here])
             np.testing.assert_array_equal(found.point_data["radius"], radii[here])
             np.testing.assert_array_equal(found.cell_data["impulse"][1:], multipliers)
-            np.testing.assert_array_equal(found.cell_data["partner"][1:], pairs[:, 1])
+            np.testing.assert_array_equal(found.cell_data["second_body"][1:], pairs[:, 1])
         path.unlink()
 
 

@@ -81,12 +81,12 @@ def two(tmp_path):
 def test_a_package_adds_a_format_and_a_colour_to_the_command_line(extras, two, tmp_path):
     target, picture, page = (tmp_path / f"two.{suffix}" for suffix in ("xyz", "png", "html"))
     written, again, misspelt, plotted, shown, unknown = run_commands(
-        ["export", two[1], target],
-        ["export", two[1], target],
-        ["export", two[1], tmp_path / "two.xzy"],
-        ["plot", two[1], "--moments", 1, "--colour", "energy", "--save", picture],
-        ["view", two[1], "--save", page],
-        ["plot", two[1], "--colour", "energi", "--save", tmp_path / "a.png"],
+        ["export", two[1], "-o", target],
+        ["export", two[1], "-o", target],
+        ["export", two[1], "-o", tmp_path / "two.xzy"],
+        ["plot", two[1], "--moments", 1, "--colour", "energy", "-o", picture],
+        ["view", two[1], "-o", page],
+        ["plot", two[1], "--colour", "energi", "-o", tmp_path / "a.png"],
         folder=extras,
     )
     assert written == (0, f"{target}\n", "")

@@ -15,10 +15,10 @@ import pytest
 import shapely
 
 import jostle as jo
-from jostle.crowds.crowding import densities, density_map, speed_map
-from jostle.crowds.crowding import voronoi as density
-from jostle.crowds.leaving import crossings, flow
-from jostle.crowds.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
+from jostle.crowds.measure.crowding import densities, density_map, speed_map
+from jostle.crowds.measure.crowding import voronoi as density
+from jostle.crowds.measure.leaving import crossings, flow
+from jostle.crowds.measure.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import write
 from jostle.io.reading import read
@@ -51,7 +51,7 @@ def sol():
     """Forty people leave a room; a metre behind the door they are taken out, and the last one walks on for a second."""
     people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
     out = jo.Outlet(lambda q: q[:, 0] > 7.0)
-    found = jo.solve(people, jo.Venel(), t=8.0, h=0.05, change=out)
+    found = jo.solve(people, jo.Venel(), t=8.0, h=0.05, changes=out)
     assert np.isnan(found.q[-1]).all()
     return found
 
@@ -358,7 +358,7 @@ def test_round_off_loses_no_frame():
 
 
 def test_who_leaves_between_two_frames_is_not_there_in_between():
-    sol = walker(t=2.0, change=jo.Outlet(lambda q: q[:, 0] > 1.1))
+    sol = walker(t=2.0, changes=jo.Outlet(lambda q: q[:, 0] > 1.1))
     numbers = [people.number for people in frames(sol, rate=8.0) if len(people.person)]
     assert numbers == [0, 1, 2, 3, 4]
     assert to_pedpy(sol).data.frame.tolist() == [0, 1, 2]
@@ -384,7 +384,7 @@ def test_a_solution_that_is_no_crowd_is_refused_and_leaves_no_file(writer, tmp_p
     in_space = jo.solve(
         jo.Sweeping(q0=[[0.5, 0.5, 0.5]], velocity=[1.0, 0.0, 0.0], within=jo.Balls([0.2])), jo.Venel(), t=1.0, h=0.5
     )
-    gone = walker(change=jo.Outlet(lambda q: q[:, 0] > -9.0))
+    gone = walker(changes=jo.Outlet(lambda q: q[:, 0] > -9.0))
     nobody = jo.Solution(None, None, gone.t[1:], gone.q[1:], gone.u[1:], (), (), (), gone.stats, "finished")
     one = jo.Solution(None, None, gone.t[:1], gone.q[:1], gone.u[:1], (), (), (), gone.stats, "finished")
     none = jo.Solution(None, None, gone.t[:0], gone.q[:0], gone.u[:0], (), (), (), gone.stats, "finished")
@@ -430,7 +430,7 @@ def test_a_folder_that_is_not_there_is_named(writer, tmp_path):
 @pytest.mark.parametrize("package", ["pedpy", "pandas", "shapely"])
 def test_a_package_that_is_missing_is_named(package, monkeypatch, sol):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=rf"the package {package} is missing.*\n  .* install 'jostle\[crowd\]'"):
+    with pytest.raises(MissingPackage, match=rf"need the package {package}.*\n  .* install 'jostle\[crowd\]'"):
         to_pedpy(sol, inside=ROOM)
 
 

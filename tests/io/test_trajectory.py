@@ -330,7 +330,7 @@ def test_bodies_that_come_and_go_come_back(tmp_path):
         q0=q0, v0=np.tile([1.0, 0.0], (3, 1)), within=jo.Balls(np.full(3, 0.5)), present=[True, False, True]
     )
     gone = jo.Outlet(lambda q: q[:, 0] > 3.5)
-    sol = jo.solve(problem, jo.Maury(), t=1.0, h=0.1, change=gone)
+    sol = jo.solve(problem, jo.Maury(), t=1.0, h=0.1, changes=gone)
     assert np.isnan(sol.q).any()
     back = read(jo.io.write(sol, tmp_path / "run.vtkhdf", dtype=np.float64), problem)
     np.testing.assert_array_equal(back.q[:], sol.q)

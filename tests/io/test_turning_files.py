@@ -120,8 +120,8 @@ def test_vtk_sees_spins_and_orientations_and_friction(runs, files, name):
         assert cells.shape == (active.sum(), 3)
         assert np.abs(cells).max(initial=0.0) <= 0.5 * seen.cell_data["impulse"].max() + 1e-9
         start = np.searchsorted(owner, owner)
-        for which, part in (("body", "part"), ("partner", "partner_part")):
-            pair = sol.pairs[k][active, 0 if which == "body" else 1]
+        for which, part in (("first_body", "first_part"), ("second_body", "second_part")):
+            pair = sol.pairs[k][active, 0 if which == "first_body" else 1]
             own, ball = pair >= 0, np.maximum(pair, 0)
             assert seen.cell_data[which][1:].tolist() == np.where(own, owner[ball], pair).tolist()
             if sol.facts.clumped is not None:
@@ -168,7 +168,7 @@ def test_files_of_bodies_that_do_not_turn_have_nothing_new(tmp_path):
     assert sol.tangential is None
     with h5py.File(tmp_path / "a.vtkhdf") as file:
         assert sorted(file["VTKHDF/PointData"]) == ["body", "radius", "velocity"]
-        assert sorted(file["VTKHDF/CellData"]) == ["body", "impulse", "normal", "partner"]
+        assert sorted(file["VTKHDF/CellData"]) == ["first_body", "impulse", "normal", "second_body"]
         assert not {"axes", "balls"} & set(file["jostle/run"].attrs)
         assert sorted(file["jostle/problem"]) == ["force", "groups", "masses", "radii", "text"]
 
@@ -184,9 +184,9 @@ def test_a_file_without_contacts_has_spins(tmp_path):
 
 def test_bodies_that_leave_have_no_place_and_the_others_keep_their_spins(tmp_path):
     problem, leaves = turning.discs(), jo.Outlet(lambda q: q[:, 0] > 2.2)
-    expected = jo.solve(problem, jo.Maury(), t=0.3, h=0.02, change=leaves)
+    expected = jo.solve(problem, jo.Maury(), t=0.3, h=0.02, changes=leaves)
     output = jo.io.Output(tmp_path / "a.vtkhdf", contacts=True, dtype="float64")
-    jo.solve(problem, jo.Maury(), t=0.3, h=0.02, change=leaves, output=output)
+    jo.solve(problem, jo.Maury(), t=0.3, h=0.02, changes=leaves, output=output)
     found, gone = jo.io.read(tmp_path / "a.vtkhdf"), np.isnan(expected.q[:, :, 0])
     assert 0 < gone.sum() < gone.size
     np.testing.assert_array_equal(np.asarray(found.q), expected.q)

@@ -54,8 +54,8 @@ def test_vtk_sees_the_bodies_and_contacts_of_every_frame_in_any_order(run, conta
             active = multipliers != 0.0
             assert len(found.lines) == active.sum()
             np.testing.assert_array_equal(found.cell_data["impulse"], [0.0, *multipliers[active]])
-            np.testing.assert_array_equal(found.cell_data["body"][1:], pairs[active, 0])
-            np.testing.assert_array_equal(found.cell_data["partner"][1:], pairs[active, 1])
+            np.testing.assert_array_equal(found.cell_data["first_body"][1:], pairs[active, 0])
+            np.testing.assert_array_equal(found.cell_data["second_body"][1:], pairs[active, 1])
             if normals.shape[1] <= 3:
                 np.testing.assert_array_equal(found.cell_data["normal"][1:, : normals.shape[1]], normals[active])
             for line, (i, j) in zip(found.lines, pairs[active], strict=True):
@@ -96,7 +96,7 @@ def test_vtk_sees_a_pile_of_discs_with_its_contact_forces(tmp_path):
     found = by_vtk.at(reader, 0.1)
     np.testing.assert_allclose(found.points, [[0, 1, 0], [0, 3, 0]], atol=1e-6)
     assert found.point_data["radius"].tolist() == [1.0, 1.0]
-    pairs = np.stack([found.cell_data["body"], found.cell_data["partner"]], axis=1)[1:]
+    pairs = np.stack([found.cell_data["first_body"], found.cell_data["second_body"]], axis=1)[1:]
     of = {tuple(pair): k for k, pair in enumerate(pairs.tolist(), start=1)}
     assert found.cell_data["impulse"][of[0, 1]] == pytest.approx(0.1)
     assert found.cell_data["impulse"][of[0, -1]] == pytest.approx(0.2)

@@ -89,7 +89,7 @@ def test_vtk_sees_the_walls_of_every_time_and_bodies_as_without_them(tmp_path, n
         assert not found.wall_points["radius"].any()
         assert not found.wall_points["velocity"].any()
         for name, values in found.wall_cells.items():
-            assert (values == (-1 if name in ("body", "partner") else 0)).all()
+            assert (values == (-1 if name in ("first_body", "second_body") else 0)).all()
         assert bool(found.cell_data) == contacts
 
 
@@ -156,7 +156,7 @@ def test_bodies_that_leave_do_not_move_the_walls_of_vtk(tmp_path):
     walk = jo.Sweeping(q0=[[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]], velocity=[2.0, 0.0], within=jo.Balls([0.2] * 3) & room)
     out = jo.Outlet(lambda q: q[:, 0] > 6.0)
     path = tmp_path / "run.vtkhdf"
-    jo.solve(walk, jo.Venel(), t=2.0, h=0.5, change=out, output=jo.io.Output(path, contacts=True))
+    jo.solve(walk, jo.Venel(), t=2.0, h=0.5, changes=out, output=jo.io.Output(path, contacts=True))
     reader = by_vtk.reader(path)
     seen = [by_vtk.at(reader, t) for t in by_vtk.times(reader)]
     assert [len(one.points) for one in seen] == [3, 3, 2, 2, 1]

@@ -193,7 +193,6 @@ def test_a_step_has_the_same_bits_on_one_thread_and_on_several(monkeypatch, many
     """So small a step is not shared: the thresholds are lowered, all of them."""
     monkeypatch.setattr("jostle.kernels.interface.MANY", many)
     monkeypatch.setattr(parallel, "ROWS_A_CHUNK", 100)
-    monkeypatch.setattr(parallel, "NUMBERS_A_CHUNK", 100)
     monkeypatch.setattr("jostle.sets.balls.PARALLEL_BALLS", 100)
     monkeypatch.setattr("jostle.solvers.gauss_seidel.PARALLEL_ROWS", 100)
     monkeypatch.setattr("jostle.solvers.gauss_seidel.ROWS_A_THREAD", 10)
@@ -245,32 +244,6 @@ def test_pieces_run_at_the_same_time_and_all_end_before_an_error_is_raised(monke
     with pytest.raises(ValueError, match="piece 0"):
         together(work, [(0,), (1,), (2,)])
     assert sorted(ended) == [0, 1, 2]
-
-
-def test_large_arrays_are_copied_and_joined_by_all_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "threads", lambda: 3)
-    monkeypatch.setattr(parallel, "NUMBERS_A_CHUNK", 10)
-    parts = [np.arange(60.0).reshape(20, 3), np.zeros((0, 3)), np.ones((7, 3))]
-    joined = parallel.concatenated(parts)
-    assert joined.tolist() == np.concatenate(parts).tolist()
-    assert joined.dtype == float
-    assert parallel.concatenated(parts[:1]) is parts[0]
-    to = np.zeros((2, 50), dtype=np.int64)
-    parallel.copy_all([(to[0], np.arange(50)), (to[1], np.arange(100)[::2])])
-    assert to.tolist() == [list(range(50)), list(range(0, 100, 2))]
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_one_entry_that_is_not_finite_is_seen_wherever_it_is(monkeypatch, bad):
-    monkeypatch.setattr(parallel, "threads", lambda: 3)
-    monkeypatch.setattr(parallel, "NUMBERS_A_CHUNK", 10)
-    array = np.ones((50, 3))
-    assert parallel.all_finite(array)
-    for place in ((0, 0), (25, 1), (49, 2)):
-        spoilt = array.copy()
-        spoilt[place] = bad
-        assert not parallel.all_finite(spoilt)
-        assert not parallel.all_finite(spoilt.T)
 
 
 def test_after_an_error_the_pieces_that_nobody_has_begun_are_left_out():

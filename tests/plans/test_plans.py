@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import DXF, WKT, Link, Picture, Plan, Room, read_plan, write_plan
+from jostle.crowds import DXF, WKT, Area, Link, Picture, Plan, Room, read_plan, write_plan
 from jostle.plans.plan import far_from
 from jostle.plans.stored import plan_of, restored, stored
 
@@ -128,6 +128,13 @@ def test_a_drawing_keeps_walls_and_the_names_of_exits(name, tmp_path):
     assert set(again.exits) == set(plan.exits)
     assert again.area.symmetric_difference(plan.area).area < 1e-9
     assert same_walls(again, plan)
+
+
+def test_names_of_exits_that_a_drawing_forbids_are_kept(tmp_path):
+    pytest.importorskip("ezdxf")
+    plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"north/south 50%": ((4, 1), (4, 2))})
+    write_plan(plan, tmp_path / "plan.dxf")
+    assert list(read_plan(tmp_path / "plan.dxf").exits) == ["north/south 50%"]
 
 
 def test_round_walls_of_a_drawing_are_polylines_within_a_centimetre_and_columns_are_exact(tmp_path):
@@ -446,6 +453,7 @@ STORED = {
         doors=[((6, 2), (6, 4))],
         walls=[((3, 0), (3, 4))],
         columns=[(7.5, 4.5, 0.3)],
+        areas=[Area("row 1", [(0, 4), (6, 4), (6, 5)], counts=False)],
     ),
 }
 

@@ -10,6 +10,7 @@ import jostle as jo
 import pretended_device
 import pretended_kernels
 from device_scenes import SCENES, SOLVER, crowd, pile, scheme_of, thrown
+from jostle.schemes import grip
 from jostle.solvers import base
 from pretended_kernels import CONTACT_KERNELS
 
@@ -18,6 +19,7 @@ from pretended_kernels import CONTACT_KERNELS
 def device(monkeypatch):
     """device="cuda" is the pretended one; and the CPU sweeps contacts even in small problems, as a device does."""
     monkeypatch.setattr(base, "MAX_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(grip, "MAX_FEW_BLOCKS", 0)
     return pretended_device.install(monkeypatch)
 
 
@@ -97,7 +99,9 @@ def test_friction_that_does_not_converge_on_a_device_is_an_error(solver):
 def test_friction_in_a_set_without_points_is_an_error_on_a_device():
     press = jo.HalfSpace([0.0, -1.0], offset=lambda t: t - 1.0)
     within = jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0]) & press
-    balls = jo.Motion(q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, drag={"wall 1": [0.0, 0.0]}))
+    balls = jo.Motion(
+        q0=[[0.0, 0.5], [1.0, 0.5]], within=within, law=jo.Coulomb(0.3, surface_velocity={"wall 1": [0.0, 0.0]})
+    )
     with pytest.raises(jo.errors.EmptySet):
         jo.solve(balls, jo.Maury(solver=SOLVER), t=1.0, h=0.02, device="cuda")
 
@@ -116,7 +120,7 @@ def test_people_leave_and_come_on_a_device():
         assert state.presence is None or type(state.presence.codes) is np.ndarray
         return bool(room.empty(state))
 
-    cpu, there = run_both(waiting, jo.Venel(solver=SOLVER), t=3.0, h=0.05, change=changes, until=until)
+    cpu, there = run_both(waiting, jo.Venel(solver=SOLVER), t=3.0, h=0.05, changes=changes, until=until)
     assert_same(cpu, there)
     assert set(seen) == {np.ndarray}
     assert 0 < np.isnan(there.q[-1]).any(axis=1).sum() < n
@@ -126,7 +130,7 @@ def test_rain_falls_on_a_device():
     within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf])
     rain = jo.Motion(q0=np.zeros((20, 2)), force=[0.0, -1.0], within=within, present=np.zeros(20, dtype=bool))
     source = jo.Source(([0.5, 6], [3.5, 9]), rate=5.0, within=within)
-    assert_same(*run_both(rain, jo.Maury(solver=SOLVER), t=3.0, h=0.02, change=source))
+    assert_same(*run_both(rain, jo.Maury(solver=SOLVER), t=3.0, h=0.02, changes=source))
 
 
 def test_states_are_moved_once_and_only_if_someone_looks(monkeypatch):
@@ -159,7 +163,7 @@ def test_who_looks_at_a_run_sees_arrays_of_numpy():
         if len(state.contacts.gap):
             assert state.contacts.describe(0).split()[0] in ("balls", "body")
 
-    cpu, there = run_both(problem, jo.Maury(solver=SOLVER), t=0.6, h=0.02, change=push, progress=tell)
+    cpu, there = run_both(problem, jo.Maury(solver=SOLVER), t=0.6, h=0.02, changes=push, progress=tell)
     assert_same(cpu, there)
     assert set(seen) == {np.ndarray}
 
@@ -186,10 +190,10 @@ def test_a_run_is_resumed_on_either_device(first, then, tmp_path, recwarn):
     _, people = crowd()
     file, outlet = tmp_path / "run.checkpoint", jo.Outlet(lambda q: q[:, 0] > 10.0)
     scheme, h = jo.Venel(solver=SOLVER), 0.05
-    whole = jo.solve(people, scheme, t=2.0, h=h, change=outlet)
-    jo.solve(people, scheme, t=1.0, h=h, change=outlet, output=jo.io.Output(checkpoint=file), device=first)
+    whole = jo.solve(people, scheme, t=2.0, h=h, changes=outlet)
+    jo.solve(people, scheme, t=1.0, h=h, changes=outlet, output=jo.io.Output(checkpoint=file), device=first)
     rest = jo.solve(
-        people, scheme, t=2.0, h=h, change=outlet, output=jo.io.Output(checkpoint=file, resume=True), device=then
+        people, scheme, t=2.0, h=h, changes=outlet, output=jo.io.Output(checkpoint=file, resume=True), device=then
     )
     np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
     np.testing.assert_array_equal(rest.stats, whole.stats[20:])
@@ -397,7 +401,7 @@ def test_balls_that_go_through_each_other_are_noticed(n, absent, period):
     within = jo.Balls(np.linspace(0.1, 0.05, n), period=period)
     balls = jo.Motion(q0=q0, v0=v0, within=within, present=present if absent else None)
     for device in ("cpu", "cuda"):
-        with pytest.raises(jo.LeftTheSet, match="the centre of body 2 went through ball 1: together they moved by 6 "):
+        with pytest.raises(jo.LeftTheSet, match="the centre of ball 2 went through ball 1: together they moved by 6 "):
             jo.solve(balls, jo.Maury(solver=Idle()), t=0.1, h=0.05, strict=False, device=device)
 
 

@@ -590,16 +590,15 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
     steps, step = [], jo.Maury.step
     monkeypatch.setattr(jo.Maury, "step", lambda self, *given: steps.append(1) or step(self, *given))
     swelling = jo.Motion(q0=[[1.0], [5.0]], within=jo.Balls(lambda t: np.full(2, 1.0 + t)) & jo.Box([0.0], [6.0]))
-
-    class NoRoom:
-        ended_by = jo.errors.EmptySet
-
-        def __call__(self, state):
-            return False
-
     output, where = tmp_path / "run.vtkhdf", tmp_path / "run.checkpoint"
     sol = jo.solve(
-        swelling, jo.Maury(), t=1.0, h=0.1, every=3, until=NoRoom(), output=jo.io.Output(output, checkpoint=where)
+        swelling,
+        jo.Maury(),
+        t=1.0,
+        h=0.1,
+        every=3,
+        until=jo.endings.Jammed(),
+        output=jo.io.Output(output, checkpoint=where),
     )
     assert (sol.status, len(steps), sol.t[-1].round(9)) == ("stopped", 6, 0.5)
     again = jo.solve(
@@ -608,7 +607,7 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
         t=1.0,
         h=0.1,
         every=3,
-        until=NoRoom(),
+        until=jo.endings.Jammed(),
         output=jo.io.Output(output, checkpoint=where, resume=True),
     )
     assert again.t.tolist() == sol.t.tolist()

@@ -63,7 +63,7 @@ def stacked_balls(scheme, mass):
     q0 = [[0.0, 0.5], [0.0, 1.5], [9.0, -1.0 + 0.5 * G * 0.2**2 if not isinstance(scheme, jo.Venel) else -0.8]]
     stack = falling(scheme, q0=q0, within=within, mass=mass)
     outlet = jo.Outlet(lambda q: np.array([q[2, 1] < -1.0, False, False]))
-    return jo.solve(stack, scheme, t=0.4, h=H, change=outlet)
+    return jo.solve(stack, scheme, t=0.4, h=H, changes=outlet)
 
 
 @every_scheme
@@ -102,7 +102,7 @@ def test_momentum_is_that_of_those_who_are_there(scheme):
     within = jo.Balls(np.full(n, 0.1))
     rain = falling(scheme, q0=np.zeros((n, 2)), within=within, mass=mass, present=np.zeros(n, dtype=bool))
     source = jo.Source(([0.0, 0.0], [200.0, 0.0]), rate=20.0, within=within, velocity=[1.0, -2.0])
-    sol = jo.solve(rain, scheme, t=1.0, h=H, change=[source, jo.Outlet(lambda q: q[:, 1] < -2.0)])
+    sol = jo.solve(rain, scheme, t=1.0, h=H, changes=[source, jo.Outlet(lambda q: q[:, 1] < -2.0)])
     there = np.isfinite(sol.q[:, :, 0])
     came = np.argmax(there, axis=0)
     age = (np.arange(len(sol.t))[:, None] - came) * H
@@ -117,11 +117,11 @@ def test_momentum_is_that_of_those_who_are_there(scheme):
 
 def test_everybody_may_leave_and_the_run_goes_on():
     rain = falling(jo.Maury(), q0=[[0.0, 0.1], [3.0, 0.2]], within=jo.Balls([0.5, 0.5]))
-    sol = jo.solve(rain, jo.Maury(), t=0.5, h=H, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
+    sol = jo.solve(rain, jo.Maury(), t=0.5, h=H, changes=jo.Outlet(lambda q: q[:, 1] < 0.0))
     assert bodies(sol)[[0, -1]].tolist() == [2, 0]
     assert (sol.u[-1] == 0.0).all()
     empty = jo.solve(
-        rain, jo.Maury(), t=0.5, h=H, change=jo.Outlet(lambda q: q[:, 1] < 0.0),
+        rain, jo.Maury(), t=0.5, h=H, changes=jo.Outlet(lambda q: q[:, 1] < 0.0),
         until=lambda state: state.presence is not None and not state.presence.here.any(),
     )  # fmt: skip
     assert empty.status == "stopped"
@@ -134,7 +134,7 @@ def test_who_has_gone_does_not_come_back():
     rising = jo.Sweeping(q0=[[0.0, 0.0], [5.0, 0.0]], velocity=[0.0, 1.0], within=within, present=[True, False])
     source = jo.Source(([4.0, 0.0], [6.0, 0.0]), rate=10.0, within=within)
     out = jo.Outlet(lambda q: (q[:, 1] > 0.4) & (q[:, 1] < 0.5))
-    sol = jo.solve(rising, jo.Venel(), t=2.0, h=H, change=[source, out])
+    sol = jo.solve(rising, jo.Venel(), t=2.0, h=H, changes=[source, out])
     there = np.isfinite(sol.q[:, :, 0]).astype(int)
     assert there.any(axis=0).all()
     assert (np.abs(np.diff(there, axis=0)).sum(axis=0) == [1, 2]).all()
@@ -254,7 +254,7 @@ def test_many_bodies_have_the_gaps_of_those_who_are_there():
 
 def waiting_in(within, n=6, **source):
     room = jo.Sweeping(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
-    return jo.solve(room, jo.Venel(), t=1.0, h=0.1, change=jo.Source(within=within, rate=5.0, **source))
+    return jo.solve(room, jo.Venel(), t=1.0, h=0.1, changes=jo.Source(within=within, rate=5.0, **source))
 
 
 def test_waiting_bodies_do_not_meet_in_periodic_space():
@@ -290,7 +290,7 @@ def test_a_source_keeps_its_rate_where_there_is_room(scheme):
     within = jo.Balls(np.full(n, 0.05)) & jo.Box([0.0, -np.inf], [100.0, np.inf], radii=0.05)
     rain = falling(scheme, q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
     source = jo.Source(([1.0, 0.0], [99.0, 40.0]), rate=30.0, within=within)
-    sol = jo.solve(rain, scheme, t=1.0, h=0.05, change=source)
+    sol = jo.solve(rain, scheme, t=1.0, h=0.05, changes=source)
     assert bodies(sol).tolist() == [int(np.floor(30.0 * t * (1.0 + 1e-12))) for t in sol.t]
     there = np.isfinite(sol.q[:, :, 0])
     came = np.where(there.any(axis=0), np.argmax(there, axis=0), len(sol.t))
@@ -311,7 +311,7 @@ def test_who_was_there_at_the_start_and_who_has_left_do_not_count_against_the_ra
         q0=np.stack([5.0 * np.arange(n), np.zeros(n)], axis=1), velocity=[0.0, -1.0], within=within, present=present
     )
     source = jo.Source(([0.0, 5.0], [200.0, 6.0]), rate=10.0, within=within)
-    sol = jo.solve(rain, jo.Venel(), t=1.5, h=0.1, change=[source, jo.Outlet(lambda q: q[:, 1] < -0.55)])
+    sol = jo.solve(rain, jo.Venel(), t=1.5, h=0.1, changes=[source, jo.Outlet(lambda q: q[:, 1] < -0.55)])
     there = np.isfinite(sol.q[:, :, 0])
     assert there[0].tolist() == present.tolist()
     assert there[:, ~present].sum(axis=1).tolist() == [int(np.floor(10.0 * t * (1.0 + 1e-12))) for t in sol.t]
@@ -323,9 +323,9 @@ def test_a_source_counts_from_the_start_of_the_run_also_when_it_is_resumed(tmp_p
     within = jo.Balls(np.full(40, 0.05))
     rain = jo.Sweeping(q0=np.zeros((40, 2)), within=within, present=np.zeros(40, dtype=bool))
     source = jo.Source(([0.0, 0.0], [100.0, 100.0]), rate=10.0, within=within)
-    sol = jo.solve(rain, jo.Venel(), t=(3.0, 4.0), h=0.1, change=source)
+    sol = jo.solve(rain, jo.Venel(), t=(3.0, 4.0), h=0.1, changes=source)
     assert bodies(sol).tolist() == list(range(11))
-    given = {"h": 0.1, "change": source, "output": jo.io.Output(checkpoint=tmp_path / "rain.checkpoint")}
+    given = {"h": 0.1, "changes": source, "output": jo.io.Output(checkpoint=tmp_path / "rain.checkpoint")}
     jo.solve(rain, jo.Venel(), t=(3.0, 3.5), **given)
     given["output"] = replace(given["output"], resume=True)
     assert bodies(jo.solve(rain, jo.Venel(), t=(3.0, 4.0), **given)).tolist() == list(range(5, 11))
@@ -338,7 +338,7 @@ def test_nobody_comes_in_on_another(scheme):
     within = jo.Balls(radii) & jo.Box([0.0, 0.0], [3.0, np.inf], radii=radii)
     rain = falling(scheme, q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
     source = jo.Source(([0.4, 1.0], [2.6, 4.0]), rate=40.0, within=within)
-    sol = jo.solve(rain, scheme, t=1.2, h=0.02, change=source)
+    sol = jo.solve(rain, scheme, t=1.2, h=0.02, changes=source)
     there = np.isfinite(sol.q[:, :, 0])
     assert 15 < there[-1].sum() < 48  # some had to wait
     overlaps = 0.02 * 8.0 if isinstance(scheme, jo.MoreauJean) else 1e-9  # h |u|, or what the solver leaves
@@ -359,7 +359,7 @@ def test_a_source_waits_until_its_place_is_free_and_then_catches_up():
                       present=np.arange(n) == 0)  # fmt: skip
     source = jo.Source(([-1.0, -1.0], [1.0, 1.0]), rate=20.0, within=within)
     sol = jo.solve(
-        lid, jo.Venel(), t=1.0, h=0.05, change=[jo.Outlet(lambda q: (q[:, 1] > 0.475) & (radii > 1.0)), source]
+        lid, jo.Venel(), t=1.0, h=0.05, changes=[jo.Outlet(lambda q: (q[:, 1] > 0.475) & (radii > 1.0)), source]
     )
     before = sol.t < 0.49
     assert (bodies(sol)[before] == 1).all()
@@ -375,7 +375,7 @@ def test_two_sources_keep_the_rate_of_each():
         jo.Source(([x, 0.0], [x + 40.0, 40.0]), rate=10.0, within=within, seed=seed)
         for seed, x in ((0, 0.0), (1, 100.0))
     )
-    last = jo.solve(room, jo.Venel(), t=2.0, h=0.1, change=[left, right]).q[-1]
+    last = jo.solve(room, jo.Venel(), t=2.0, h=0.1, changes=[left, right]).q[-1]
     assert (last[:, 0] < 50.0).sum() == (last[:, 0] > 50.0).sum() == 20
 
 
@@ -390,7 +390,7 @@ def test_another_unit_of_length_changes_no_bit_where_bodies_come_and_go(length):
         rain = jo.Motion(q0=np.zeros((n, 2)), force=[0.0, -G * unit], within=within, present=np.zeros(n, dtype=bool))
         source = jo.Source((np.array([0.4, 1.0]) * unit, np.array([2.6, 4.0]) * unit), rate=40.0, within=within)
         out = jo.Outlet(lambda q: q[:, 0] > 2.5 * unit)
-        return jo.solve(rain, jo.Maury(), t=0.8, h=0.02, change=[source, out])
+        return jo.solve(rain, jo.Maury(), t=0.8, h=0.02, changes=[source, out])
 
     plain, scaled = run(1.0), run(length)
     assert bodies(plain)[-1] > 10
@@ -408,7 +408,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_other_places():
         rain = falling(jo.Maury(), q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
         source = jo.Source(([0.5, 4.0], [3.5, 6.0]), rate=25.0, within=within, seed=seed)
         out = jo.Outlet(lambda q: q[:, 0] > 3.0)
-        return jo.solve(rain, jo.Maury(), t=1.2, h=0.02, change=[source, out])
+        return jo.solve(rain, jo.Maury(), t=1.2, h=0.02, changes=[source, out])
 
     first, again, other = run(0), run(0), run(1)
     assert bodies(first).max() > 10
@@ -426,7 +426,7 @@ def test_who_comes_in_has_the_velocity_of_the_source():
         jo.Maury(),
         t=1.0,
         h=0.1,
-        change=jo.Source(([0, 0], [9, 0]), rate=2.0, within=within, velocity=[0.5, -3.0]),
+        changes=jo.Source(([0, 0], [9, 0]), rate=2.0, within=within, velocity=[0.5, -3.0]),
     )
     first = int(np.argmax(np.isfinite(sol.q[:, 0, 0])))
     assert first == 5
@@ -450,7 +450,7 @@ def test_each_source_counts_its_own_bodies(differences):
     within = jo.Balls(np.full(n, 0.01))
     rain = jo.Motion(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
     sources = [jo.Source(([0, 0], [99, 99]), rate=10.0, within=within, **one) for one in differences]
-    sol = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=sources)
+    sol = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, changes=sources)
     assert bodies(sol)[-1] == 10 * len(differences)
     speeds = [one.get("velocity", [0.0, 0.0]) for one in differences]
     for velocity in speeds:
@@ -462,7 +462,7 @@ def test_sources_with_different_velocities_are_told_apart_inside_a_users_change_
     within = jo.Balls(np.full(n, 0.01))
     rain = jo.Motion(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
     left, right = (jo.Source(([0, 0], [99, 99]), rate=10.0, within=within, velocity=[v, 0.0]) for v in (-1.0, 1.0))
-    assert bodies(jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=lambda state: right(left(state))))[-1] == 20
+    assert bodies(jo.solve(rain, jo.Maury(), t=1.0, h=0.1, changes=lambda state: right(left(state))))[-1] == 20
 
 
 def test_equal_sources_are_told_apart_after_a_resume_too(tmp_path):
@@ -470,9 +470,9 @@ def test_equal_sources_are_told_apart_after_a_resume_too(tmp_path):
     within = jo.Balls(np.full(n, 0.01))
     rain = jo.Motion(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
     sources = [jo.Source(([0, 0], [99, 99]), rate=10.0, within=within) for _ in range(2)]
-    jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=sources, output=jo.io.Output(checkpoint=file))
-    rest = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=sources, output=jo.io.Output(checkpoint=file, resume=True))
-    whole = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=sources)
+    jo.solve(rain, jo.Maury(), t=0.5, h=0.1, changes=sources, output=jo.io.Output(checkpoint=file))
+    rest = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, changes=sources, output=jo.io.Output(checkpoint=file, resume=True))
+    whole = jo.solve(rain, jo.Maury(), t=1.0, h=0.1, changes=sources)
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
     assert bodies(whole)[-1] == 20
 
@@ -482,7 +482,7 @@ def test_of_two_newcomers_on_one_place_the_earlier_one_comes_in():
     within = jo.Balls(np.full(4, 0.5))
     rain = jo.Motion(q0=np.zeros((4, 2)), within=within, present=np.zeros(4, dtype=bool))
     source = jo.Source(([0.0, 0.0], [0.1, 0.1]), rate=40.0, within=within)
-    sol = jo.solve(rain, jo.Maury(), t=0.3, h=0.1, change=source)
+    sol = jo.solve(rain, jo.Maury(), t=0.3, h=0.1, changes=source)
     assert np.isfinite(sol.q[-1]).all(axis=1).tolist() == [True, False, False, False]
 
 
@@ -499,7 +499,7 @@ def test_who_is_let_out_is_put_aside_and_leaves_the_place_free():
         return False
 
     change = jo.Outlet(lambda q: np.arange(len(q)) == 0)
-    sol = jo.solve(walk, jo.Venel(), t=4.0, h=0.5, change=change, until=watch)
+    sol = jo.solve(walk, jo.Venel(), t=4.0, h=0.5, changes=change, until=watch)
     np.testing.assert_allclose(sol.q[-1, 1], [2.0, 0.0], atol=1e-12)
     assert len(seen) == 8
     assert np.hypot(*np.array(seen).T).min() > 1.0
@@ -521,10 +521,10 @@ def test_who_is_put_on_another_by_a_users_change_is_named(scheme, place, named):
     q0 = [[0.0, 2.0], [3.0, 2.0], [9.0, 2.0], [6.0, 6.0]]
     fall = falling(scheme, q0=q0, within=within, present=[True, True, True, False])
     with pytest.raises(jo.InfeasibleStart, match=named) as caught:
-        jo.solve(fall, scheme, t=0.1, h=H, change=put(3, place, when=0.045))
+        jo.solve(fall, scheme, t=0.1, h=H, changes=put(3, place, when=0.045))
     assert caught.value.step == 5
     assert caught.value.solution.t[-1] == pytest.approx(0.04)
-    free = jo.solve(fall, scheme, t=0.1, h=H, change=put(3, [6.0, 6.0], when=0.045))
+    free = jo.solve(fall, scheme, t=0.1, h=H, changes=put(3, [6.0, 6.0], when=0.045))
     assert bodies(free).tolist() == [3] * 5 + [4] * 6
 
 
@@ -532,7 +532,7 @@ def test_two_who_are_put_on_each_other_are_named():
     within = jo.Balls(np.full(3, 0.5))
     still = jo.Sweeping(q0=np.zeros((3, 2)), within=within, present=[True, False, False])
     with pytest.raises(jo.InfeasibleStart, match="balls 1 and 2"):
-        jo.solve(still, jo.Venel(), t=0.1, h=H, change=[put(1, [5.0, 0.0]), put(2, [5.5, 0.0])])
+        jo.solve(still, jo.Venel(), t=0.1, h=H, changes=[put(1, [5.0, 0.0]), put(2, [5.5, 0.0])])
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))
@@ -540,7 +540,7 @@ def test_one_body_may_come_in_where_there_are_more_walls_than_bodies(place):
     q, walls, touching = place()
     radii = np.full(2, 0.45)
     fall = falling(jo.Maury(), q0=q[:2], within=jo.Balls(radii) & walls(radii), present=[True, False])
-    sol = jo.solve(fall, jo.Maury(), t=0.1, h=H, change=put(1, touching, when=0.045))
+    sol = jo.solve(fall, jo.Maury(), t=0.1, h=H, changes=put(1, touching, when=0.045))
     assert bodies(sol).tolist() == [1] * 5 + [2] * 6
 
 
@@ -549,7 +549,7 @@ def test_who_comes_in_is_not_blamed_for_the_overlaps_of_others():
     within = jo.Balls(np.full(4, 0.3)) & jo.HalfSpace([0.0, 1.0], radii=0.3)
     q0 = [[0.0, 0.36], [3.0, 5.0], [6.0, 5.0], [9.0, 5.0]]
     fall = jo.Motion(q0=q0, v0=[0.0, -1.0], within=within, present=[True, True, True, False])
-    sol = jo.solve(fall, jo.MoreauJean(), t=0.3, h=0.1, change=put(3, [9.0, 5.0]))
+    sol = jo.solve(fall, jo.MoreauJean(), t=0.3, h=0.1, changes=put(3, [9.0, 5.0]))
     assert sol.gaps()[1] == pytest.approx(-0.04)
     assert bodies(sol)[-1] == 4
 
@@ -565,7 +565,7 @@ def test_changes_are_made_one_after_the_other():
         jo.Venel(),
         t=0.03,
         h=H,
-        change=[put(1, [5.0, 0.0]), out],
+        changes=[put(1, [5.0, 0.0]), out],
         until=lambda state: seen.append(state) or False,
     )
     assert [state.presence.codes.tolist() for state in seen] == [[PRESENT, GONE]] * 3
@@ -575,7 +575,7 @@ def test_changes_are_made_one_after_the_other():
         jo.Venel(),
         t=0.03,
         h=H,
-        change=[out, put(1, [5.0, 0.0])],
+        changes=[out, put(1, [5.0, 0.0])],
         until=lambda state: seen.append(state) or False,
     )
     assert [state.presence.codes.tolist() for state in seen] == [[PRESENT, PRESENT], [PRESENT, GONE], [PRESENT, GONE]]
@@ -590,7 +590,7 @@ def test_a_change_may_push():
     def kick(state):
         return state.replace(u=state.u + push) if 0.045 < state.t < 0.055 else state
 
-    sol = jo.solve(free, jo.Maury(), t=0.1, h=H, change=kick)
+    sol = jo.solve(free, jo.Maury(), t=0.1, h=H, changes=kick)
     assert sol.u[:, 1, 1].tolist() == [0.0] * 5 + [1.0] * 6
     np.testing.assert_allclose(sol.q[-1], [[0.0, 0.0], [5.0, 0.05]], atol=1e-14)
 
@@ -621,7 +621,7 @@ def test_warm_starts_survive_those_who_come_and_go():
         presence = state.presence.changed(np.array([n - 2]), GONE)
         return state.replace(q=presence.placed(state.q), u=presence.still(state.u), presence=presence)
 
-    sol = jo.solve(bed, scheme, t=0.1, h=H, change=[leave, put(n - 1, [3.0, 20.0], when=0.045)])
+    sol = jo.solve(bed, scheme, t=0.1, h=H, changes=[leave, put(n - 1, [3.0, 20.0], when=0.045)])
     iterations = sol.stats["iterations"]
     assert sol.stats["rows"].min() >= 100
     assert bodies(sol).tolist() == [n - 1] * 11
@@ -647,7 +647,7 @@ def test_impacts_name_the_bodies_by_the_numbers_they_always_had():
         u[4] = [0.0, -1.0]
         return after.replace(u=u) if after is not state else after
 
-    sol = jo.solve(fall, jo.Maury(), t=1.0, h=H, change=[enter, out])
+    sol = jo.solve(fall, jo.Maury(), t=1.0, h=H, changes=[enter, out])
     hits = sol.impacts()
     assert hits.pairs.tolist() == [[1, -1], [4, -1]]
     np.testing.assert_allclose(hits.t, [0.21, 0.61], atol=0.011)
@@ -673,7 +673,7 @@ def test_schemes_that_project_everybody_together_refuse_an_outlet(scheme):
     first = isinstance(scheme, jo.CatchingUp)
     rise = jo.Sweeping(q0=q0, velocity=up, within=within) if first else jo.Motion(q0=q0, v0=up, within=within)
     with pytest.raises(jo.errors.SchemeRefuses, match=type(scheme).__name__):
-        jo.solve(rise, scheme, t=2.0, h=0.1, change=jo.Outlet(lambda q: q[:, 1] > 2.0))
+        jo.solve(rise, scheme, t=2.0, h=0.1, changes=jo.Outlet(lambda q: q[:, 1] > 2.0))
 
 
 @every_scheme
@@ -687,7 +687,7 @@ def test_constraints_on_the_whole_configuration_are_refused(scheme):
         jo.solve(falling(scheme, q0=q0, within=within, present=[True, False]), scheme, t=0.1, h=H)
     out = jo.Outlet(lambda q: q[:, 0] > 2.0)
     with pytest.raises(jo.InvalidValue, match=r"step 1 .*constraints on the whole configuration"):
-        jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H, change=out)
+        jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H, changes=out)
     assert jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H).status == "finished"
 
 
@@ -713,17 +713,17 @@ def test_one_body_without_a_number_cannot_come_or_go():
     with pytest.raises(jo.InvalidValue, match="one True or False for each body"):
         jo.Motion(q0=[0.0, 0.0], present=[True, False])
     with pytest.raises(jo.InvalidValue, match=r"step 1 .*one True or False for each body"):
-        jo.solve(jo.Motion(q0=[0.0, 1.0]), jo.Maury(), t=0.1, h=H, change=jo.Outlet(lambda q: q > 0.0))
+        jo.solve(jo.Motion(q0=[0.0, 1.0]), jo.Maury(), t=0.1, h=H, changes=jo.Outlet(lambda q: q > 0.0))
 
 
 def test_a_change_is_a_function_that_returns_a_state():
     free = jo.Motion(q0=[[0.0, 0.0]])
-    with pytest.raises(jo.InvalidValue, match="must be a function of the state"):
-        jo.solve(free, jo.Maury(), t=0.1, h=H, change=3.0)
-    with pytest.raises(jo.InvalidValue, match="must be a function of the state"):
-        jo.solve(free, jo.Maury(), t=0.1, h=H, change=[lambda state: state, None])
+    with pytest.raises(jo.InvalidValue, match="must be functions of the state"):
+        jo.solve(free, jo.Maury(), t=0.1, h=H, changes=3.0)
+    with pytest.raises(jo.InvalidValue, match="must be functions of the state"):
+        jo.solve(free, jo.Maury(), t=0.1, h=H, changes=[lambda state: state, None])
     with pytest.raises(jo.InvalidValue, match=r"step 1 .*must return a state"):
-        jo.solve(free, jo.Maury(), t=0.1, h=H, change=lambda state: None)
+        jo.solve(free, jo.Maury(), t=0.1, h=H, changes=lambda state: None)
 
 
 def test_a_source_needs_a_box_and_a_rate():
@@ -796,5 +796,5 @@ def test_a_change_that_returns_nan_in_the_last_step_is_refused(name, within):
 
     ball = jo.Motion(q0=[1.0, 2.0], v0=[0.0, -1.0], within=within)
     with pytest.raises(jo.errors.NotFinite, match=f"{name} of the changed state, entry .0,. became nan") as raised:
-        jo.solve(ball, jo.Maury(), t=1.0, h=0.1, change=lose)
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.1, changes=lose)
     assert raised.value.step == 10

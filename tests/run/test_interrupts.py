@@ -32,13 +32,13 @@ def thrown(error, after):
     return {
         "force": (ball, {}),
         "until": (calm, {"until": lambda state: bool(late(state.t))}),
-        "change": (calm, {"change": lambda state: late(state.t) or state}),
+        "changes": (calm, {"changes": lambda state: late(state.t) or state}),
         "progress": (calm, {"progress": lambda progress: late(progress.t)}),
     }
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("where", ["force", "until", "change", "progress"])
+@pytest.mark.parametrize("where", ["force", "until", "changes", "progress"])
 @pytest.mark.parametrize(
     "error", [SystemExit(3), GeneratorExit(), Quit(), MemoryError(), ZeroDivisionError()], ids=repr
 )

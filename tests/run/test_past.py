@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle._tools.of_run import remembering
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import read_whole, write_whole
-from jostle.problems import Remembers, remembering
+from jostle.problems import Remembers
 
 pytest.importorskip("shapely")
 
@@ -75,7 +76,7 @@ def test_a_journey_that_starts_at_a_later_stage_returns_to_it():
     journey = jo.crowds.Journey(walk, ["desk", "west", "east"], people=1, reach=0.5, stage=[1])
     journey.remember(0.0, np.array([[0.1, 2.0]]))
     assert journey.stage.tolist() == [2]
-    journey.remind(None)
+    journey.restore(None)
     assert journey.stage.tolist() == [1]
 
 
@@ -103,7 +104,7 @@ class Count(NamedTuple):
 class Counting(Remembers):
     """What remembers how often it was called, and does `act` with that."""
 
-    remembers = Count
+    memory_type = Count
 
     def __init__(self, act):
         self.act = act
@@ -119,7 +120,7 @@ def runs(where, t, **more):
     act = {
         "until": lambda calls, state: calls >= 34,
         "force": lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]),
-        "change": lambda calls, state: state.replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
+        "changes": lambda calls, state: state.replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
     }[where]
     counting = Counting(act)
     force = counting if where == "force" else [-1.0]
@@ -128,7 +129,7 @@ def runs(where, t, **more):
     return jo.solve(ball, jo.Maury(), t=t, h=H, **options, **more)
 
 
-@pytest.mark.parametrize("where", ["until", "force", "change"])
+@pytest.mark.parametrize("where", ["until", "force", "changes"])
 def test_conditions_forces_and_changes_may_remember_something(where, tmp_path):
     whole = runs(where, 2.0)
     runs(where, 1.0, output=jo.io.Output(checkpoint=tmp_path / "c"))
@@ -163,7 +164,7 @@ def test_what_is_called_in_one_run_does_not_change_which_run_it_is(tmp_path):
 
 def test_a_memory_that_a_checkpoint_cannot_hold_is_refused(tmp_path):
     class Words(Counting):
-        remembers = str
+        memory_type = str
 
         def __call__(self, state):
             self.memory = "words"
@@ -194,7 +195,7 @@ class Steps(NamedTuple):
 class InPlace(Remembers):
     """True after eight steps; it counts in the array that it remembers."""
 
-    remembers = Steps
+    memory_type = Steps
 
     def __call__(self, state):
         self.memory = self.memory or Steps(np.zeros(1))
@@ -283,9 +284,9 @@ class Patience(Tally):
 def test_a_run_is_resumed_with_a_warning_of_changes_that_are_functions(tmp_path, change):
     ball, output = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0])), jo.io.Output(checkpoint=tmp_path / "checkpoint")
     still = [Push(0.0), change()]
-    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, change=still, output=output)
+    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, changes=still, output=output)
     with pytest.warns(jo.errors.NotReproducible, match="the names alone of change1, and nothing"):
-        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=still, output=replace(output, resume=True))
+        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=still, output=replace(output, resume=True))
 
 
 def test_a_condition_that_counts_is_a_warning_and_a_function_is_none(tmp_path):
@@ -310,11 +311,11 @@ class Push:
 def test_changes_that_are_dataclasses_are_compared_by_their_data(tmp_path):
     ball, output = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0])), jo.io.Output(checkpoint=tmp_path / "checkpoint")
     again = replace(output, resume=True)
-    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, change=Push(0.1), output=output)
-    with pytest.raises(InvalidValue, match=r"change was .*speed was 0\.1, now 0\.2"):
-        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=Push(0.2), output=again)
-    whole = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=Push(0.1))
-    resumed = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, change=Push(0.1), output=again)
+    jo.solve(ball, jo.Maury(), t=0.1, h=0.025, changes=Push(0.1), output=output)
+    with pytest.raises(InvalidValue, match=r"changes was .*speed was 0\.1, now 0\.2"):
+        jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=Push(0.2), output=again)
+    whole = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=Push(0.1))
+    resumed = jo.solve(ball, jo.Maury(), t=0.2, h=0.025, changes=Push(0.1), output=again)
     assert resumed.q[-1].tobytes() == whole.q[-1].tobytes()
 
 
@@ -331,7 +332,7 @@ def test_functions_without_a_memory_cause_no_warning(tmp_path):
 
     people = jo.crowds.crowd(3, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q, seed=1)
     output = jo.io.Output(checkpoint=tmp_path / "checkpoint", random=drawing)
-    sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, change=[change], until=plan.empty, output=output)
+    sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, changes=[change], until=plan.empty, output=output)
     assert sol.status == "finished"
 
 
@@ -346,12 +347,12 @@ def test_a_condition_around_which_a_list_contains_itself_runs_with_checkpoints(t
 
 def test_a_memory_that_all_runs_would_share_is_refused():
     with pytest.raises(InvalidValue, match=r"Shared\.memory would belong to all runs at once: leave it out of the cl"):
-        type("Shared", (Remembers,), {"remembers": Count, "memory": None})
+        type("Shared", (Remembers,), {"memory_type": Count, "memory": None})
 
     class Alone:
-        remembers, memory = Count, None
+        memory_type, memory = Count, None
 
-        def remind(self, memory):
+        def restore(self, memory):
             self.memory = memory
 
         def __call__(self, state):

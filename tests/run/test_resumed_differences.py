@@ -1,5 +1,7 @@
 """Runs within sets that are differenced: what the differences remember belongs to the run, and survives a resume."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,13 @@ def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path)
     assert seen.q.tobytes() == alone.q.tobytes()
 
 
+def test_runs_in_threads_within_one_set_have_the_bits_of_one_alone():
+    shared = sliding(wavy(0.3))
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda k: jo.solve(shared, jo.MoreauJean(), t=0.12, h=H).q.tobytes(), range(3)))
+    assert found == [jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.12, h=H).q.tobytes()] * 3
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """What the checkpoint of a run contains."""
@@ -68,14 +77,11 @@ def kept(tmp_path_factory):
 @pytest.mark.parametrize(
     "damage",
     [
-        {"within.counts": np.array([3])},
-        {"within.counts": np.array([2, 2])},
-        {"within.counts": np.array([-2])},
-        {"within.steps": np.ones((5, 1))},
-        {"within.steps": -np.ones((5, 2))},
-        {"within.steps": np.full((5, 2), np.nan)},
-        {"within.places": np.zeros((1, 3))},
-        {"within.places": np.zeros(2)},
+        {"within0.step": np.ones(1)},
+        {"within0.step": -np.ones(2)},
+        {"within0.noise": np.full(2, np.nan)},
+        {"within0.radius": np.ones((2, 1))},
+        {"within0.place": np.zeros((1, 2))},
     ],
     ids=lambda damage: "-".join(damage),
 )
@@ -89,7 +95,7 @@ def test_remembered_steps_that_do_not_fit_are_refused(damage, kept, tmp_path):
 def test_a_checkpoint_without_remembered_steps_is_refused_where_the_set_has_some(tmp_path):
     path = tmp_path / "c"
     jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, output=jo.io.Output(checkpoint=path))
-    kept = {name: value for name, value in read_whole(path).items() if not name.startswith("within.")}
+    kept = {name: value for name, value in read_whole(path).items() if not name.startswith("within0.")}
     write_whole(path, kept)
     with pytest.raises(BrokenFile, match=r"is damaged.*within"):
         jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, output=jo.io.Output(checkpoint=path, resume=True))

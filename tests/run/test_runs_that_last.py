@@ -47,7 +47,7 @@ def rain():
 
 def weather(problem):
     source = jo.Source(([0.5, 4], [3.5, 6]), rate=15.0, within=problem.within, seed=3)
-    return {"change": [source, jo.Outlet(lambda q: q[:, 1] < 0.5)]}
+    return {"changes": [source, jo.Outlet(lambda q: q[:, 1] < 0.5)]}
 
 
 RUNS = {
@@ -487,7 +487,7 @@ def test_a_memory_that_cannot_be_kept_is_refused(tmp_path):
 
     for note in ("words", type("Note", (), {"_asdict": lambda self: {"a": object()}})()):
         Forgetful.note = note
-        with pytest.raises(InvalidValue, match=r"cannot store the memory of this scheme.*`remembers`"):
+        with pytest.raises(InvalidValue, match=r"cannot store the memory of this scheme.*`memory_type`"):
             jo.solve(pile(), Forgetful(), t=0.05, h=H, output=jo.io.Output(checkpoint=tmp_path / "c"))
 
 

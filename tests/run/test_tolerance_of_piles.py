@@ -34,5 +34,5 @@ def test_the_tolerance_of_a_run(bodies, law, solver, tol):
 
 
 def test_bodies_that_may_come_count():
-    run = {"t": 0.02, "h": 0.01, "change": lambda state: state}
+    run = {"t": 0.02, "h": 0.01, "changes": lambda state: state}
     assert jo.solve(row_of_discs(1, jo.Coulomb(0.5)), jo.Maury(), **run).scheme.solver.tol == 1e-3

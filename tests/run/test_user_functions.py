@@ -36,10 +36,10 @@ WRONG = [
      "until must be a function of (State) or None, not <lambda>()"),
     (lambda: jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, until=lambda t, q: True),
      "until must be a function of (State) or None, not <lambda>(t, q)"),
-    (lambda: jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, change=lambda t, q: q),
-     "change must be a function of the state, such as jo.Outlet(...), not <lambda>(t, q)"),
+    (lambda: jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, changes=lambda t, q: q),
+     "changes must be functions of the state, such as jo.Outlet(...), not <lambda>(t, q)"),
     (lambda: jo.solve(BALL, jo.Maury(), t=1.0, h=0.1, progress=lambda step, t: None),
-     "progress must be a function of (Progress) or None, not <lambda>(step, t)"),
+     "progress must be True or False or a function of (Progress) or None, not <lambda>(step, t)"),
 ]  # fmt: skip
 
 

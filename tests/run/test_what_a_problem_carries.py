@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.errors import GivenTwice, InvalidValue, LongStep, SchemeRefuses
+from jostle.errors import InvalidValue, LongStep, SchemeRefuses
 from jostle.problems import Remembers
 
 
@@ -32,7 +32,7 @@ def here(sol):
 @pytest.mark.parametrize(("kind", "scheme"), [(jo.Motion, jo.Maury()), (jo.Sweeping, jo.Venel())])
 def test_changes_of_a_problem_act_as_those_that_are_given(kind, scheme):
     given, carrying = rain(kind=kind), rain(kind=kind, changes=lambda self: [source(self)])
-    by_hand = jo.solve(given, scheme, t=3.0, h=0.02, change=source(given))
+    by_hand = jo.solve(given, scheme, t=3.0, h=0.02, changes=source(given))
     by_itself = jo.solve(carrying, scheme, t=3.0, h=0.02)
     assert here(by_itself)[-1] >= 14  # in first order one may find no free place
     assert by_itself.q.tobytes() == by_hand.q.tobytes()
@@ -41,16 +41,34 @@ def test_changes_of_a_problem_act_as_those_that_are_given(kind, scheme):
 
 def test_changes_given_beside_those_of_the_problem_act_too():
     problem = rain(changes=lambda self: [source(self)])
-    sol = jo.solve(problem, jo.Maury(), t=3.0, h=0.02, change=jo.Outlet(lambda q: q[:, 1] < 6.0))
+    sol = jo.solve(problem, jo.Maury(), t=3.0, h=0.02, changes=jo.Outlet(lambda q: q[:, 1] < 6.0))
     assert 0 < here(sol)[-1] < 15
 
 
-def test_changes_that_are_given_again_act_once():
-    """Also equal sources, which a problem may make anew each time it is asked."""
-    problem = rain(changes=lambda self: [source(self)])
-    with pytest.warns(GivenTwice, match=r"change= has what Rain\.changes\(\) says already: leave out .*Source"):
-        sol = jo.solve(problem, jo.Maury(), t=3.0, h=0.02, change=problem.changes())
-    assert here(sol)[-1] == 15
+def drain(q):
+    return q[:, 1] < 6.0
+
+
+def lid(height):
+    return lambda state: state.replace(u=np.minimum(state.u, height))
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        lambda self: [source(self)],
+        lambda self: [jo.Outlet(drain)],
+        lambda self: [jo.Outlet(lambda q: q[:, 1] < 6.0)],
+        lambda self: [lambda state: state],
+        lambda self: [lid(3.0), lid(2.0)],
+    ],
+)
+def test_changes_that_are_given_again_are_refused(own):
+    """Also equal ones, which a problem may make anew each time it is asked."""
+    problem = rain(changes=own)
+    with pytest.raises(InvalidValue, match=r"changes= has what Rain\.changes\(\) says already, and would act twice"):
+        jo.solve(problem, jo.Maury(), t=0.1, h=0.02, changes=problem.changes())
+    jo.solve(problem, jo.Maury(), t=0.1, h=0.02, changes=lid(1.0))
 
 
 def test_resumed_changes_of_a_problem_are_bit_identical(tmp_path):
@@ -85,8 +103,24 @@ def test_an_attribute_of_the_name_that_is_no_such_method_is_refused(name, value)
 def test_changes_that_are_no_list_of_functions_are_refused():
     with pytest.raises(InvalidValue, match=r"Rain\.changes\(\) must return a list of functions of the state, not None"):
         jo.solve(rain(changes=lambda self: None), jo.Maury(), t=0.2, h=0.1)
-    with pytest.raises(InvalidValue, match="must be a function of the state"):
+    with pytest.raises(InvalidValue, match="must be functions of the state"):
         jo.solve(rain(changes=lambda self: [3]), jo.Maury(), t=0.2, h=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "wanted"),
+    [
+        ("ending", True, "a function of the state, or None, not True"),
+        ("ending", jo.endings.Empty, "a function of the state, or None, not <class"),
+        ("ending", lambda: True, "a function of the state, or None, not <lambda>"),
+        ("longest_step", "0.1", "a positive number, or None, not '0.1'"),
+        ("longest_step", -1.0, "a positive number, or None, not -1.0"),
+        ("facts", ["a"], r"a dict of facts by name, not \['a'\]"),
+    ],
+)
+def test_methods_that_return_something_else_are_refused(name, found, wanted):
+    with pytest.raises(InvalidValue, match=rf"Rain\.{name}\(\) must return {wanted}"):
+        _ = jo.solve(rain(**{name: lambda self: found}), jo.Maury(), t=0.2, h=0.1).facts
 
 
 ROOM = [(0, 0), (5, 0), (5, 4), (0, 4)]
@@ -121,6 +155,25 @@ def test_changes_are_refused_where_they_are_not_computed(name, run):
         run()
 
 
+def ending(kind, **values):
+    return type("Ending", (kind,), {"ending": lambda self: jo.endings.Below(0.5)})(**values)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda problem: jo.solve_by_events(problem, t=1.0),
+        lambda problem: jo.sensitivity_by_events(problem, t=1.0),
+        lambda problem: jo.sensitivity(problem, jo.Maury(), t=1.0, h=0.1),
+    ],
+)
+def test_endings_are_refused_where_they_are_not_computed(run):
+    falling = ending(jo.Motion, q0=[[0.0, 1.0]], force=[0.0, -1.0], within=jo.HalfSpace([0.0, 1.0]))
+    with pytest.raises(SchemeRefuses, match=r"does not compute the ending of Ending during a run \(Below\)"):
+        run(falling)
+    assert jo.solve(falling, jo.Maury(), t=2.0, h=0.1, accuracy=0.1).t[-1] < 1.2
+
+
 def test_people_leave_gates_and_stairs_work_and_late_people_come_without_a_word():
     room = jo.crowds.Room([(0, 0), (8, 0), (8, 4), (0, 4)], doors=[((8, 1.5), (8, 2.5))])
     one = jo.crowds.crowd(3, radius=0.2, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
@@ -145,7 +198,7 @@ class Calls(NamedTuple):
 class AfterCalls(Remembers):
     """True, or what is to be said, after a number of calls."""
 
-    remembers = Calls
+    memory_type = Calls
 
     def __init__(self, most, said=True):
         self.most, self.said = most, said

@@ -103,7 +103,7 @@ def test_a_change_that_returns_its_own_buffer_does_not_share_it():
         velocity[:] = state.t
         return state.replace(u=velocity)
 
-    sol = jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=1.0, h=0.25, change=push)
+    sol = jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=1.0, h=0.25, changes=push)
     np.testing.assert_allclose(sol.u[:, 0], [0.0, 0.25, 0.5, 0.75, 1.0])
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import jostle as jo
 from jostle.cli import main
-from jostle.crowds.blockades import STANDSTILL
-from jostle.crowds.crowd import EmptyOrBlocked
+from jostle.crowds.model.crowd import STANDSTILL, EmptyOrBlocked
 from jostle.scenarios import parse
 from jostle.schemes.state import State
 

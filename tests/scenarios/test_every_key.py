@@ -155,7 +155,7 @@ def _turns(problem):
     if isinstance(problem.law, jo.Coulomb):
         points = 0.1 + np.ones((len(contacts.pairs), problem.q0.shape[1]))
         found += [problem.law.friction(contacts), problem.law.resistance(contacts)]
-        found += [problem.law.dragged(contacts, 0.3, points), [problem.law.exact]]
+        found += [problem.law.surface_velocities(contacts, 0.3, points), [problem.law.exact]]
     return found
 
 
@@ -171,7 +171,7 @@ def wall_cases():
         yield walls(keys), walls({**keys, "shaken": shaken})
         yield walls(keys), walls({**keys, "e": "0.5"})
         drag = "[1, 0, 0]" if problem is SPHERES else "[1, 0]"
-        for key, other in {"mu": "0.9", "rolling": "0.01", "drag": drag}.items():
+        for key, other in {"mu": "0.9", "rolling": "0.01", "surface_velocity": drag}.items():
             yield with_(walls(keys), LAW), with_(walls({**keys, key: other}), LAW)
         if kind != "box":
             centre = TURNING if problem is DISCS else {**TURNING, "centre": "[0.5, -1, 0]", "axis": "[1, 0, 0]"}

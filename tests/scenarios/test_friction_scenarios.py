@@ -74,12 +74,12 @@ def test_walls_have_coefficients_of_their_own():
                 .replace("-1.0, -inf], upper = [1.0", "-9.0, -inf], upper = [9.0")).problem.law  # fmt: skip
     assert law.mu == {"wall 0": 0.5, "wall 1": 0.5, "wall 2": 0.1}
     assert law.rolling == {("grains", "grains"): 0.0, "wall 0": 0.0, "wall 1": 0.0, "wall 2": 0.2}
-    assert law.otherwise == 0.5
+    assert law.default == 0.5
     assert law.e.e == {"wall 0": 0.0, "wall 1": 0.0, "wall 2": 0.5}
 
 
 def test_a_belt_drags_a_disc_along():
-    sol = built(DISC.replace(FLOOR, f"{FLOOR}, drag = [1.0, 0.0]")).solve()
+    sol = built(DISC.replace(FLOOR, f"{FLOOR}, surface_velocity = [1.0, 0.0]")).solve()
     assert sol.u[-1, 0, 0] == pytest.approx(1.0 / 3.0, abs=1e-5)  # the surface of the disc has the speed of the belt
     assert 0.5 * sol.spin[-1, 0] + sol.u[-1, 0, 0] == pytest.approx(1.0, abs=1e-5)
 
@@ -166,8 +166,8 @@ def test_clumps_in_space_start_on_a_lattice_of_their_sizes():
         ("density = 1.0", "spin = [1.0, 2.0]", "problem.spin .*: must be a list of three numbers in dimension 3"),
         ("density = 1.0", "inertia = 0.0", "problem.inertia = 0.0: must be a positive number"),
         ("density = 1.0", "inertia = [1.0, 2.0]", "problem.inertia .*: must have one entry for each of the 1 grains"),
-        (FLOOR, f"{FLOOR}, drag = [1.0]", "must have at least 2 entries"),
-        (FLOOR, f"{FLOOR}, drag = [1.0, 0.0, 0.0]", "drag .*: must have 2 numbers"),
+        (FLOOR, f"{FLOOR}, surface_velocity = [1.0]", "must have at least 2 entries"),
+        (FLOOR, f"{FLOOR}, surface_velocity = [1.0, 0.0, 0.0]", "surface_velocity .*: must have 2 numbers"),
         ("density = 1.0", f"clumps = [{BALL}]", "problem.radii = 0.5: must be left out if there are clumps"),
         ("radii = 0.5", f"clumps = [{BALL}]".replace("0.2 }", "[0.2, 0.3] }"), "must have one entry for each of the 1"),
         ("radii = 0.5", f"period = [9.0, inf]\nclumps = [{BALL}]", "problem.period .*: must be left out"),
@@ -186,7 +186,7 @@ def test_spins_need_friction_or_clumps(line):
         parse(with_key(DISC.replace('law = { kind = "coulomb", mu = 0.5 }\n', ""), line))
 
 
-@pytest.mark.parametrize("line", ["mu = 1.0", "rolling = 1.0", "drag = [1.0, 0.0]"])
+@pytest.mark.parametrize("line", ["mu = 1.0", "rolling = 1.0", "surface_velocity = [1.0, 0.0]"])
 def test_walls_need_a_law(line):
     without = DISC.replace('law = { kind = "coulomb", mu = 0.5 }\n', "")
     with pytest.raises(ScenarioError, match="needs a law of friction"):
@@ -212,7 +212,7 @@ def test_the_drum_lifts_the_discs_on_the_side_where_it_goes_up():
     run = load("drum", settings=["problem.n=12", "run.t=0.8", "problem.walls.0.turning.frequency=-0.5"]).build()
     sol = run.solve()
     assert sol.status == "finished"
-    assert run.problem.law.drag.keys() == {"wall 0"}
+    assert run.problem.law.surface_velocity.keys() == {"wall 0"}
     assert sol.q[len(sol.t) // 2 :, :, 0].mean() < -0.05  # clockwise: up on the left, again and again
     assert np.abs(sol.spin[-1]).max() > 1.0
     assert sol.energy_balance().work_of_walls[-1] > 0.0
@@ -222,12 +222,12 @@ def test_the_command_line_runs_it_tells_the_law_and_draws_it(here, jostle):
     small = "--set problem.n=6 --set run.t=0.1"
     commands = (
         "info drum", f"run drum {small} --output a.vtkhdf", "info a.vtkhdf --json", "plot a.vtkhdf --colour spin",
-        "view a.vtkhdf --save a.html",
+        "view a.vtkhdf -o a.html",
     )  # fmt: skip
     answers = [jostle(*command.split()) for command in commands]
     assert [code for code, _, _ in answers] == [0] * 5
     assert "Coulomb(mu=" in answers[0][1]
-    assert json.loads(answers[2][1])["law"].endswith("drag={'wall 0': 'a function of t and x'})")
+    assert json.loads(answers[2][1])["law"].endswith("surface_velocity={'wall 0': 'a function of t and x'})")
     assert jo.io.read("a.vtkhdf").spin.shape[1] == 6
     assert (here / "a.png").stat().st_size > 10_000
     assert (here / "a.html").exists()

@@ -62,7 +62,7 @@ def jostle(folder, tmp_path):
 COMMANDS = (
     "run two.toml --json", "resume two.vtkhdf --set run.t=1.5 --json",
     "list", "new drop", "run drop.toml -q", "run drop -q -o again.vtkhdf",
-    "schema", "doctor --json",
+    "dev schema", "doctor --json",
 )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(answers):
 
 
 def test_the_schema_has_the_tables_of_plugins(answers):
-    code, out, err = answers[0]["schema"]
+    code, out, err = answers[0]["dev schema"]
     assert (code, err) == (0, "")
     tables = json.loads(out)["$defs"]
     assert tables["DampedTable"]["properties"]["rate"]["default"] == 1.0
@@ -150,7 +150,7 @@ def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle,
     try:
         (tmp_path / "two.toml").write_text(FILE)
         (code, out, err), another, schema, doctor = jostle(
-            "run two.toml", "run cradle_apart --set run.t=0.1 -q", "schema", "doctor --json"
+            "run two.toml", "run cradle_apart --set run.t=0.1 -q", "dev schema", "doctor --json"
         )
         assert (code, out) == (1, "")
         assert "the scheme 'damped' of package 'jostle-drop' cannot be used: ModuleNotFoundError" in err
@@ -212,7 +212,7 @@ def test_a_scheme_of_a_plugin_is_recommended_where_it_fits(registered):
 
 
 def test_no_scheme_is_recommended_for_what_it_inherits(registered):
-    """`Gluey` has the abilities of `Maury`, and solves another problem."""
+    """`Gluey` has the capabilities of `Maury`, and solves another problem."""
     bouncing = jo.Motion(q0=[1.0], law=jo.Restitution(0.5))
     with pytest.raises(jo.errors.SchemeRefuses, match=r"use Paoli, MoreauJean or damped\.Damped$"):
         jo.solve(bouncing, jo.Maury(), t=1.0, h=0.1)

@@ -226,6 +226,6 @@ def test_paoli_goes_on_from_a_velocity_that_a_change_gave():
         return state.replace(u=np.zeros(1)) if 0.45 < state.t < 0.55 else state
 
     for scheme in (jo.Paoli(), jo.Maury(), jo.MoreauJean()):
-        sol = jo.solve(ball, scheme, t=1.0, h=0.1, change=stop)
+        sol = jo.solve(ball, scheme, t=1.0, h=0.1, changes=stop)
         np.testing.assert_allclose(sol.q[-1], [0.5], atol=0.051)
         assert sol.u[-1] == 0.0

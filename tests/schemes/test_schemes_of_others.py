@@ -40,7 +40,7 @@ def test_bodies_that_are_not_present_stay_aside_whatever_a_scheme_leaves_there(s
     assert kept[0].overshoot == kept[1].overshoot
 
 
-def test_a_scheme_that_says_nothing_of_its_abilities_is_not_recommended(monkeypatch):
+def test_a_scheme_that_says_nothing_of_its_capabilities_is_not_recommended(monkeypatch):
     monkeypatch.setattr(jo.schemes.SCHEMES, "_items", dict(jo.schemes.SCHEMES._items))
     jo.schemes.SCHEMES.register("marking", Marking)
     with pytest.raises(jo.errors.SchemeRefuses, match=r"; use Maury or MoreauJean$"):

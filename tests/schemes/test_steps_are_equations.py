@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.schemes.abilities import EXCHANGE, FIRST, NOT_CONVEX, REASONS
+from jostle.schemes.capabilities import EXCHANGE, FIRST, NOT_CONVEX, REASONS
 from jostle.schemes.state import State
 
 
@@ -15,7 +15,7 @@ from jostle.schemes.state import State
 class Careless(jo.Scheme):
     """Venel's scheme, by somebody who thinks of nothing but the equation."""
 
-    abilities: ClassVar[frozenset[str]] = frozenset(REASONS)
+    capabilities: ClassVar[frozenset[str]] = frozenset(REASONS)
 
     def step(self, problem, state, h):
         t, q = state.t, state.q
@@ -73,17 +73,17 @@ def test_overlap_of_the_blind_is_that_of_its_positions():
 def test_a_scheme_without_the_ability_is_refused_when_the_first_body_goes():
     @dataclass(frozen=True, kw_only=True)
     class Everyone(Careless):
-        abilities: ClassVar[frozenset[str]] = frozenset({FIRST, NOT_CONVEX})
+        capabilities: ClassVar[frozenset[str]] = frozenset({FIRST, NOT_CONVEX})
 
     outlet = jo.Outlet(lambda q: q[:, 0] > 2.9)
     with pytest.raises(jo.errors.SchemeRefuses, match=REASONS[EXCHANGE]):
-        jo.solve(crowd(None), Everyone(), t=1.0, h=0.1, change=outlet)
+        jo.solve(crowd(None), Everyone(), t=1.0, h=0.1, changes=outlet)
 
 
 def test_a_scheme_that_cannot_have_moving_sets_notices_that_one_moves():
     @dataclass(frozen=True, kw_only=True)
     class Still(Careless):
-        abilities: ClassVar[frozenset[str]] = frozenset({FIRST, NOT_CONVEX})
+        capabilities: ClassVar[frozenset[str]] = frozenset({FIRST, NOT_CONVEX})
 
     point = jo.Sweeping(q0=[0.0], velocity=[0.0], within=jo.constraints(lambda t, q: [q[0] + 1.0 - t]))
     with pytest.raises(jo.errors.SchemeRefuses, match="needs a set that does not move"):

@@ -375,7 +375,7 @@ def test_a_stiff_force_is_noticed_with_steps_of_any_length_and_after_changes(h):
     with pytest.warns(jo.errors.UnstableStep):
         jo.solve(spring, jo.MoreauJean(), t=0.3 if np.ndim(h) == 0 else float(np.sum(h)), h=h)
     with pytest.warns(jo.errors.UnstableStep):
-        jo.solve(spring, jo.MoreauJean(), t=0.3, h=0.01, change=lambda state: state.replace(u=state.u))
+        jo.solve(spring, jo.MoreauJean(), t=0.3, h=0.01, changes=lambda state: state.replace(u=state.u))
 
 
 def test_slopes_are_those_that_were_given_although_the_array_changes():

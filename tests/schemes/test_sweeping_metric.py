@@ -314,10 +314,10 @@ def test_a_mass_that_is_none_is_refused_when_the_process_is_made(mass, words):
 
 
 def test_a_scheme_that_does_not_know_of_metrics_refuses_a_mass():
-    from jostle.schemes.abilities import FIRST, MOVING
+    from jostle.schemes.capabilities import FIRST, MOVING
 
     class Euclidean(jo.Venel):
-        abilities = frozenset({FIRST, MOVING})
+        capabilities = frozenset({FIRST, MOVING})
 
     jo.solve(jo.Sweeping(q0=[0.0]), Euclidean(), t=1.0, h=0.5)
     words = "Euclidean projects in the Euclidean metric, the problem has a mass; use Venel or CatchingUp"

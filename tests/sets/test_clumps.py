@@ -101,9 +101,9 @@ def test_a_change_that_is_not_admissible_is_called_by_its_name():
 
     ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]))
     with pytest.raises(
-        jo.errors.InfeasibleStart, match=r"the q that change returned is not .* jo\.nearest\(q, within\)"
+        jo.errors.InfeasibleStart, match=r"the q that a change returned is not .* jo\.nearest\(q, within\)"
     ):
-        jo.solve(ball, jo.Maury(), t=1.0, h=0.1, change=sunk)
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.1, changes=sunk)
 
 
 def test_a_change_that_turns_a_clump_into_a_wall_is_refused():
@@ -114,7 +114,7 @@ def test_a_change_that_turns_a_clump_into_a_wall_is_refused():
 
     flat = jo.Motion(q0=[[0.0, 0.5]], within=jo.Clumps([TRIPLE]) & FLOOR)
     with pytest.raises(jo.errors.InfeasibleStart, match="clump 0, ball 0 and plane"):
-        jo.solve(flat, jo.Maury(), t=1.0, h=0.1, change=upright)
+        jo.solve(flat, jo.Maury(), t=1.0, h=0.1, changes=upright)
 
 
 # The moments of inertia of a clump in space.

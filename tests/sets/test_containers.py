@@ -26,7 +26,7 @@ def deepest(sol, within=BOWL):
 def test_a_ball_at_the_bottom_stays_and_presses_with_its_weight(h):
     sol = jo.solve(in_the_bowl([0.0, -RHO], gravity=9.81), jo.Maury(), t=1.0, h=h)
     np.testing.assert_allclose(sol.q, np.broadcast_to([0.0, -RHO], sol.q.shape), atol=1e-12)
-    np.testing.assert_allclose(sol.multipliers[-1] / sol.duration(-1), 9.81, atol=1e-9)
+    np.testing.assert_allclose(sol.multipliers[-1] / sol.impulse_time(-1), 9.81, atol=1e-9)
     assert sol.overlap < 1e-12
 
 

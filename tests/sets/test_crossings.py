@@ -155,7 +155,7 @@ def test_a_linearised_step_past_walls_at_rest_is_not_looked_at():
 class Idle(jo.Solver):
     """Leaves every velocity as it is, and promises nothing."""
 
-    promises = False
+    strict = False
 
     def _solve(self, w, K, M, slack, guess):
         return w, np.zeros(len(slack)), 1

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds.gates import ClosedGates
-from jostle.crowds.stairs import ClosedLifts
+from jostle.crowds.model.gates import ClosedGates
+from jostle.crowds.model.stairs import ClosedLifts
 from jostle.sets.base import BodySet, ConstraintSet, Free, Intersection
 from jostle.sets.contacts import check_start
 from jostle.sets.walls import Obstacles, Walls

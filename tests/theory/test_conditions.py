@@ -76,7 +76,7 @@ def test_a_mass_that_depends_on_q_is_that_of_paoli_2010_only():
         (jo.Restitution(lambda v: 0.3 + 0.0 * v), FAILS, UNKNOWN),
         (jo.Restitution(lambda v: 0.0 * v), UNKNOWN, UNKNOWN),
         (jo.Restitution(lambda v: 1.0 / (1.0 + v)), FAILS, FAILS),
-        (jo.Restitution({"wall 0": 0.4}, otherwise=0.2), FAILS, FAILS),
+        (jo.Restitution({"wall 0": 0.4}, default=0.2), FAILS, FAILS),
         (jo.Restitution({"wall 0": 0.4, "wall 1": 0.4}), FAILS, HOLDS),
         (jo.Restitution({"wall 1": 0.0}), HOLDS, HOLDS),
     ],

@@ -200,6 +200,6 @@ def test_a_file_is_checked_as_far_as_it_goes_and_with_its_problem_all_the_way(tm
 
 def test_bodies_that_leave_are_left_out():
     row = jo.Sweeping(q0=[[0.0, 0.0], [1.0, 0.0]], velocity=[[1.0, 0.0], [0.5, 0.0]], within=jo.Balls([0.5] * 2))
-    sol = jo.solve(row, jo.Venel(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 1.4))
+    sol = jo.solve(row, jo.Venel(), t=1.0, h=0.1, changes=jo.Outlet(lambda q: q[:, 0] > 1.4))
     assert np.isnan(sol.q[-1]).any()
     assert set(verdicts(promises(sol)).values()) == {HOLDS}

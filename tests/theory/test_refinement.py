@@ -160,9 +160,9 @@ def test_warnings_of_longer_steps_are_not_given():
     assert sol.refinement.continuous
 
 
-@pytest.mark.parametrize("name", ["change", "output"])
+@pytest.mark.parametrize("name", ["changes", "output"])
 def test_what_cannot_be_repeated_is_refused(name, tmp_path):
-    value = {"change": lambda state: state, "output": tmp_path / "run"}[name]
+    value = {"changes": lambda state: state, "output": tmp_path / "run"}[name]
     with pytest.raises(jo.InvalidValue, match=name):
         jo.solve(ball(), jo.Paoli(), t=1.0, h=0.1, accuracy=0.1, **{name: value})
 

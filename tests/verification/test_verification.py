@@ -60,11 +60,11 @@ def test_each_function_runs_once_and_its_verdict_is_shown_wherever_it_belongs(mo
         ("IMO", "3", "there is no smoke", "not applicable"),
     ]
     assert len(calls) == 1
-    code, out, _ = jostle("verify", "imo")
+    code, out, _ = jostle("dev", "verify", "imo")
     assert code == 0
     assert "0 pass, 1 fail, 1 not applicable" in out
-    assert [line["number"] for line in json.loads(jostle("verify", "RiMEA", "--json")[1])] == ["1"]
-    code, _, err = jostle("verify", "DIN")
+    assert [line["number"] for line in json.loads(jostle("dev", "verify", "RiMEA", "--json")[1])] == ["1"]
+    code, _, err = jostle("dev", "verify", "DIN")
     assert code == 2
     assert "the guidelines are RiMEA, IMO" in err
 

@@ -47,7 +47,7 @@ def leaving():
     """Three spheres fall, and are taken out one after the other."""
     q0 = np.array([[0.0, 0.0, 1.0], [2.5, 0.0, 2.0], [5.0, 0.0, 9.0]])
     fall = jo.Motion(q0=q0, force=[0.0, 0.0, -10.0], within=jo.Balls(np.ones(3)))
-    return jo.solve(fall, jo.Maury(), t=1.0, h=0.05, change=jo.Outlet(lambda q: q[:, 2] < 0.0))
+    return jo.solve(fall, jo.Maury(), t=1.0, h=0.05, changes=jo.Outlet(lambda q: q[:, 2] < 0.0))
 
 
 @pytest.fixture(scope="session")

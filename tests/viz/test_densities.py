@@ -80,9 +80,9 @@ def test_a_film_of_a_density_moves(density_run, tmp_path, suffix):
 
 def test_the_commands_draw_and_film_the_file(density_run, tmp_path, jostle):
     place, _ = density_run
-    assert jostle("plot", place, "--save", tmp_path / "a.png", "--colour", "pressure")[0] == 0
-    assert jostle("movie", place, tmp_path / "a.gif", "--speed", "50")[0] == 0
-    code, _, err = jostle("plot", place, "--save", tmp_path / "b.png", "--colour", "group")
+    assert jostle("plot", place, "-o", tmp_path / "a.png", "--colour", "pressure")[0] == 0
+    assert jostle("movie", place, "-o", tmp_path / "a.gif", "--speed", "50")[0] == 0
+    code, _, err = jostle("plot", place, "-o", tmp_path / "b.png", "--colour", "group")
     assert (code, "density, pressure, speed" in err) == (2, True)
     assert (tmp_path / "a.png").stat().st_size > 0
     assert (tmp_path / "a.gif").stat().st_size > 0

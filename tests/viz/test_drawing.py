@@ -145,7 +145,7 @@ def test_moments_share_one_scale_and_one_colour_bar(pile):
 def test_no_panel_is_empty_after_the_bodies_have_left():
     discs = jo.Sweeping(q0=[[0.0, 0.0], [-1.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.1, 0.1]))
     leaving = jo.Outlet(lambda q: q[:, 0] > 1.0)
-    sol = jo.solve(discs, jo.Venel(), t=9.0, h=0.25, change=leaving)
+    sol = jo.solve(discs, jo.Venel(), t=9.0, h=0.25, changes=leaving)
     assert np.isnan(sol.q[-1]).all()
     shown = [len(ax.collections[0].get_offsets()) for ax in strip(sol, 3).axes[:-1]]
     assert len(shown) == 3
@@ -200,7 +200,7 @@ def test_a_solution_without_its_problem_is_drawn(pile, as_read):
 def test_a_frame_without_bodies_is_drawn():
     q0 = np.array([[0.0, 0.1]])
     gone = jo.Motion(q0=q0, v0=[[0.0, -1.0]], within=jo.Balls([0.1]))
-    sol = jo.solve(gone, jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
+    sol = jo.solve(gone, jo.Maury(), t=1.0, h=0.1, changes=jo.Outlet(lambda q: q[:, 1] < 0.0))
     assert len(discs(draw(sol, -1)).get_offsets()) == 0
     assert strip(sol, 3)
 

@@ -158,7 +158,7 @@ def test_a_run_is_live_until_its_process_ends(density_run, tmp_path):
 
 def test_the_command_saves_a_page_of_a_density(density_run, tmp_path, jostle):
     place, sol = density_run
-    code, out, _ = jostle("view", place, "--save", tmp_path / "a.html")
+    code, out, _ = jostle("view", place, "-o", tmp_path / "a.html")
     assert (code, out.strip()) == (0, str(tmp_path / "a.html"))
     about, frames = data(tmp_path / "a.html")
     assert (about["title"], len(frames)) == ("blocks", len(sol.t))

@@ -9,7 +9,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 import jostle as jo
 from jostle._tools.colours import GROUPS, LIGHT
 from jostle.crowds import DXF, read_plan, write_plan
-from jostle.crowds.facts import crowd_facts
+from jostle.crowds.model.facts import crowd_facts
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
 from rows import few
 

@@ -139,7 +139,7 @@ def test_many_arrows_are_thinned():
 
 def test_an_evacuation_is_counted_in_a_file_too(tmp_path):
     walker = jo.Sweeping(q0=[[0.0, 0.0], [0.5, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
-    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1, changes=jo.Outlet(lambda q: q[:, 0] > 0.7))
     path = jo.io.write(sol, tmp_path / "walk.vtkhdf")
     for runs in (sol, path, jo.io.read(path), {"a": sol, "b": str(path)}):
         for line in viz.evacuation(runs).lines:
@@ -163,3 +163,12 @@ def test_no_fits_are_refused():
     with pytest.raises(jo.InvalidValue, match="fits is empty: give one, or several by name"):
         viz.orders({})
     assert plt.get_fignums() == []
+
+
+def test_an_evacuation_counts_people_from_when_they_enter():
+    room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    late = jo.crowds.Group("late", 2, radius=0.2, speed=1.2, enters=6.0)
+    now = jo.crowds.Group("now", 1, radius=0.2, speed=1.2)
+    sol = jo.solve(jo.crowds.crowd([now, late], room=room), jo.Venel(), t=20.0, h=0.1)
+    t, inside = viz.evacuation(sol).lines[0].get_data()
+    assert [int(inside[np.searchsorted(t, at, side="right") - 1]) for at in (0.0, 5.0, 6.2, 20.0)] == [1, 0, 2, 0]

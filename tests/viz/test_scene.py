@@ -31,7 +31,7 @@ def test_a_bar_ends_at_the_other_centre_or_at_the_wall(pile):
 def test_a_force_on_a_body_that_has_just_left_is_not_shown():
     within = jo.Balls([1.0, 1.0]) & jo.HalfSpace([0.0, 1.0])
     tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -1.0], within=within)
-    frame = Scene(jo.solve(tower, jo.Maury(), t=0.1, h=0.1, change=jo.Outlet(lambda q: q[:, 1] > 2.0))).frame(-1)
+    frame = Scene(jo.solve(tower, jo.Maury(), t=0.1, h=0.1, changes=jo.Outlet(lambda q: q[:, 1] > 2.0))).frame(-1)
     assert frame.bars.rows.tolist() == [[0, -1]]
     assert frame.force.round(9).tolist() == frame.bars.force.round(9).tolist() == [2.0]
 

@@ -261,6 +261,6 @@ def test_the_command_opens_the_browser_if_there_is_one(tmp_path, pile, monkeypat
 def test_the_command_writes_a_page_and_ends(tmp_path, pile, jostle):
     path = jo.io.write(pile, tmp_path / "pile.vtkhdf")
     target = tmp_path / "mail.html"
-    code, out, err = jostle("view", path, "--save", target)
+    code, out, err = jostle("view", path, "-o", target)
     assert (code, out.replace("\n", ""), err) == (0, str(target), "")
     assert "<title>pile</title>" in target.read_text()

@@ -32,7 +32,7 @@ APART = """([first, second, pixels]) => {
     return Math.hypot(x - a, y - b) > pixels;
 }"""
 CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", "theme", "", ""]
-MORE = ["loop", "smooth", "curve", "trails", "grid", "photo"]
+MORE = ["loop", "smooth", "curve", "trails", "grid", "low", "high", "film", "photo"]
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip
@@ -190,7 +190,7 @@ def test_controls_keep_their_own_keys(opened, pile):
     tab.locator("#body").focus()
     tab.keyboard.type("10")
     assert picked(tab) == 10
-    assert tab.locator("#picked-name").inner_text() == "Body 10"
+    assert tab.locator("#picked-name").inner_text() == "Ball 10"
     tab.locator("#forces").focus()
     tab.keyboard.press(" ")
     assert not tab.evaluate("viewer.playing")

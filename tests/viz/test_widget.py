@@ -92,7 +92,7 @@ def test_it_draws_and_plays_in_a_browser(tab, pile):
     wait_until(tab, "() => viewer.shown === 20 && !viewer.playing")
     assert tab.locator("#view").screenshot(caret="initial") != before
     tab.mouse.click(*tab.evaluate("() => viewer.place(7)"))
-    assert tab.locator("#picked-name").inner_text() == "Body 7"
+    assert tab.locator("#picked-name").inner_text() == "Ball 7"
 
 
 def test_two_of_them_do_not_disturb_each_other(tab, pile, two_balls):

@@ -22,7 +22,7 @@ room = jo.crowds.Room([(0, 0), (15, 0), (15, 15), (0, 15)], doors=[((15, 6), (15
 discs = jo.crowds.crowd(500, room=room, radius=r, speed=1.4, seed=1)
 out = jo.Outlet(lambda q: q[:, 0] > 16.0)
 scheme = jo.Venel(solver=jo.Automatic(tol=1e-4))
-people = jo.solve(discs, scheme, t=60.0, h=0.2, every=1.0, change=out, until=room.empty)
+people = jo.solve(discs, scheme, t=60.0, h=0.2, every=1.0, changes=out, until=room.empty)
 crowd = jo.crowds.density(500, room=room, radius=r, speed=1.4, h=0.5)
 density = jo.macro.solve(crowd, jo.macro.Splitting(), t=people.t[-1], h=0.1, every=1.0)
 

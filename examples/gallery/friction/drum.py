@@ -1,13 +1,13 @@
 """
-Avalanches in a turning drum
-============================
+Avalanches in a rotating drum
+=============================
 
 A drum that turns slowly lifts its grains by friction, until the surface is too steep. An
 avalanche runs down, and the surface rises again. The wall is a circle at rest,
-and ``drag`` gives the velocity of its surface at each point of contact. The colour of a
-grain is its angular velocity. The lower picture shows how far the centre of mass of the
-grains is turned from the vertical: it rises while the grains turn with the drum, and
-falls in avalanches.
+and ``surface_velocity`` gives the velocity of its surface at each point of contact. The
+colour of a grain is its angular velocity. The lower picture shows how far the centre of
+mass of the grains is turned from the vertical: it rises while the grains turn with the
+drum, and falls in avalanches.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +35,7 @@ drum = jo.Motion(
     mass=mass,
     force=np.outer(mass, [0.0, -9.81]),
     within=jo.Balls(radii) & jo.Inside([0.0, 0.0], radius),
-    law=jo.Coulomb(0.6, rolling=0.03, drag={"wall 0": surface}),
+    law=jo.Coulomb(0.6, rolling=0.03, surface_velocity={"wall 0": surface}),
 )
 sol = jo.solve(drum, jo.Maury(), t=9.0, h=0.02, every=0.1)
 

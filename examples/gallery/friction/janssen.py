@@ -32,7 +32,7 @@ grains = jo.Motion(
     mass=mass,
     force=np.outer(mass, [0.0, -9.81]),
     within=jo.Balls(radii) & silo,
-    law=jo.Coulomb(mu, drag=up),
+    law=jo.Coulomb(mu, surface_velocity=up),
 )
 scheme = jo.Maury()
 sol = jo.solve(grains, scheme, t=5.0, h=0.02, every=0.1)
@@ -44,7 +44,9 @@ force, weight = np.zeros(25), np.zeros(25)
 for k in last:
     y, (body, other) = sol.q[k][:, 1], sol.pairs[k].T
     side = (other == -2) | (other == -3)
-    up = -sol.tangential[k][side, 1] / sol.duration(k)  # on the grains, by the side walls
+    up = -sol.tangential[k][side, 1] / sol.impulse_time(
+        k
+    )  # on the grains, by the side walls
     for i, z in enumerate(depth):
         above = 9.81 * mass[y > top - z].sum()
         weight[i] += above / len(last)

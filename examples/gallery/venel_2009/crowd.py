@@ -13,7 +13,7 @@ room = jo.crowds.Room([(0, 0), (7, 0), (7, 6), (0, 6)], doors=[((7, 2.6), (7, 3.
 people = jo.crowds.crowd(80, radius=0.22, room=room, speed=1.4, seed=2)
 out = jo.Outlet(lambda q: q[:, 0] > 8.0)
 sol = jo.solve(
-    people, jo.Venel(), t=60.0, h=0.04, every=0.2, change=out, until=room.empty
+    people, jo.Venel(), t=60.0, h=0.04, every=0.2, changes=out, until=room.empty
 )
 
 jo.viz.strip(sol, [0.0, 4.0, 10.0], colour="pressure")

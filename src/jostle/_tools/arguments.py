@@ -11,13 +11,14 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import real
-from jostle.errors import InvalidValue
+from jostle._tools.suggestions import suggestion
+from jostle.errors import InvalidValue, WrongCall
 
 T = TypeVar("T")
 Finite = float
@@ -141,6 +142,13 @@ PACKAGES = {"Axes": "matplotlib", "Console": "rich", "Executor": "concurrent", "
 """Packages of those classes that are not jostle's."""
 
 
+DRAWN_BY = {
+    **dict.fromkeys(["Evolution", "Images"], "; jo.viz.density and jo.viz.densities draw densities"),
+    **dict.fromkeys(["Solution", "EventSolution"], "; jo.viz.draw and jo.viz.strip draw bodies"),
+}
+"""What draws a result that was given to a function for other ones."""
+
+
 def check_arguments(called: T) -> T:
     """A function or a class whose arguments are of the kinds that its signature says."""
     if isinstance(called, type):
@@ -163,15 +171,86 @@ def set_fields(instance: object, **values: object) -> None:
         object.__setattr__(instance, name, value)
 
 
+class NamedArguments:
+    """Base class of dataclasses whose calls are checked: an unknown name is an error that says what it is called here.
+
+    >>> import jostle as jo
+    >>> jo.Coulomb(0.5, restitution=0.3)
+    Traceback (most recent call last):
+    jostle.errors.WrongCall: Coulomb has no argument 'restitution': here it is 'e'
+    """
+
+    def __new__(cls, *positional: Any, **named: Any) -> Self:
+        if named and not (call := _call(cls.__init__, 1)).knows(named):
+            raise call.error(cls.__name__, positional, named)
+        return super().__new__(cls)
+
+
+class _Call(NamedTuple):
+    """What a function can be called with."""
+
+    parameters: tuple[inspect.Parameter, ...]
+    names: tuple[str, ...]
+    """Those that may be given by position."""
+    takes: frozenset[str]
+    """Those that may be given by name."""
+    required: tuple[tuple[int, str], ...]
+    """Those without a default, with their positions."""
+    is_open: bool
+    """Whether it takes any name."""
+
+    def knows(self, named: Mapping[str, Any]) -> bool:
+        """Whether it takes these names."""
+        return self.is_open or self.takes.issuperset(named)
+
+    def fits(self, positional: Sequence[Any], named: Mapping[str, Any]) -> bool:
+        """Whether the names are known, and all that is required is given."""
+        return self.knows(named) and all(place < len(positional) or name in named for place, name in self.required)
+
+    def error(self, who: str, positional: Sequence[Any], named: Mapping[str, Any]) -> WrongCall:
+        """The error of a call that does not fit."""
+        unknown = [] if self.knows(named) else [name for name in named if name not in self.takes]
+        free = [name for name in self.takes if name not in named and name not in self.names[: len(positional)]]
+        if unknown:
+            otherwise = f"it has {', '.join(each.name for each in self.parameters)}"
+            said = [f"no argument {name!r}: {suggestion(name, free, otherwise)}" for name in unknown]
+            return WrongCall(f"{who} has {'; '.join(dict.fromkeys(said))}")
+        missing = [name for place, name in self.required if place >= len(positional) and name not in named]
+        bare = [each.replace(annotation=each.empty) for each in self.parameters]
+        return WrongCall(f"{who} needs {' and '.join(missing)}: {who}{inspect.Signature(bare)}")
+
+
+@functools.cache
+def _call(function: Callable[..., Any], skip: int) -> _Call:
+    parameters = tuple(inspect.signature(function).parameters.values())[skip:]
+    kinds = inspect.Parameter
+    takes = [each.name for each in parameters if each.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
+    ordered = [each.name for each in parameters if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    places = {name: place for place, name in enumerate(ordered)}
+    required = [
+        (places.get(each.name, MANY), each.name)
+        for each in parameters
+        if each.default is each.empty and each.name in takes
+    ]
+    is_open = any(each.kind == kinds.VAR_KEYWORD for each in parameters)
+    return _Call(parameters, tuple(ordered), frozenset(takes), tuple(required), is_open)
+
+
+MANY = 1 << 30
+"""More arguments than a call can have: the place of one that is given by its name."""
+
+
 def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
     """A function whose arguments are checked; the first `skip` of them, such as self, are not."""
-    parameters = list(inspect.signature(function).parameters.values())[skip:]
-    rules = {each.name: rule for each in parameters if (rule := _rule(each.annotation)) is not None}
-    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    expected = _call(function, skip)
+    rules = {each.name: rule for each in expected.parameters if (rule := _rule(each.annotation)) is not None}
 
     @functools.wraps(function)
     def call(*positional: Any, **named: Any) -> Any:
-        for name, value in (*zip(names, positional[skip:], strict=False), *named.items()):
+        given = positional[skip:] if skip else positional
+        if not expected.fits(given, named):
+            raise expected.error(type(positional[0]).__name__ if skip else function.__name__, given, named)
+        for name, value in (*zip(expected.names, given, strict=False), *named.items()):
             if name in rules:
                 _check(name, value, rules[name])
         return function(*positional, **named)
@@ -181,9 +260,11 @@ def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
 
 def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
-        shown = described(value)
+        shown = described(value).partition("\n")[0]
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
         hint = ": give an object, with parentheses" if isinstance(value, type) else ""
+        if rule in (RULES["Shown"], RULES["ShownDensity"]):
+            hint = DRAWN_BY.get(type(value).__name__, hint)
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 

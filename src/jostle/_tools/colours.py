@@ -17,8 +17,8 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (
 """Colours of curves, in the order in which they are taken."""
 YELLOW = "#f0e442"
 """Yellow of Okabe and Ito; it is too light for a curve on white."""
-GROUPS = (BLUE, YELLOW, GREEN, PURPLE, SKY, BLACK, ORANGE)
-"""Colours of groups, which differ from those of forces."""
+GROUPS = (BLUE, YELLOW, GREEN, PURPLE, SKY, BLACK, ORANGE, "#1a1af2", "#7a0040", "#1a1a80")
+"""Colours of ten groups, which differ from those of forces and of jams, for the colour-blind as well."""
 PUSH, PULL = VERMILION, "#7b3294"
 """Colours of contact forces that push and that pull."""
 PALE_BLUE, PALE_ORANGE = "#c9ddee", "#f6d5bf"
@@ -100,5 +100,5 @@ DARK = Theme(
     mark="#ff6ad5", weak="#d97a22", push="#ff9a2e", pull="#c79bff",
     bodies=("#5b73a6", "#4784bd", "#3ba0c8", "#4cbfbf", "#8fd8a6", "#d9eb9a", "#fdf6b4"),
     cells=("#1a2130", "#1d3a63", "#225d9c", "#3a8ace", "#74b5ea", "#b3d8f7", "#eaf5ff"),
-    groups=("#3d9fe0", YELLOW, "#2fd3a4", "#e39ac6", "#b3d9ff", "#ffffff"),
+    groups=("#3d9fe0", YELLOW, "#2fd3a4", "#e39ac6", "#b3d9ff", "#ffffff", "#59401a", "#1a1af2", "#734c73", "#1a1a80"),
 )  # fmt: skip

@@ -10,32 +10,14 @@ Entry points are found when the list is first read, and each one is imported whe
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from jostle._tools.suggestions import suggestion
 from jostle.errors import BrokenPlugin, InvalidValue
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-
-# Suggestions for misspelt names: of arguments, of keys in scenario files, of columns, of what is chosen by name.
-
-
-CLOSENESS = 0.6
-"""Similarity, between 0 and 1, from which on an error suggests another spelling."""
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The most similar of the choices, or an empty text if none is similar."""
-    return next(iter(difflib.get_close_matches(word, list(choices), n=1, cutoff=CLOSENESS)), "")
-
-
-def suggestion(word: str, choices: Iterable[str], otherwise: str) -> str:
-    """The end of a message about an unknown name: the most similar choice, or other words if none is similar."""
-    near = nearest(word, choices)
-    return f"did you mean {near!r}?" if near else otherwise
 
 
 Item = TypeVar("Item")

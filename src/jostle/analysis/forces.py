@@ -142,8 +142,8 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     present: Booleans = np.isfinite(x).all(axis=1)  # type: ignore[assignment]
     pairs, normals = pairs[active], normals[active].reshape(len(active), x.shape[1])
     present[pairs[pairs >= 0]] = True  # bodies that left at the end of the step have contacts, too
-    f = p[active] / sol.duration(k)
-    grip = None if sol.tangential is None else np.asarray(sol.tangential[k])[active] / sol.duration(k)
+    f = p[active] / sol.impulse_time(k)
+    grip = None if sol.tangential is None else np.asarray(sol.tangential[k])[active] / sol.impulse_time(k)
     noise = _noise(sol, k, f, pairs, f[:, None] * normals + (0.0 if grip is None else grip))
     return Forces(f, pairs, normals, present, noise, grip)
 

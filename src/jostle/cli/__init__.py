@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes of a failure, of a wrong command or scenario, and of Ctrl-C."""
@@ -46,18 +46,25 @@ def interruptible(command: Callable[Options, Answer]) -> Callable[Options, Answe
     return run
 
 
-app = typer.Typer(
-    name="jostle",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for command in (
-    runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
-    files.movie, files.report, files.export, files.repair, files.schema, lessons.lessons, runs.verify, machine.doctor,
-):  # fmt: skip
-    app.command(name=command.__name__.rstrip("_"))(interruptible(command))
+SETTINGS: dict[str, Any] = {
+    "no_args_is_help": True,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "rich_markup_mode": None,
+}
+app = typer.Typer(name="jostle", pretty_exceptions_enable=False, **SETTINGS)
+dev = typer.Typer(help="Measure, check and repair.", **SETTINGS)
+COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
+    app: (
+        files.list_, runs.run, files.view, files.plot, files.movie, files.new, files.info, runs.resume, sweeps.sweep,
+        files.report, files.export, machine.doctor,
+    ),
+    dev: (runs.verify, files.repair, files.schema, lessons.lessons),
+}  # fmt: skip
+"""The commands in the order of a first day; `jostle dev` has those that few need."""
+for commands, each in COMMANDS.items():
+    for command in each:
+        commands.command(name=command.__name__.rstrip("_"))(interruptible(command))
+app.add_typer(dev, name="dev")
 
 
 def show_version(wanted: bool) -> None:

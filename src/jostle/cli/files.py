@@ -1,4 +1,4 @@
-"""Scenarios and trajectories: ``jostle list``, ``new``, ``schema``, ``info``, ``view``, ``plot``, ``report`` ..."""
+"""Scenarios and trajectories: ``jostle list``, ``new``, ``info``, ``view``, ``plot``, ``report`` ..."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import typer
 
 from jostle.cli import sweeps
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of, of_trajectory
-from jostle.cli.show import plain, say, show, show_rows, size
+from jostle.cli.show import people, plain, say, show, show_rows, size
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.io import Images
     from jostle.result.solution import Solution
 
@@ -37,6 +37,13 @@ Colour = Annotated[
         "...; for a density: density, pressure or speed. By default speed, or density.",
     ),
 ]
+
+
+def output(what: str) -> Any:
+    """The option for the file or folder that a command writes."""
+    return typer.Option("--output", "-o", help=what)
+
+
 Layer = Annotated[
     str | None,
     typer.Option(
@@ -59,7 +66,7 @@ def list_(as_json: Json = False) -> None:
 
 def new(
     name: Annotated[str, typer.Argument(help="A name from jostle list.")],
-    file: Annotated[Path | None, typer.Argument(help="The file to write; by default NAME.toml.")] = None,
+    file: Annotated[Path | None, output("The file to write; by default NAME.toml.")] = None,
 ) -> None:
     """Copy a scenario to a file of your own."""
     from jostle.scenarios import shipped
@@ -69,7 +76,7 @@ def new(
         with open(target, "x", encoding="utf-8") as copy:
             copy.write(text)
     except FileExistsError:
-        raise FileIsThere(f"{target} exists; choose another name with jostle new {name} FILE") from None
+        raise FileIsThere(f"{target} exists; choose another name with -o") from None
     say(f"saved {target}; edit it, then run it with jostle run {target}")
 
 
@@ -114,6 +121,7 @@ Found = tuple[dict[str, Any] | str, dict[str, str]]
 
 
 def _of_scenario(name: str, text: bool) -> Found:
+    from jostle.crowds.model.crowd import Crowd
     from jostle.scenarios import load
     from jostle.study.files import is_study, study_description
 
@@ -122,14 +130,18 @@ def _of_scenario(name: str, text: bool) -> Found:
     scenario = load(name)
     if text:
         return scenario.text, {}
-    run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
+    run, said = scenario.build(), dict[str, Any](title=scenario.title, kind=scenario.problem.kind)
     seconds = {"t": f"{run.t:g} s", "h": f"{run.h:g} s", "every": f"{run.every:g} s"}
     if run.is_density:
         problem = run.problem
         return said | {
             "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
             "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
-        }, seconds  # fmt: skip
+        }, seconds | {"mass": f"{problem.mass:.4g} m² at the density one"}  # fmt: skip
+    if isinstance(run.problem, Crowd):
+        names = run.problem.groups
+        said["groups"] = [f"{name}: {people(len(run.problem.members(name)))}" for name in names]
+        said["behaviour"] = run.problem.behaviour
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         **({"law": repr(run.problem.law)} if run.problem.bodies.turn else {}),
@@ -147,7 +159,7 @@ def _of_trajectory(path: Path, text: bool) -> Found:
     run, told = of_trajectory(path)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
-    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
+    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (`jostle resume {path}` continues from it)"
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}, told
 
 
@@ -155,8 +167,8 @@ def export(
     trajectory: Trajectory,
     target: Annotated[
         Path,
-        typer.Argument(
-            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, for crowds .sqlite (JuPedSim) "
+        output(
+            "The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, for crowds .sqlite (JuPedSim) "
             "and .txt (PedPy), or the extension of a plug-in."
         ),
     ],
@@ -176,7 +188,7 @@ def export(
 
 def view(
     trajectory: Trajectory,
-    save: Annotated[Path | None, typer.Option(help="Save a self-contained HTML page and exit.")] = None,
+    save: Annotated[Path | None, output("Save a self-contained HTML page and exit.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the address; 0: a free port.")] = 0,
     overwrite: Overwrite = False,
@@ -215,7 +227,7 @@ def plot(
     ],
     save: Annotated[
         Path | None,
-        typer.Option(help="Picture file; by default NAME.png, NAME-plan.png, or NAME- and the name of the layer."),
+        output("Picture file; by default NAME.png, NAME-plan.png, or NAME- and the name of the layer."),
     ] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
     at: Annotated[
@@ -228,7 +240,7 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Save a picture of a trajectory, density or floor plan."""
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.io import Images
     from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
@@ -287,12 +299,12 @@ def is_shipped(file: Path) -> bool:
 
 def people_of(name: str) -> Crowd:
     """The people of a scenario, on their plan."""
-    from jostle.crowds.crowd import Crowd
+    from jostle.crowds.model.crowd import Crowd
     from jostle.scenarios import load
 
     run = load(name).build()
     if not isinstance(run.problem, Crowd):
-        raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
+        raise InvalidValue(f"{name} has no floor plan: run it with `jostle run {name}`, and plot its trajectory")
     return run.problem
 
 
@@ -303,7 +315,7 @@ def need_plan(run: Solution, trajectory: Path, asked: str) -> None:
     if plan_of(run) is None:
         raise InvalidValue(
             f"{trajectory} has no floor plan, and {asked} is for people on one: run a scenario of kind 'crowd'. "
-            f"See jostle info {trajectory}"
+            f"See `jostle info {trajectory}`"
         )
 
 
@@ -338,14 +350,12 @@ def shown(file: Path) -> Solution | Images:
     return read_images(file) if are_images(file) else read(file)
 
 
-# ``jostle repair``: repairs a trajectory whose run was killed.
+# ``jostle dev repair``: repairs a trajectory whose run was killed.
 
 
 def repair(
     trajectory: Annotated[Path, typer.Argument(help="Trajectory of a run that was killed.")],
-    target: Annotated[
-        Path | None, typer.Argument(help="The repaired trajectory; by default NAME.repaired.vtkhdf.")
-    ] = None,
+    target: Annotated[Path | None, output("The repaired trajectory; by default NAME.repaired.vtkhdf.")] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Repair the trajectory itself.")] = False,
 ) -> None:
     """Repair a trajectory of a killed run, or without its end.
@@ -374,7 +384,7 @@ def repair(
 
 def movie(
     trajectory: Trajectory,
-    target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
+    target: Annotated[Path | None, output("Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
     speed: Annotated[float, typer.Option(help="Playback speed: 0.1 is ten times slower than the run.")] = 1.0,
     colour: Colour = None,
     size: Annotated[
@@ -412,7 +422,7 @@ def _pixels(size: str) -> tuple[int, int]:
 
 def report(
     trajectory: Trajectory,
-    target: Annotated[Path | None, typer.Argument(help="Report file, .html; by default NAME.html.")] = None,
+    target: Annotated[Path | None, output("Report file, .html; by default NAME.html.")] = None,
     author: Annotated[str, typer.Option(help="Name of the author, which the report shows.")] = "",
     film: Annotated[bool, typer.Option(help="Put the film into the report.")] = True,
     overwrite: Overwrite = False,

@@ -1,4 +1,4 @@
-"""``jostle lessons``: the lessons of the documentation as notebooks."""
+"""``jostle dev lessons``: the lessons of the documentation as notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from jostle._tools.installing import installing
-from jostle.cli.files import check_free
+from jostle.cli.files import check_free, output
 from jostle.cli.show import say
 from jostle.errors import NoSuchFile
 
@@ -85,7 +85,7 @@ def pages() -> dict[str, str]:
 
 
 def lessons(
-    directory: Annotated[Path | None, typer.Argument(help="Folder for the notebooks; by default lessons.")] = None,
+    directory: Annotated[Path | None, output("Folder for the notebooks; by default lessons.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace notebooks that exist.")] = False,
 ) -> None:
     """Save the lessons as Jupyter notebooks."""

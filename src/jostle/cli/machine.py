@@ -54,7 +54,7 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     extras = {name: _extra(name) for name in EXTRAS}
     absent = [name for name, said in extras.items() if said.startswith(MISSING)]
     found |= _kernels() | _disk() | {f"extra_{name}": said for name, said in extras.items()}
-    found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for jostle view and saved pages; no extra needed"}
+    found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for `jostle view` and saved pages; no extra needed"}
     plugins = _plugins()
     found |= {"plug_ins": plugins or "none"}
     if as_json:
@@ -65,7 +65,7 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
         verdict = "jostle works, but a plug-in is broken: update or remove it." if broken else "jostle works."
         say(f"{verdict} Extras that are missing are optional.")
         if absent:
-            say("To install one of them:")
+            say("To install one of them (`jostle[all]` is all of them but torch, jax and gpu):")
         for name in absent:
             say(f"  {installing(extras=name)}")
 
@@ -116,7 +116,7 @@ BROKEN = "broken: "
 
 def _plugins() -> list[str]:
     """The plug-ins of installed packages, and which of them are broken."""
-    from jostle.crowds.behaviours import BEHAVIOURS
+    from jostle.crowds.model.behaviours import BEHAVIOURS
     from jostle.io.exports import EXPORTS
     from jostle.macro.motion.scheme import DENSITY_SCHEMES
     from jostle.plans.formats import PLAN_FORMATS

@@ -1,4 +1,4 @@
-"""``jostle run``, ``resume``, ``bench`` and ``verify``: the commands that compute."""
+"""``jostle run``, ``resume`` and ``dev verify``: the commands that compute."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from jostle.cli.show import answers, density_in_words, density_summary, in_words, say, show, show_table, summary
-from jostle.endings import Never
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.kernels.devices import ARRAYS
-from jostle.kernels.memory import keep_freed_memory
 from jostle.result.status import BLOCKED, FINISHED, NOT_CONVERGED, STOPPED
-from jostle.run.solve import solve
-from jostle.terminal import Watch, progress_bar
+from jostle.terminal import progress_bar
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
@@ -129,47 +125,6 @@ def resume(
     _compute(chosen, trajectory, how, resume=True)
 
 
-def bench(
-    scenario: Source,
-    steps: Annotated[int, typer.Option(min=1, help="Number of steps.")] = 200,
-    settings: Settings = None,
-    seed: Seed = None,
-    threads: Threads = None,
-    as_json: Json = False,
-) -> None:
-    """Time the first steps of a scenario without saving them."""
-    from jostle.scenarios import load
-
-    _use(threads)
-    chosen = load(scenario, settings=settings or (), seed=seed).build()
-    if chosen.is_density:
-        raise InvalidValue(f"{scenario} is about a density: jostle bench measures runs of bodies only")
-    watch = Clock()
-    end = min(chosen.t, steps * chosen.h)
-    keep = chosen._asdict() | {"t": end, "every": end, "until": Never()}
-    sol = solve(**keep, progress=watch)
-    times = 1e3 * np.diff(watch.ends)
-    found = {
-        "steps": len(sol.stats), "bodies": int(chosen.problem.q0.shape[0]), "rows": float(sol.stats["rows"].mean()),
-        "iterations": float(sol.stats["iterations"].mean()), "ms_a_step": float(times.mean()),
-        "ms_median": float(sorted(times)[len(times) // 2]), "ms_worst": float(times.max()),
-        "residual": sol.residual, "solvers": sorted(set(sol.stats["solver"].tolist())),
-    }  # fmt: skip
-    show(found, as_json, f"{scenario}, {len(sol.stats)} steps of {chosen.h:g} s (the first one compiles)")
-
-
-class Clock(Watch):
-    """Records when each step ends."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ends = [time.perf_counter()]
-
-    def __call__(self, progress: Any) -> None:
-        super().__call__(progress)
-        self.ends.append(time.perf_counter())
-
-
 class Compute(NamedTuple):
     """Options of the commands that compute."""
 
@@ -189,10 +144,9 @@ def checkpoint_of(trajectory: Path) -> Path:
 
 
 def _use(threads: int | None, device: str = "cpu") -> None:
-    """Check the device, set the number of threads, and keep freed memory: the process does nothing but the run."""
+    """Check the device, and set the number of threads."""
     if device not in ARRAYS:
         raise InvalidValue(f"device {device!r} is not supported; use {' or '.join(map(repr, ARRAYS))}")
-    keep_freed_memory()
     if threads is not None:
         from jostle.kernels.parallel import most_threads, use_threads
 
@@ -274,7 +228,7 @@ def _show_result(found: dict[str, Any], told: dict[str, str], target: Path, how:
         raise typer.Exit(EXIT_CODES[status])
 
 
-# ``jostle verify``: the tests of guidelines for crowds.
+# ``jostle dev verify``: the tests of guidelines for crowds.
 
 
 def verify(

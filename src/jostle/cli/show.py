@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from jostle.io.images import Images
 from jostle.result.solution import Solution
@@ -25,16 +27,21 @@ from jostle.result.status import (
     iterations_in_words,
     overlap_in_words,
 )
-from jostle.viz.sources import LENGTH, unit_text, with_time
+from jostle.viz.sources import AREA, LENGTH, unit_text, with_time
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
+COMMAND = re.compile(r"`[^`]+`")
+"""A command in a text."""
+NARROWEST = 16
+"""Smallest width of the column of values, in narrow terminals too."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
 """Units of file sizes, each a thousand times the one before."""
 
 
 LABELS = {
-    "t": "end time", "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
+    "t": "end time", "h": "time step", "every": "time between frames",
+    "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
     "steps_a_second": "steps per second", "ms_a_step": "ms per step", "first_run_s": "first run (s)",
     "second_run_s": "second run (s)", "warm_up_s": "warm-up (s)", "free_GB_here": "free disk space here (GB)",
     "plug_ins": "plug-ins",
@@ -86,7 +93,8 @@ def density_summary(images: Images, path: Path) -> dict[str, Any]:
     found = {
         "status": status, "message": MESSAGES.get(status, status),
         "t": float(images.t[-1]), "steps": 0 if steps is None else len(steps), "frames": len(images.t),
-        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(), "h": images.h,
+        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(),
+        "cell_size": images.h,
         "fields": list(images.fields),
     }  # fmt: skip
     for name in ("walls", "exits"):
@@ -102,7 +110,16 @@ def density_summary(images: Images, path: Path) -> dict[str, Any]:
 def density_in_words(images: Images) -> dict[str, str]:
     """The values of a summary that have a unit, as text."""
     units = images.units
-    return {"t": with_time(f"{images.t[-1]:.4g}", units), "h": f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()}
+    area = f" {unit_text(units, AREA)}".rstrip() + " at the density one"
+    ends = {"at_start": 0, "at_end": -1}
+    masses = {
+        f"{name}_{when}": f"{images.totals[name][k]:.4g}{area}"
+        for name in ("mass", "gone")
+        for when, k in ends.items()
+        if name in images.totals
+    }
+    cell = f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()
+    return {"t": with_time(f"{images.t[-1]:.4g}", units), "cell_size": cell, **masses}
 
 
 def plain(text: object, encoding: str | None = None) -> str:
@@ -124,12 +141,29 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str = "") -> None:
-    """Print a table of two columns."""
-    name = plain(title, sys.stdout.encoding) or None
-    table = Table(title=name, show_header=False, box=None, padding=(0, 2), title_justify="left")
-    table.add_column(style=style, no_wrap=True)
-    table.add_column(overflow="fold")  # long names continue on the next line, so that they can be copied
-    show_table(table, rows)
+    """Print two columns; lines never end inside a word, nor inside a command in backticks, so that it can be copied."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    cells = [(plain(name, console.encoding), plain(value, console.encoding)) for name, value in rows]
+    if title:
+        console.print(plain(title, console.encoding), soft_wrap=True)
+    width = max((len(name) for name, _ in cells), default=0)
+    for name, value in cells:
+        for number, line in enumerate(_wrapped(value, console.width - width - 6) or [""]):
+            heading = name if number == 0 else ""
+            text = Text.assemble("  ", (heading.ljust(width), style), "    ", line)
+            text.rstrip()
+            console.print(text, soft_wrap=True)
+
+
+def _wrapped(value: str, width: int) -> list[str]:
+    """The lines of a value.
+
+    >>> _wrapped("stopped; `jostle resume a.vtkhdf` continues", 16)
+    ['stopped;', '`jostle resume a.vtkhdf`', 'continues']
+    """
+    whole = COMMAND.sub(lambda found: found[0].replace(" ", "\0"), value)
+    lines = textwrap.wrap(whole, max(width, NARROWEST), break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def show_table(table: Table, rows: Iterable[Iterable[object]]) -> None:
@@ -214,15 +248,18 @@ def answers(sol: Solution) -> dict[str, Any]:
     try:
         crowd = crowd_summary(sol)
     except MissingPackage:
-        return {"note": "no answers about the crowd, which need the extra crowd: jostle doctor shows how to install it"}
+        return {
+            "note": "no answers about the crowd, which need the extra crowd: `jostle doctor` shows how to install it"
+        }
     ended = {"message": EMPTY_BUILDING} if sol.status == STOPPED and not crowd.inside else {}
     return {"crowd": crowd.rows(), **ended}
 
 
 def lines(crowd: dict[str, Any]) -> dict[str, str]:
     """The answers as names and texts, one per line."""
-    from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
-    from jostle.crowds.summary import LONGEST_INTERVAL
+    from jostle.crowds.measure.blockades import SLOW_FRACTION
+    from jostle.crowds.measure.summary import LONGEST_INTERVAL
+    from jostle.crowds.model.crowd import STANDSTILL
 
     inside = crowd["inside_at_end"]
     whom = "all have left" if not inside else f"of whom {inside} {'is' if inside == 1 else 'are'} inside at the end"
@@ -272,7 +309,7 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
         found["time loss"] = f"{crowd['mean_time_loss']:.1f} s on average, at most {crowd['largest_time_loss']:.1f} s"
     for number, jam in enumerate(crowd["jams"][:JAMS_SHOWN]):
         found["jams" if number == 0 else f"jam {number + 1}"] = (
-            f"up to {jam['people']} people at {jam['at']}, from {jam['start']:.1f} to {jam['end']:.1f} s"
+            f"up to {jam['people']} people {jam['at']}, from {jam['start']:.1f} to {jam['end']:.1f} s"
         )
     if not crowd["jams"]:
         found["jams"] = "none"

@@ -20,7 +20,7 @@ from jostle.convex.cones import Cones
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import Answer, ContactRows, GripRows, LeverRows, one_row
-from jostle.kernels.parallel import chunks_of, concatenated
+from jostle.kernels.parallel import chunks_of
 from jostle.kernels.reference.cones import metrics_of_blocks, metrics_of_grips, sizes_grips
 from jostle.kernels.reference.dense import ROUND_OFF
 
@@ -838,7 +838,7 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None, known: bool = Fal
     joined = Pairs(
         pairs[0],
         pairs[1],
-        concatenated([contact.normal for contact in found]),
+        found[0].normal if len(found) == 1 else np.concatenate([contact.normal for contact in found]),
         found[0].bodies,
         next((contact.places for contact in found if contact.places is not None), None),
         known,

@@ -1,6 +1,22 @@
 """Crowds of people who walk to exits: floor plans, wishes, and behaviours (Venel 2009, section 4.2)."""
 
-from jostle.crowds.behaviours import (
+from jostle.crowds.measure.blockades import blockade
+from jostle.crowds.measure.crowding import (
+    crowd_maps,
+    densities,
+    density_map,
+    fundamental_diagram,
+    level_of_service,
+    speed_map,
+    voronoi,
+    weidmann,
+)
+from jostle.crowds.measure.jams import jams
+from jostle.crowds.measure.leaving import crossings, evacuation_time, exit_use, flow, leaving_times, travel
+from jostle.crowds.measure.pedestrians import to_pedpy, write_jupedsim, write_text
+from jostle.crowds.measure.pressing import crowd_forces, crowd_pressure, pressed, time_in_contact
+from jostle.crowds.measure.summary import crowd_summary
+from jostle.crowds.model.behaviours import (
     BEHAVIOURS,
     AvoidJams,
     Following,
@@ -12,30 +28,16 @@ from jostle.crowds.behaviours import (
     TimeGap,
     Together,
 )
-from jostle.crowds.behaviours import TIME_GAP as TIME_GAP
-from jostle.crowds.blockades import blockade
-from jostle.crowds.continuum import densest_packing, density
-from jostle.crowds.crowd import Crowd, crowd
-from jostle.crowds.crowding import (
-    crowd_maps,
-    densities,
-    density_map,
-    fundamental_diagram,
-    level_of_service,
-    speed_map,
-    voronoi,
-    weidmann,
-)
-from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
-from jostle.crowds.groups import Group, arrivals, timetable
-from jostle.crowds.journeys import Journey, Queue, Stop, WaitingArea
-from jostle.crowds.leaving import crossings, evacuation_time, exit_use, flow, jams, leaving_times, travel
-from jostle.crowds.pedestrians import to_pedpy, write_jupedsim, write_text
-from jostle.crowds.pressing import crowd_forces, crowd_pressure, pressed, time_in_contact
-from jostle.crowds.quickest import Quickest
-from jostle.crowds.summary import crowd_summary
-from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.crowds.model.behaviours import TIME_GAP as TIME_GAP
+from jostle.crowds.model.continuum import densest_packing, density
+from jostle.crowds.model.crowd import Crowd, crowd
+from jostle.crowds.model.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
+from jostle.crowds.model.groups import Group, arrivals, timetable
+from jostle.crowds.model.journeys import Journey, Queue, Stop, WaitingArea
+from jostle.crowds.model.quickest import Quickest
+from jostle.crowds.model.walk import walk
+from jostle.crowds.model.wish import Behaviour, FreeWish, Wish
+from jostle.plans.areas import Area
 from jostle.plans.dxf import DXF
 from jostle.plans.formats import PLAN_FORMATS, Outline, PlanFormat, read_plan, write_plan
 from jostle.plans.links import Link
@@ -50,6 +52,7 @@ __all__ = [
     "DXF",
     "PLAN_FORMATS",
     "WKT",
+    "Area",
     "AvoidJams",
     "Behaviour",
     "Crowd",

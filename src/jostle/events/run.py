@@ -12,7 +12,7 @@ from jostle.events.accumulations import Limit, RecentImpact
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
 from jostle.laws import Restitution
 from jostle.problems import Motion, refuse_changes
-from jostle.schemes.abilities import remedy
+from jostle.schemes.capabilities import remedy
 from jostle.sets.balls import Balls
 from jostle.sets.base import nearest_call, parts
 from jostle.sets.contacts import Contacts, check_start

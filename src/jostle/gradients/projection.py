@@ -528,8 +528,8 @@ def of_projection(
 
 def check_certain(solver: Solver) -> None:
     """Refuse a solver whose answers do not tell which rows are active."""
-    if not solver.promises or solver.tol > LOOSEST:
-        what = f"has tol = {solver.tol:g}" if solver.promises else "stops after a fixed number of iterations"
+    if not solver.strict or solver.tol > LOOSEST:
+        what = f"has tol = {solver.tol:g}" if solver.strict else "stops after a fixed number of iterations"
         raise InvalidValue(
             f"derivatives need to know which rows are active, and {solver.name} {what}; use jo.Automatic(), or a tol "
             f"of at most {LOOSEST:g}"

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array, finite
+from jostle._tools.of_run import new_run
 from jostle.errors import InvalidValue, RoundedEvents, WeakContacts, warn
 from jostle.gradients.functions import spread
 from jostle.gradients.projection import by_bodies
@@ -26,7 +27,6 @@ from jostle.problems import Motion, Sweeping
 from jostle.run.steps import Grid, Span
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 
 MAX_KEPT_BYTES = 2**28
@@ -110,7 +110,7 @@ class Tape:
         farthest, fastest = (float(np.abs(v).max(initial=0.0)) for v in (state.q, state.u))
         for number, (t, h, _) in enumerate(self.steps):
             if number % self.stride == 0:
-                self.starts.append((state, searched(own)))
+                self.starts.append((state, [one.memory for one in own]))
             step, state = run.step(state, h, t)
             rounded.see(number + 1, step)
             self.doubtful = self.doubtful or len(step.weak) > 0 or step.saddle.dependent
@@ -129,10 +129,12 @@ class Tape:
             return self.kept[first : first + self.stride]
         run, found = self.run, []
         state, remembered = self.starts[first // self.stride]
-        put_back(differences_of(run.problem.within), remembered)
-        for t, h, _ in self.steps[first : first + self.stride]:
-            step, state = run.step(state, h, t)
-            found.append(step)
+        with new_run():
+            for one, memory in zip(differences_of(run.problem.within), remembered, strict=True):
+                one.restore(memory)
+            for t, h, _ in self.steps[first : first + self.stride]:
+                step, state = run.step(state, h, t)
+                found.append(step)
         return found
 
     def forwards(self) -> Iterator[Step]:
@@ -408,7 +410,8 @@ def sensitivity(
     if theta is not None and isinstance(problem, Motion | Sweeping):
         raise InvalidValue("theta needs a problem that depends on it: give a function theta -> problem")
     run = Run(problem, scheme, None if theta is None else finite(theta, "theta"))
-    tape = Tape(run, Grid.of(t, h), checkpoints)
+    with new_run():
+        tape = Tape(run, Grid.of(t, h), checkpoints)
     weak, dependent = tape.examined()
     _warn_of(weak, tape.rounded, dependent)
     return Sensitivity(tape.end.q, tape.end.u, weak, tape.rounded, dependent, run.differenced, tape)

@@ -43,7 +43,6 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, anew, parts
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.sets.gradient_search import put_back, searched
 from jostle.sets.user import differences_of
 from jostle.sets.walls import Walls
 from jostle.solvers.project import not_converged
@@ -210,10 +209,11 @@ class Curvature:
         run, q = self.run, self.q
         part = ROUGH_CURVATURE_STEP if run.differences else CURVATURE_STEP
         step = part * (run.length or float(np.abs(q).max(initial=0.0)) or 1.0) / float(np.abs(v).max())
-        way, before = v.reshape(q.shape), searched(run.differences)
+        way, before = v.reshape(q.shape), [one.memory for one in run.differences]
         values = []
         for distance in (1.0, -1.0, 2.0, -2.0):
-            put_back(run.differences, before)
+            for one, memory in zip(run.differences, before, strict=True):
+                one.restore(memory)
             values.append(value(run.beside.near(self.t, q + distance * step * way, _wider(self.reach, q))))
         return (8.0 * (values[0] - values[1]) - (values[2] - values[3])) / (12.0 * step)
 
@@ -440,11 +440,11 @@ class VelocityStep(Step):
     def rates_of_offsets(self) -> Array:
         contacts, before, h = self.contacts, self.before, self.h
         rates = np.full(len(contacts.gap), 1.0 / h)
-        if before.duration > h:
+        if before.impulse_time > h:
             if contacts.gap_at is not None and contacts.equal is not None:
                 raise InvalidValue("equalities that move need steps of equal length: choose h so that it divides t")
             rates[(self._gaps_before() < 0.0) | (False if contacts.equal is None else contacts.equal)] = (
-                1.0 / before.duration
+                1.0 / before.impulse_time
             )
         return rates
 
@@ -454,10 +454,10 @@ class VelocityStep(Step):
         return contacts.gap if contacts.gap_at is None else contacts.gap_at(before.t, np.arange(len(contacts.gap)))
 
     def rates_of_overlaps(self) -> Array:
-        duration, h = self.before.duration, self.h
-        if self.contacts.gap_at is None or not duration > h:
+        impulse_time, h = self.before.impulse_time, self.h
+        if self.contacts.gap_at is None or not impulse_time > h:
             return super().rates_of_overlaps()
-        return np.where(self._gaps_before() < 0.0, 1.0 / duration - 1.0 / h, 0.0)
+        return np.where(self._gaps_before() < 0.0, 1.0 / impulse_time - 1.0 / h, 0.0)
 
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
         return rows.times(dq) + rows.curvature.rates(dq, self.u)

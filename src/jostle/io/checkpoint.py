@@ -38,9 +38,7 @@ from jostle.schemes.gluey import Glue
 from jostle.schemes.moreau_jean import Depth
 from jostle.schemes.paoli import Memory
 from jostle.schemes.state import Impulses, State
-from jostle.sets.gradient_search import Searched
 from jostle.sets.presence import GONE, WAITING, Presence
-from jostle.sets.user import differences_of
 
 READ_ERRORS = (
     OSError, ValueError, TypeError, EOFError, LookupError, RuntimeError, OverflowError, struct.error,
@@ -53,7 +51,7 @@ HEADER = re.compile(
     re.DOTALL,
 )
 """How an array in an .npz file begins: its type, order and shape. NumPy would take any Python literal as its header."""
-MAX_ENTRIES = 64
+MAX_ENTRIES = 1000
 """Largest number of arrays in a checkpoint."""
 OVERLAP_TOLERANCE = 1e-9
 """A state may overlap deeper than the saved one by this fraction of its size, because machines round differently."""
@@ -182,7 +180,7 @@ class Contents:
         return State(
             self.number("t"), Pose(problem.bodies, self.array("q", shape), orientation),
             self.array("w", problem.w0.shape), None, contacts, impulses, self._memory(scheme, shape, _balls(problem)),
-            self.number("overshoot"), self._presence(shape), self.number("duration", finite=False),
+            self.number("overshoot"), self._presence(shape), self.number("impulse_time", finite=False),
         )  # fmt: skip
 
     def _presence(self, shape: tuple[int, ...]) -> Presence | None:
@@ -193,18 +191,6 @@ class Contents:
             raise self._wrong("codes", f"numbers from {WAITING} to {GONE}")
         entered = tuple((int(source), int(count)) for source, count in self.array("entered", (None, 2), kind="i"))
         return Presence(codes, self.array("aside", shape), self.number("start"), entered)
-
-    def within(self, problem: Any) -> Any:
-        """The memory of the admissible set; None if there is none."""
-        memory, count = self.remembered("within", Searched, "within"), len(differences_of(problem.within))
-        if memory is None and count == 0:
-            return None
-        if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(_seen_by_sets(problem).size):
-            raise BrokenFile(
-                f"{self.path} is damaged, or of another version: the difference steps of within are missing; "
-                f"start the run again without resume=True"
-            )
-        return memory
 
     def closing(self, problem: Any, state: State) -> Closing | None:
         """What the log of impacts remembers; None for a first-order problem."""
@@ -249,7 +235,7 @@ class Contents:
 
     def _memory(self, scheme: Scheme, shape: tuple[int, ...], balls: int) -> Any:
         """The memory of the scheme: arrays with the shape of q, or lists of contacts of this many balls."""
-        memory = self.remembered("memory", scheme.remembers, type(scheme).__name__)
+        memory = self.remembered("memory", scheme.memory_type, type(scheme).__name__)
         if memory is not None and not _fits(memory, shape, balls):
             raise BrokenFile(
                 f"{self.path} is damaged: the memory of {type(scheme).__name__} does not fit q of shape {shape}"
@@ -374,13 +360,11 @@ class Position(NamedTuple):
     """What the condition `until`, the problem and the changes remember, by name; see `jostle.problems`."""
     gap: float = np.nan
     """Smallest gap of the state; infinite where no contact is near."""
-    within: Any = None
-    """What the admissible set remembers, a NamedTuple; None if there is nothing."""
     impacts: int = 0
     """Number of impacts in the output."""
     closing: Closing | None = None
     """What the log of impacts remembers; None in a run without impacts."""
-    seal: int = 0
+    frame_checksum: int = 0
     """Checksum of the last frame in the output, by which its file is recognised; 0 without a file."""
 
 
@@ -436,8 +420,8 @@ class Checkpoint:
         told = run.text(position.step, position.state)
         saved: dict[str, Any] = {
             "format": FORMAT, "run": told, "step": position.step, "status": position.status,
-            "frames": position.frames, "records": position.records, "impacts": position.impacts, "seal": position.seal,
-            **values,
+            "frames": position.frames, "records": position.records, "impacts": position.impacts,
+            "frame_checksum": position.frame_checksum, **values,
         }  # fmt: skip
         for name, memory in position.noted.items():
             if memory is not None:
@@ -459,7 +443,7 @@ class Checkpoint:
         """Read the checkpoint of a run, and restore the random generator and the objects that remember."""
         path = self.path
         kept = Contents(path, read_whole(path))
-        step, seal = kept.count("step"), kept.count("seal")
+        step, checksum = kept.count("step"), kept.count("frame_checksum")
         frames, records, impacts = (kept.count(name) for name in ("frames", "records", "impacts"))
         different, state, noted = self._compared(run, kept, past, state_in)
         if different:
@@ -470,7 +454,8 @@ class Checkpoint:
                 raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
         self.written = True
-        found = Position(state, step, kept.text("status"), frames, records, random, noted, impacts=impacts, seal=seal)
+        status, counts = kept.text("status"), (frames, records, random, noted)
+        found = Position(state, step, status, *counts, impacts=impacts, frame_checksum=checksum)
         return found, kept
 
     def _compared(
@@ -482,21 +467,21 @@ class Checkpoint:
         if different:
             return different, None, {}
         state = state_in(kept)
-        noted = {name: kept.remembered(name, thing.remembers, name) for name, thing in past.items()}
+        noted = {name: kept.remembered(name, thing.memory_type, name) for name, thing in past.items()}
         for name, thing in past.items():  # the admissible set may depend on it, for example on doors that are closed
             try:
-                thing.remind(deepcopy(noted[name]))
+                thing.restore(deepcopy(noted[name]))
             except InvalidValue as error:
                 raise BrokenFile(f"{kept.path} is damaged: the memory of {name} is invalid: {error}") from None
         return run.other_state(told, state), state, noted
 
 
 def values_of_bodies(position: Position) -> dict[str, Any]:
-    """The state of bodies, its smallest gap, and what the admissible set remembers, as numbers and arrays by name."""
+    """The state of bodies and its smallest gap, as numbers and arrays by name."""
     state = position.state
     values: dict[str, Any] = {
         "t": state.t, "q": state.q, "w": state.w, "multipliers": state.multipliers, "overshoot": state.overshoot,
-        "duration": state.duration, "gap": position.gap, "orientation": state.pose.orientation,
+        "impulse_time": state.impulse_time, "gap": position.gap, "orientation": state.pose.orientation,
         "tangential": state.impulses.tangential, "rolling": state.impulses.rolling,
     }  # fmt: skip
     values = {name: value for name, value in values.items() if value is not None}
@@ -508,8 +493,6 @@ def values_of_bodies(position: Position) -> dict[str, Any]:
         values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
     if state.memory is not None:
         values |= saved_memory(state.memory, "memory")
-    if position.within is not None:
-        values |= saved_memory(position.within, "within")
     if (closing := position.closing) is not None:
         rows = closing.open.view(np.int64).reshape(len(closing.open), closing.open.dtype.itemsize // 8)
         values |= saved_memory(closing._replace(open=rows), "closing")
@@ -535,6 +518,6 @@ def saved_memory(memory: Any, where: str) -> dict[str, Any]:
         owner = "this scheme" if where == "memory" else f"the {where}"
         raise InvalidValue(
             f"a checkpoint cannot store the memory of {owner}, {type(memory).__name__}: it must be a NamedTuple of "
-            f"numbers and arrays, given as its `remembers`"
+            f"numbers and arrays, given as its `memory_type`"
         )
     return {f"{where}.{name}": value for name, value in fields.items()}

@@ -5,7 +5,8 @@
     .gsd      HOOMD, OVITO and freud, without contacts; log/time is the time, log/particles/body the body number
     .csv      one row per body and time: spreadsheets, pandas, R
     .npz      NumPy arrays; the contacts of all frames are concatenated, those of frame k end at contact_ends[k]
-    .sqlite   people for JuPedSim and PedPy, with the floor plan and evenly spaced frames, see `crowds.pedestrians`
+    .sqlite   people for JuPedSim and PedPy, with the floor plan and evenly spaced frames, see
+              `crowds.measure.pedestrians`
     .txt      people for PedPy and the Pedestrian Dynamics Data Archive, with evenly spaced frames
 
 A package adds a format with an entry point of the group "jostle.exports", named after the suffix without its dot; a
@@ -31,8 +32,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.installing import missing
-from jostle._tools.plugins import Registry, nearest
+from jostle._tools.plugins import Registry
 from jostle._tools.rotations import AXES
+from jostle._tools.suggestions import nearest
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, check_trajectory_name, discard, publish, refuse_existing, whole
 from jostle.io.polydata import Converter, PolyData, points_of
@@ -101,8 +103,8 @@ EXPORTS: Registry[Export] = Registry(
         "vtkhdf": "jostle.io.exports:write",
         "pvd": "jostle.io.exports:write_pvd", "vtp": "jostle.io.exports:write_pvd",
         "gsd": "jostle.io.exports:write_gsd", "csv": "jostle.io.exports:write_csv",
-        "npz": "jostle.io.exports:write_npz", "sqlite": "jostle.crowds.pedestrians:export_jupedsim",
-        "txt": "jostle.crowds.pedestrians:export_text",
+        "npz": "jostle.io.exports:write_npz", "sqlite": "jostle.crowds.measure.pedestrians:export_jupedsim",
+        "txt": "jostle.crowds.measure.pedestrians:export_text",
     },
     check=_check,
 )  # fmt: skip
@@ -211,8 +213,8 @@ def write(
     try:
         form: dict[str, Any] = {"contacts": contacts, "dtype": dtype, "facts": sol.facts, "about": noted}
         with Writer(new, shape=sol.q.shape[1:], impacts=sol.recorded is not None, **form) as file:
-            durations = np.full(len(sol.t), np.nan) if sol.durations is None else sol.durations
-            contacts_of = (sol.pairs, sol.multipliers, sol.normals, durations)
+            times = np.full(len(sol.t), np.nan) if sol.impulse_times is None else sol.impulse_times
+            contacts_of = (sol.pairs, sol.multipliers, sol.normals, times)
             states = zip(sol.t, sol.q, sol.u, radii(sol), *contacts_of, shapes(sol), strict=True)
             for state, turned in zip(states, turns(sol), strict=True):
                 file.frame(*state, *(turned or ()))
@@ -347,8 +349,8 @@ def _vtp(data: PolyData) -> Iterator[bytes]:
         "CellData": {
             name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
             for name, values in (
-                ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
-                ("partner", touching.second), *touching.more.items(),
+                ("impulse", touching.impulse), ("normal", touching.normal), ("first_body", touching.first),
+                ("second_body", touching.second), *touching.more.items(),
             )
         },
         "Points": {"Points": data.points},

@@ -242,7 +242,7 @@ def notes(file: Any) -> list[dict[str, Any]]:
         raise BrokenFile(f"{file.filename} is damaged: its changes cannot be read ({error})") from None
 
 
-def seal(file: Any, frames: int) -> int:
+def frame_checksum(file: Any, frames: int) -> int:
     """A number by which a frame is recognised: the checksum of all checksums of the last one of some first frames."""
     return int(of_rows(rows(file, data_set(file, CHECKS, np.uint32, None), frames - 1, 1)))
 
@@ -360,9 +360,9 @@ class GrowingFile:
         """Where the rows of new frames are collected."""
         return Pending(data, frames)
 
-    def seal(self, frames: int) -> int:
+    def frame_checksum(self, frames: int) -> int:
         """A number by which this run's frame is recognised: the checksum of the last one of some first frames."""
-        return seal(self._file, frames)
+        return frame_checksum(self._file, frames)
 
     @classmethod
     def look_over(cls, file: Any) -> Counts:

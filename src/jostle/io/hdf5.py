@@ -252,7 +252,7 @@ def _truncated(path: Path, said: str, alone: bool) -> BrokenFile | None:
     lost = missing(path)
     if lost == 0 or f"{path} is truncated" in said:
         return None
-    advice = "" if alone else ", or keep its whole frames with `jostle repair`"
+    advice = "" if alone else ", or keep its whole frames with `jostle dev repair`"
     return BrokenFile(f"{path} is truncated: its last {lost} bytes are missing. Copy it again{advice} ({said})")
 
 

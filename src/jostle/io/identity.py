@@ -33,8 +33,6 @@ from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
 from jostle.sets.user import UserSet
 
-CHANGING = {("jostle.sets.gradient_search", "Differences"): {"steps"}}
-"""Public attributes of classes that change during a run and are therefore not described."""
 MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""
 FUNCTIONS = types.FunctionType, types.BuiltinFunctionType, np.ufunc
@@ -217,12 +215,7 @@ def _attributes(thing: Any) -> dict[str, Any]:
     slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
     names = [name for some in slots for name in ([some] if isinstance(some, str) else some)]
     values = {name: getattr(thing, name) for name in names if hasattr(thing, name)} | getattr(thing, "__dict__", {})
-    left_out = CHANGING.get((kind.__module__, kind.__qualname__), set())
-    return {
-        f".{name}": value
-        for name, value in values.items()
-        if not name.startswith("_") and name not in left_out and not _cached(kind, name)
-    }
+    return {f".{name}": value for name, value in values.items() if not name.startswith("_") and not _cached(kind, name)}
 
 
 def _cached(kind: type, name: str) -> bool:
@@ -267,7 +260,7 @@ class Called(NamedTuple):
             if bits is not None:
                 bits.state = type(bits)(0).state
             if past is not None:
-                past.remind(None)
+                past.restore(None)
             try:
                 with np.errstate(all="ignore"):
                     found[name] = _numbers_of(np.asarray(function(), dtype=float).ravel())
@@ -276,7 +269,7 @@ class Called(NamedTuple):
         if bits is not None:
             bits.state = before
         if past is not None:
-            past.remind(memory)
+            past.restore(memory)
         return found
 
 
@@ -284,12 +277,12 @@ class Run:
     """The identity of a run: `fixed` must agree when it is resumed, `free` may change."""
 
     def __init__(
-        self, problem: Any, scheme: Any, change: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
+        self, problem: Any, scheme: Any, changes: Any, times: tuple[float, float], h: Array, free: dict[str, Any],
         called: Called, uncalled: Mapping[str, Any],
     ):  # fmt: skip
         self.problem, self.scheme, self.sizes, self.called = problem, scheme, h, called
         random = called.random
-        things = {"scheme": scheme, "problem": problem, "change": change}
+        things = {"scheme": scheme, "problem": problem, "changes": changes}
         self.titles = {name: ADDRESS.sub("", " ".join(repr(thing).split())) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random, called=name == "problem") for name, thing in things.items()}
         self.fixed["start"] = {"": repr(times[0])}
@@ -341,7 +334,7 @@ class Run:
         """The differences between the data of a checkpoint and of this run, in words; empty if there are none."""
         now = self._fixed(done)
         words = []
-        for name in ("h", "start", "scheme", "problem", "change"):
+        for name in ("h", "start", "scheme", "problem", "changes"):
             changed = differences(kept["fixed"].get(name, {}), now[name])
             if not changed:
                 continue

@@ -5,19 +5,21 @@ The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 
     Points, PointData/velocity, body, radius         the bodies present, then points of walls and rods, by frame
     Vertices                                         one cell of all bodies, so that ParaView shows them
     Lines                                            one line per contact with p != 0, then those of walls and rods
-    CellData/impulse, normal, body, partner          data of each cell, only if contacts are stored
+    CellData/impulse, normal                         data of each cell, only if contacts are stored
+    CellData/first_body, second_body                 the pair of each contact
     PointData/spin, orientation                      of bodies that turn: spins, quaternions (w, x, y, z)
     PointData/turn                                   of bodies that turn in the plane: angles
     PointData/part, centre                           of clumps: the number of each ball in its body; the centres of mass
     CellData/tangential, rolling                     the impulses of friction and of rolling resistance
     CellData/point                                   of bodies that turn: where the impulses act; NaN for other rows
-    CellData/part, partner_part                      of clumps: the numbers of both balls in their bodies
+    CellData/first_part, second_part                 of clumps: the numbers of both balls in their bodies
     Polygons, Strips                                 empty
     Steps                                            times, and the positions at which the entries of each frame begin
 
 PointData/body are the body numbers, -1 for points of walls. body and radius are stored only when they change, and
 Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
-contacts, whose body and partner are the pair of `Contacts.pairs`, then those of the walls, whose body is -1.
+contacts, whose two bodies are the pair of `Contacts.pairs`, then those of the walls, whose bodies are -1. Data of
+points and of cells share no name: readers such as pyvista look a name up in both.
 
 The points of clumps are their balls: "clump 2, ball 1" has the body 2 and the part 1, as `Bodies.name` says. velocity,
 spin, orientation and centre are those of the body, the same for all of its balls.
@@ -32,7 +34,7 @@ Only jostle reads the group /jostle.
     steps           the statistics of the steps
     impacts         the impacts of a second-order problem, in order of time, as `result.impacts.impact_type` has them
     normals         the number of components of the normals of each frame
-    durations       the time over which the multipliers of each frame acted: a force is p / duration
+    impulse_times   the time over which the multipliers of each frame acted: a force is p / impulse_time
     checksums       checksums of the data of each frame
     walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.shapes`
     walls/shapes    (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
@@ -86,7 +88,7 @@ VERTICES = "VTKHDF/Vertices/Offsets"
 OFFSETS = "VTKHDF/Lines/Offsets"
 ENDS = "VTKHDF/Lines/Connectivity"
 IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
-    f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
+    f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "first_body", "second_body")
 )
 EVERYBODY = "VTKHDF/Vertices/Connectivity"
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
@@ -103,7 +105,7 @@ BODIES = "VTKHDF/Vertices/NumberOfConnectivityIds"
 LINES = "VTKHDF/Lines/NumberOfCells"
 LINE_ENDS = "VTKHDF/Lines/NumberOfConnectivityIds"
 COMPONENTS = "jostle/normals"
-DURATION = "jostle/durations"
+IMPULSE_TIME = "jostle/impulse_times"
 WALLS = "jostle/walls/frames"
 POINTS_AT = "VTKHDF/Steps/PointOffsets"
 BODY_AT = "VTKHDF/Steps/PointDataOffsets/body"
@@ -121,12 +123,12 @@ LINKS = {
 """Second names of data sets, in place of equal data sets."""
 CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 """Data sets with a checksum for the rows of each frame; the checksum of its entries in the tables comes first."""
-LINKS_OF_CONTACTS = {f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "body", "partner")}
+LINKS_OF_CONTACTS = {name.replace("/CellData/", "/Steps/CellDataOffsets/"): DATA_AT for name in CELL_DATA[1:]}
 SPIN, ORIENTATION, TURN, BALL, CENTRE = OF_TURNING = tuple(
     f"VTKHDF/PointData/{name}" for name in ("spin", "orientation", "turn", "part", "centre")
 )
 TANGENTIAL, ROLLING, POINT, FIRST_PART, SECOND_PART = CELLS_OF_TURNING = tuple(
-    f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling", "point", "part", "partner_part")
+    f"VTKHDF/CellData/{name}" for name in ("tangential", "rolling", "point", "first_part", "second_part")
 )
 
 
@@ -188,7 +190,11 @@ class Form(NamedTuple):
         numbers += [DATA_AT] if self.contacts else []
         columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
         columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
-        columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(self.checked),)), WALLS: (np.int64, (4,))}
+        columns |= {
+            IMPULSE_TIME: (np.float64, ()),
+            CHECKS: (np.uint32, (1 + len(self.checked),)),
+            WALLS: (np.int64, (4,)),
+        }
         return columns | ({COMPONENTS: (np.int8, ())} if self.contacts else {})
 
     @property
@@ -312,7 +318,10 @@ class Header(NamedTuple):
 def header(file: Any) -> Header:
     """Read the header; `BrokenFile` if the file is not a trajectory."""
     if holds_images(file):
-        raise BrokenFile(f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images")
+        raise BrokenFile(
+            f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images, draw it with "
+            f"jo.viz.densities"
+        )
     run = inside(file, "jostle/run").attrs
     if int(run["format"]) != FORMAT:
         raise BrokenFile(f"{file.filename} is not of format {FORMAT}, which this version of jostle reads")
@@ -351,7 +360,7 @@ class Index(NamedTuple):
     """The index of the frames: times, numbers of points and lines, and the positions at which these begin."""
 
     t: Array
-    duration: Array
+    impulse_time: Array
     points: Integers
     """Number of bodies."""
     lines: Integers
@@ -405,9 +414,9 @@ def index(file: Any, said: Header) -> Index:
     walls = column(WALLS).T
     lines = column(LINES) - walls[1]
     points_at, body_at, radius_at = (column(name) for name in (POINTS_AT, BODY_AT, RADIUS_AT))
-    t, points, duration = column(TIME), column(COUNT) - walls[0], column(DURATION)
+    t, points, impulse_time = column(TIME), column(COUNT) - walls[0], column(IMPULSE_TIME)
     starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
-    found = Index(t, duration, points, lines, components, *starts, *walls)
+    found = Index(t, impulse_time, points, lines, components, *starts, *walls)
     wrong = found.checks() != column(CHECKS)[:, 0]
     wrong |= np.min(found[2:], axis=0) < 0
     wrong |= (points > said.points[0]) | (components > 3)

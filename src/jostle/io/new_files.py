@@ -166,14 +166,14 @@ def check_trajectory_name(path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     ...
     jostle.errors.InvalidValue: the name of a trajectory must end in .vtkhdf (or .hdf, .hdf5, .h5), not be 'run.csv': \
-    save it as run.vtkhdf, then make other files of it with jostle export, plot, movie or view --save
+    save it as run.vtkhdf, then make other files of it with jostle export, plot, movie or view -o
     """
     found = Path(path)
     if found.suffix.lower() not in TRAJECTORY_SUFFIXES:
         first, *others = TRAJECTORY_SUFFIXES
         raise InvalidValue(
             f"the name of a trajectory must end in {first} (or {', '.join(others)}), not be {found.name!r}: save it as "
-            f"{found.stem or 'run'}{first}, then make other files of it with jostle export, plot, movie or view --save"
+            f"{found.stem or 'run'}{first}, then make other files of it with jostle export, plot, movie or view -o"
         )
 
 

@@ -162,7 +162,7 @@ class Touching(NamedTuple):
     """Number of components of the normals; 0 if there are no normals, or more than three components."""
     more: dict[str, NDArray[Any]]
     """Of bodies that turn, (m, 3): tangential and rolling, the impulses of friction and of rolling resistance, and
-    point, the place where they act; of clumps, (m,): part and partner_part, the numbers of balls in their bodies."""
+    point, where they act; of clumps, (m,): first_part and second_part, the numbers of balls in their bodies."""
 
 
 class PolyData(NamedTuple):
@@ -351,7 +351,10 @@ class Converter:
         ends = self._ends(body, first, second)
         if self.bodies is not None and self.bodies.clumped is not None:
             own, two = first >= 0, (first >= 0) & (second >= 0)
-            more |= {"part": np.where(own, self.part[first], -1), "partner_part": np.where(two, self.part[second], -1)}
+            more |= {
+                "first_part": np.where(own, self.part[first], -1),
+                "second_part": np.where(two, self.part[second], -1),
+            }
             first, second = np.where(own, self.everybody[first], -1), np.where(two, self.everybody[second], second)
         return Touching(ends, first, second, p.astype(self.dtype), normal, components, more)
 

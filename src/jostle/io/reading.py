@@ -321,9 +321,9 @@ def read(
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
     of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, said.status)
     return replace(
-        Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
-        order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
-        saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
+        Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii),
+        impulse_times=source.index.impulse_time, order=said.order, walls=None if said.walls < 0 else said.walls,
+        contacts_saved=said.contacts, saved_facts=source.facts, saved_shapes=Ragged(source, source.shapes),
         recorded=SavedImpacts(source) if said.form.impacts else None, **_turned(source),
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from jostle._tools.arrays import Array, to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.io import layout
 from jostle.io.checkpoint import Position
-from jostle.io.growing import Counts, GrowingFile, seal
+from jostle.io.growing import Counts, GrowingFile, frame_checksum
 from jostle.io.hdf5 import reading
 from jostle.io.new_files import Lock, beside, check_trajectory_name, discard, regular
 from jostle.io.reading import about as noted
@@ -304,15 +304,15 @@ class FileSaver(Saver):
                 f"the checkpoint at {t:.6g}"
             )
         with reading(path) as file:
-            if seal(file, frames) != resumed.seal:
+            if frame_checksum(file, frames) != resumed.frame_checksum:
                 raise InvalidValue(
                     f"{path} belongs to another run: its frame {frames - 1} is not that of the checkpoint; start again "
                     f"with another output"
                 )
         return float(times[frames - 1])
 
-    def seal(self, frames: int) -> int:
-        return int(self.writer.seal(frames))
+    def frame_checksum(self, frames: int) -> int:
+        return int(self.writer.frame_checksum(frames))
 
     @property
     def broken(self) -> bool:
@@ -393,7 +393,7 @@ class TrajectorySaver(FileSaver):
         if self.facts.walls_move:
             self.walls = drawable(self.problem.within, state.t, self.facts.dimension)
         frame = (shown(state), state.u, radii, *contacts_of(state))
-        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls, **self._turned(state))
+        self.writer.frame(state.t, *frame, impulse_time=state.impulse_time, walls=self.walls, **self._turned(state))
 
     def _turned(self, state: State) -> dict[str, Any]:
         """How bodies are turned and turn, and the friction between them; empty if they do not turn."""

@@ -109,7 +109,7 @@ class PendingFrames(Pending):
         self._walls = layout.shapes_in(file, table, state, self._dimension), state
 
     def add_frame(
-        self, t: float, duration: float, state: Sequence[Any], shapes: Sequence[Shape], turned: Turned | None
+        self, t: float, impulse_time: float, state: Sequence[Any], shapes: Sequence[Shape], turned: Turned | None
     ) -> None:
         """Add a frame: q, u, radii, pairs, multipliers, normals, the shapes of the walls, and how bodies turn."""
         walls = tuple(shapes)
@@ -137,7 +137,7 @@ class PendingFrames(Pending):
         self._checks.append([checks.get(name, 0) for name in self.form.checked])
         starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
         of_walls = (len(data.walls.points), lines, len(data.walls.joined), number)
-        self._rows.append((t, duration, n, m, components, *starts, *of_walls))
+        self._rows.append((t, impulse_time, n, m, components, *starts, *of_walls))
         self.added += 1
 
     def _add_contacts(self, touching: Touching, cells: int, lines: int) -> dict[str, int]:
@@ -173,8 +173,8 @@ class PendingFrames(Pending):
 
     def add_tables(self) -> None:
         numbers = np.arange(self.frames, self.frames + len(self._rows))
-        t, duration = np.array([row[:2] for row in self._rows], dtype=float).T
-        index = layout.Index(t, duration, *np.array([row[2:] for row in self._rows], dtype=np.int64).T)
+        t, impulse_time = np.array([row[:2] for row in self._rows], dtype=float).T
+        index = layout.Index(t, impulse_time, *np.array([row[2:] for row in self._rows], dtype=np.int64).T)
         n, none = index.points, np.zeros_like(numbers)
         checks = np.array(self._checks, dtype=np.uint32)
         rows = {
@@ -186,7 +186,7 @@ class PendingFrames(Pending):
             layout.LINES: index.lines + index.wall_lines,
             layout.LINE_ENDS: 2 * index.lines + index.wall_ends,
             layout.COMPONENTS: index.components,
-            layout.DURATION: duration,
+            layout.IMPULSE_TIME: impulse_time,
             CHECKS: np.column_stack([index.checks(), checks]),
             layout.WALLS: np.stack([index.wall_points, index.wall_lines, index.wall_ends, index.state], axis=1),
             layout.POINTS_AT: index.points_at,
@@ -318,7 +318,7 @@ class Writer(GrowingFile):
         pairs: ArrayLike = NO_PAIRS,
         multipliers: ArrayLike = NO_MULTIPLIERS,
         normals: ArrayLike = NO_NORMALS,
-        duration: float = np.nan,
+        impulse_time: float = np.nan,
         walls: Sequence[Shape] = (),
         orientation: ArrayLike | None = None,
         spin: ArrayLike | None = None,
@@ -343,7 +343,7 @@ class Writer(GrowingFile):
             Multipliers of the contacts.
         normals : array_like, shape (m, d), optional
             Normals of the contacts.
-        duration : float, default nan
+        impulse_time : float, default nan
             Time over which the multipliers acted; NaN if unknown.
         walls : sequence of Shape, default ()
             Shapes of the walls at this time, see `jostle.sets.shapes`.
@@ -367,5 +367,5 @@ class Writer(GrowingFile):
                 np.asarray(np.zeros((m, d)) if tangential is None else tangential),
                 np.asarray(np.zeros((m, axes)) if rolling is None else rolling),
             )
-        self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls, turned)
+        self._pending.add_frame(t, impulse_time, (q, u, radii, pairs, multipliers, normals), walls, turned)
         self.commit_if_due()

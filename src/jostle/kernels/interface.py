@@ -25,7 +25,7 @@ MANY = 20_000
 """Number of rows or bodies from which on compiled loops replace expressions of NumPy."""
 PACKAGES = {"cupy": "jostle.kernels.cuda"}
 """The packages that implement kernels for the arrays of other modules than NumPy, imported when first needed."""
-COMPILED = ("jostle.kernels.cpu", "jostle.plans.compiled", "jostle.crowds.compiled", "jostle.macro.compiled")
+COMPILED = ("jostle.kernels.cpu", "jostle.plans.compiled", "jostle.crowds.model.compiled", "jostle.macro.compiled")
 """The modules that implement kernels for arrays of NumPy, by numba. Kernels outside `kernels` are declared in
 `kernels.py` beside the module."""
 KERNELS: dict[str, Kernel[..., Any]] = {}

@@ -42,8 +42,6 @@ ROWS_A_CHUNK = 20_000
 PIECES, ROWS_A_PIECE = 4, 80_000
 """NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
 them, or into pieces of ROWS_A_PIECE rows."""
-NUMBERS_A_CHUNK = 250_000
-"""A thread is given at least this many numbers to copy, or to look at once."""
 MOST_LOST = 0.6
 """Part of the time that the others may wait for a member of a team."""
 FEWER_FOR = 1.0
@@ -267,61 +265,7 @@ def all_finite(array: Any) -> bool:
     >>> all_finite(np.ones((2, 3))), all_finite(np.array([1.0, np.nan]))
     (True, False)
     """
-    if not isinstance(array, np.ndarray):
-        return bool(np.isfinite(array).all())
-    if array.size < 2 * NUMBERS_A_CHUNK:
-        return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
-    chunks = chunks_of(array.size, NUMBERS_A_CHUNK)
-    flat = array.reshape(-1)
-    return all(together(_finite, [(flat[first:last],) for first, last in cut(len(flat), chunks)]))
-
-
-def _finite(array: Array) -> bool:
     return bool(np.isfinite(array).all())
-
-
-def copy_all(copies: Sequence[tuple[Any, Any]]) -> None:
-    """to[:] = source for each (to, source) of the same length; all threads share them if there is much to copy.
-
-    >>> to = np.zeros(3)
-    >>> copy_all([(to[:1], np.ones(1)), (to[1:], np.arange(2.0))])
-    >>> to.tolist()
-    [1.0, 0.0, 1.0]
-    """
-    size = 0
-    for to, _ in copies:
-        size += to.size
-    if size < 2 * NUMBERS_A_CHUNK or not isinstance(copies[0][0], np.ndarray):
-        for to, source in copies:
-            to[:] = source
-        return
-    chunks = chunks_of(size, NUMBERS_A_CHUNK)
-
-    def copy(piece: int) -> None:
-        for to, source in copies:
-            part = slice(len(to) * piece // chunks, len(to) * (piece + 1) // chunks)
-            to[part] = source[part]
-
-    together(copy, [(piece,) for piece in range(chunks)])
-
-
-def concatenated(arrays: Sequence[Any]) -> Any:
-    """The arrays one after the other, the array itself if there is only one.
-
-    >>> concatenated([np.zeros(1), np.ones(2)]).tolist()
-    [0.0, 1.0, 1.0]
-    """
-    if len(arrays) == 1:
-        return arrays[0]
-    size = 0
-    for array in arrays:
-        size += array.size
-    if not isinstance(arrays[0], np.ndarray) or size < 2 * NUMBERS_A_CHUNK:
-        return np.concatenate(arrays)
-    ends = np.cumsum([len(array) for array in arrays]).tolist()
-    out = np.empty((ends[-1], *arrays[0].shape[1:]), np.result_type(*arrays))
-    copy_all([(out[end - len(array) : end], array) for end, array in zip(ends, arrays, strict=True)])
-    return out
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -46,6 +47,8 @@ TEXTS = {"TEXT", "MTEXT", "ATTRIB", "ATTDEF", "POINT"}
 """Types of entities that are no walls, although they may be on the layer of the walls."""
 NOTES = ("DIMENSION", "LEADER")
 """Parts of the names of types that explain a drawing: dimensions and leaders, which are left out."""
+FORBIDDEN, CODED = re.compile(r'[<>/\\":;?*|=`,%]'), re.compile(r"%([0-9A-F]{2})")
+"""Characters that names of layers cannot have, and how they are written in the name of an exit: % and two digits."""
 BY_BLOCK = "0"
 """Layer of entities in a block that have the layer on which the block is inserted."""
 
@@ -66,7 +69,7 @@ class DXF(PlanFormat):
     others, and the paper space is not read.
 
     A drawing is written in metres: walls and columns on the layer WALLS, exits on layers EXITS-name, and names of rooms
-    on ROOMS, whatever the options.
+    on ROOMS, whatever the options. Characters that names of layers cannot have become % and two hexadecimal digits.
 
     Parameters
     ----------
@@ -127,7 +130,7 @@ class DXF(PlanFormat):
         for x, y, radius in plan.columns:
             space.add_circle((x, y), radius, dxfattribs={"layer": "WALLS"})
         for name, (a, b) in plan.exits.items():
-            layer = f"EXITS-{name}"
+            layer = "EXITS-" + FORBIDDEN.sub(lambda found: f"%{ord(found[0]):02X}", name)
             drawing.layers.add(layer, color=1)
             space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
         for name, (x, y) in plan.labels.items():
@@ -164,7 +167,7 @@ def _outline(drawing: Any, path: str, walls: Sequence[str], exits: str, scale: f
             else:
                 lines += found
         elif of_exits and kind in CURVES:
-            name = layer[len(exits) + 1 :] or f"exit {len(named)}"
+            name = CODED.sub(lambda found: chr(int(found[1], 16)), layer[len(exits) + 1 :]) or f"exit {len(named)}"
             if name in named:
                 raise InvalidValue(f"layer {layer!r} has two lines: give each exit a layer of its own, {exits}-name")
             (ends,) = _lines(entity, scale, path)

@@ -42,7 +42,7 @@ def package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise missing(f"the package {name} is missing", "crowd") from None
+        raise missing(f"floor plans and crowds need the package {name}", "crowd") from None
 
 
 def ring_edges(corners: Array) -> Array:

@@ -19,6 +19,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, finite, shaped
 from jostle._tools.displays import html
 from jostle.errors import InvalidValue
+from jostle.plans.areas import Area
 from jostle.plans.links import Link, Passage, Shaft
 from jostle.plans.outlines import (
     ON_EDGE,
@@ -67,6 +68,8 @@ class Plan:
         Stairs and lifts between floors; the attribute `links` holds them by name.
     labels : dict of str to array_like, shape (2,), default None
         Names of rooms, and the points where pictures show them.
+    areas : sequence of Area, default ()
+        Named parts such as rows of seats and gangways; the attribute `areas` holds them by name.
 
     Attributes
     ----------
@@ -92,11 +95,10 @@ class Plan:
     doors: Array
     links: dict[str, Link]
     labels: dict[str, Array]
+    areas: dict[str, Area]
     convex: bool
     half_planes: HalfPlanes | None
     """The half-planes of a plan that is one convex polygon without columns and stairs; None for other plans."""
-    kept: dict[Hashable, Any]
-    """What functions of the plan compute once, such as `shortest_paths`."""
 
     def __init__(
         self,
@@ -108,6 +110,7 @@ class Plan:
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
         labels: Mapping[str, ArrayLike] | None = None,
+        areas: Sequence[Area] = (),
     ):
         rooms, convex = rooms_of(area)
         self.columns = columns_of(columns)
@@ -115,6 +118,9 @@ class Plan:
         self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
         self.links = {link.name: link for link in links}
         self.labels = {name: shaped(at, f"label {name!r}", 2) for name, at in (labels or {}).items()}
+        self.areas = {one.name: one for one in areas}
+        if len(self.areas) < len(areas):
+            raise InvalidValue(f"two areas have the same name: {[one.name for one in areas]}")
         if not self.exits:
             raise InvalidValue("a plan needs at least one exit")
         if len(self.links) < len(links):
@@ -138,7 +144,11 @@ class Plan:
         self.walls.setflags(write=False)
         self.half_planes = None if len(self.columns) or links else convex
         self.convex = self.half_planes is not None and len(thin) == 0
-        self.kept: dict[Hashable, Any] = {}
+
+    @cached_property
+    def kept(self) -> dict[Hashable, Any]:
+        """What functions of the plan compute once, such as `shortest_paths`; it does not make another plan of it."""
+        return {}
 
     def __repr__(self) -> str:
         counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}

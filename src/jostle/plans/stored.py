@@ -10,6 +10,7 @@ import numpy as np
 
 from jostle._tools.arrays import finite
 from jostle.errors import InvalidValue, MissingPackage
+from jostle.plans.areas import Area
 from jostle.plans.links import Link
 from jostle.plans.outlines import all_corners, package
 from jostle.plans.plan import Plan
@@ -38,6 +39,11 @@ def stored(plan: Plan) -> dict[str, Any]:
         ]
     if plan.labels:
         found["labels"] = {name: at.tolist() for name, at in plan.labels.items()}
+    if plan.areas:
+        found["areas"] = [
+            {"name": one.name, "corners": np.asarray(one.corners).tolist(), "counts": one.counts}
+            for one in plan.areas.values()
+        ]
     return found
 
 
@@ -48,8 +54,9 @@ def restored(values: Mapping[str, Any]) -> Plan:
         plain = len(rooms) == 1 and len(rooms[0]) == 1
         links = [Link(**link) for link in values.get("links", ())]
         area = rooms[0][0] if plain else [package("shapely").Polygon(room[0], room[1:]) for room in rooms]
+        areas = [Area(**one) for one in values.get("areas", ())]
         more = {name: values[name] for name in ("doors", "walls", "columns", "labels") if name in values}
-        return Plan(area, exits=values["exits"], links=links, **more)
+        return Plan(area, exits=values["exits"], links=links, areas=areas, **more)
     except InvalidValue:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:

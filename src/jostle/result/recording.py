@@ -16,7 +16,7 @@ from jostle.problems import Motion
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import dragged
+from jostle.schemes.grip import surface_velocities
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import in_motion
 from jostle.sets.contacts import Contacts, by_pair
@@ -202,7 +202,7 @@ class ImpactLog:
         """dg/dt of the impacts of the step before after this one; those that are out of reach now keep theirs."""
         if self.within.moving is False:
             return last.drift
-        numbers: Array = place_of(pairs).arange(len(contacts.pairs)) + 0.0
+        numbers: NDArray[Any] = place_of(pairs).arange(len(contacts.pairs)) + 0.0
         row = np.asarray(to_host(by_pair(contacts.pairs, numbers, pairs, -1.0)), dtype=np.int64)
         drift, near = last.drift.copy(), np.flatnonzero(row >= 0)
         there = in_motion(self.within, contacts.only(moved_to(row[near], pairs)), before.centres)
@@ -260,10 +260,11 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         bodies = after.pose.bodies
         added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
-        if isinstance(problem.law, Coulomb) and problem.law.drag:
+        if isinstance(problem.law, Coulomb) and problem.law.surface_velocity:
             touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-            drag = dragged(problem, contacts.only(touching), before.t, before.centres.reshape(-1, friction.shape[1]))
-            work = -float((friction[touching] * drag).sum())
+            places = before.centres.reshape(-1, friction.shape[1])
+            surfaces = surface_velocities(problem, contacts.only(touching), before.t, places)
+            work = -float((friction[touching] * surfaces).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
@@ -371,7 +372,7 @@ class Saver:
     def commit(self) -> None:
         """Make all that was given to a file safe."""
 
-    def seal(self, frames: int) -> int:
+    def frame_checksum(self, frames: int) -> int:
         """A number by which the file of the run is recognised when it is resumed; 0 without a file."""
         return 0
 
@@ -412,7 +413,7 @@ class Frame(NamedTuple):
     pairs: Integers
     normals: Array
     z: Array | None
-    duration: float
+    impulse_time: float
     turned: Turned | None = None
 
 
@@ -441,7 +442,7 @@ class MemorySaver(Saver):
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
         p = state.multipliers
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.duration, Turned.of(state)))
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, Turned.of(state)))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))
@@ -449,7 +450,7 @@ class MemorySaver(Saver):
             self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
-        t, q, u, multipliers, pairs, normals, z, durations, turned = zip(*self.frames, strict=True)
+        t, q, u, multipliers, pairs, normals, z, impulse_times, turned = zip(*self.frames, strict=True)
         paoli = [one for one in z[1:] if one is not None]
         return Solution(
             self.problem,
@@ -464,7 +465,7 @@ class MemorySaver(Saver):
             status,
             read_only(np.stack([q[0], *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
-            durations=read_only(np.array(durations)),
+            impulse_times=read_only(np.array(impulse_times)),
             **({} if turned[0] is None else turned_frames(turned)),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
+from jostle._tools.suggestions import suggestion
 from jostle.bodies import contact_points
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
@@ -22,6 +23,15 @@ from jostle.result.impacts import Impacts
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.base import gap_of_present
 from jostle.sets.shapes import Shape
+
+DONE_WITH = {
+    "plot": "jo.viz.strip(sol)", "show": "jo.viz.strip(sol)", "draw": "jo.viz.draw(sol)",
+    "animate": 'jo.viz.animate(sol, "run.mp4")', "movie": 'jo.viz.animate(sol, "run.mp4")',
+    "save": 'jo.io.write(sol, "run.vtkhdf")', "write": 'jo.io.write(sol, "run.vtkhdf")',
+    "export": 'jo.io.export(sol, "run.csv")', "forces": "jo.analysis.forces(sol, k)",
+    "contacts": "jo.analysis.forces(sol, k), or pairs, normals and multipliers", "success": "sol.status",
+}  # fmt: skip
+"""What does the things that solutions of other programs can do themselves."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,8 +80,8 @@ class Solution:
     radii : array or None
         Radii of the bodies at each saved time, for a solution that was read from a file; otherwise None, and the
         problem has them.
-    durations : array, shape (k,), or None
-        Time over which the multipliers of each saved time acted, NaN where it is not known; see `duration`.
+    impulse_times : array, shape (k,), or None
+        Time over which the multipliers of each saved time acted, NaN where it is not known; see `impulse_time`.
     order : int
         2 for a `Motion`, whose multipliers are impulses; 1 for a `Sweeping`, whose multipliers are not; 0 if it is not
         known.
@@ -120,7 +130,7 @@ class Solution:
     z: Array | None = None
     recorded: Any = None
     radii: Any = None
-    durations: Array | None = None
+    impulse_times: Array | None = None
     order: int = 0
     walls: int | None = None
     contacts_saved: bool = True
@@ -140,6 +150,18 @@ class Solution:
 
     def __repr__(self) -> str:
         return f"Solution({run_in_words(self)})"
+
+    if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+        def __getattr__(self, name: str) -> Any:
+            """The error about an unknown attribute, which says what it is called here."""
+            if hasattr(type(self), name):  # a property raised the error itself
+                return object.__getattribute__(self, name)
+            known = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
+            how = (
+                f"use {DONE_WITH[name]}" if name in DONE_WITH else suggestion(name, known, f"it has {', '.join(known)}")
+            )
+            raise AttributeError(f"a Solution has no attribute {name!r}: {how}")
 
     @cached_property
     def facts(self) -> Facts:
@@ -297,7 +319,7 @@ class Solution:
         dict of str to array
             `t`, the saved time; `pair`, the two names, such as "0 - 1" or "0 - wall 2", and "clump 0, ball 1 - wall 2"
             in `Clumps`; `first` and `second`, the numbers of `Contacts.pairs`, which are those of balls in clumps;
-            `impulse`, of the step that led to the time; `force`, the impulse divided by its duration. In first-order
+            `impulse`, of the step that led to the time; `force`, the impulse divided by its time. In first-order
             problems `impulse` and `force` are both the reaction p. With friction also `friction`, the size of the
             tangential impulse.
 
@@ -311,7 +333,7 @@ class Solution:
         """
         active = [np.flatnonzero(p) for p in self.multipliers]
         counts = [len(rows) for rows in active]
-        durations = [self.duration(k) for k in range(len(self.t))]
+        impulse_times = [self.impulse_time(k) for k in range(len(self.t))]
         pairs = np.concatenate([pairs[rows] for pairs, rows in zip(self.pairs, active, strict=True)]).reshape(-1, 2)
         impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(self.multipliers, active, strict=True)])
         table = {
@@ -320,19 +342,19 @@ class Solution:
             "first": pairs[:, 0],
             "second": pairs[:, 1],
             "impulse": impulse,
-            "force": impulse / np.repeat(durations, counts),
+            "force": impulse / np.repeat(impulse_times, counts),
         }
         if self.tangential is not None:
             along = [np.asarray(grip)[rows] for grip, rows in zip(self.tangential, active, strict=True)]
             table["friction"] = np.linalg.norm(np.concatenate(along), axis=1)
         return table
 
-    def duration(self, k: int) -> float:
-        """The time over which the multipliers p of a saved time acted: the forces are p / duration.
+    def impulse_time(self, k: int) -> float:
+        """The time over which the multipliers p of a saved time acted: the forces are p / time.
 
         In a second-order problem it is the length of the step that led to the saved time (with `Paoli` the mean of its
         last two steps, whose middles its velocities belong to). In a first-order problem p is not an impulse, and the
-        duration is 1.
+        time is 1.
 
         Parameters
         ----------
@@ -342,14 +364,14 @@ class Solution:
         Returns
         -------
         float
-            The duration, in the unit of `t`.
+            The time, in the unit of `t`.
 
         Examples
         --------
         >>> import jostle as jo
         >>> ball = jo.Motion(q0=[0.0], force=[-10.0], within=jo.HalfSpace([1.0]))
         >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.25)
-        >>> sol.duration(-1), float(sol.multipliers[-1][0] / sol.duration(-1))
+        >>> sol.impulse_time(-1), float(sol.multipliers[-1][0] / sol.impulse_time(-1))
         (0.25, 10.0)
         """
         if not self.contacts_saved:
@@ -359,12 +381,12 @@ class Solution:
             )
         if self.order == 1 or not np.any(self.multipliers[k]):
             return 1.0
-        if self.durations is None or not np.isfinite(self.durations[k]):
+        if self.impulse_times is None or not np.isfinite(self.impulse_times[k]):
             raise InvalidValue(
                 f"the time over which the impulses of t = {self.t[k]:g} acted is not known, so neither are forces: "
-                f"write it into the file with jo.io.Writer.frame(duration=...)"
+                f"write it into the file with jo.io.Writer.frame(impulse_time=...)"
             )
-        return float(self.durations[k])
+        return float(self.impulse_times[k])
 
     def gaps(self) -> Array:
         """The smallest gap at each saved time.

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jostle._tools.arrays import to_host
+from jostle._tools.of_run import remembering
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.problems import remembering
 from jostle.result.recording import Saver, smallest_gap
 from jostle.run.devices import Device
 from jostle.run.steps import Grid
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.sets.gradient_search import put_back
 from jostle.sets.user import differences_of
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Checkpoints:
         grid: Grid,
         free: dict[str, Any],
         things: Mapping[str, Any],
-        made: Any = (),
+        acting: Any = (),
     ) -> None:
         """`free` are the settings that may change when the run is resumed, `things` those that may remember."""
         self.problem, self.scheme, self.grid = problem, scheme, grid
@@ -58,7 +57,7 @@ class Checkpoints:
         called = Called(self.functions, self.checkpoint.random, self.past.get(self.compared))
         uncalled = {name: thing for name, thing in things.items() if name != self.compared}
         times = grid.start, grid.end
-        self.run = Run(problem, scheme, made, times, grid.sizes, {"t": grid.end, **free}, called, uncalled)
+        self.run = Run(problem, scheme, acting, times, grid.sizes, {"t": grid.end, **free}, called, uncalled)
         self.forget()
 
     def functions(self, t: float, state: Any) -> dict[str, Callable[[], Any]]:
@@ -88,13 +87,13 @@ class Checkpoints:
 
     def forget(self) -> None:
         """Begin without memories; comparing two runs calls functions, which may remember it."""
-        self.remind({})
+        self.restore({})
 
-    def remind(self, noted: Mapping[str, Any]) -> None:
+    def restore(self, noted: Mapping[str, Any]) -> None:
         """Give each object that depends on the past its memory at this position; None at the start."""
         for name, thing in self.past.items():
             try:
-                thing.remind(noted.get(name))
+                thing.restore(noted.get(name))
             except InvalidValue as error:
                 if name not in noted or self.checkpoint is None:
                     raise
@@ -109,12 +108,12 @@ class Checkpoints:
         if self.checkpoint is not None:
             self.checkpoint.clear()
 
-    def try_writing(self, state: Any, quality: str, remembered: Any) -> None:
+    def try_writing(self, state: Any, quality: str) -> None:
         """Write a checkpoint of the first state for a trial: the first one to keep may come after a minute."""
         if self.checkpoint is not None:
             from jostle.io.checkpoint import Position
 
-            position = Position(state, 0, quality, 0, 0, self.checkpoint.drawn(), self._noted(), within=remembered)
+            position = Position(state, 0, quality, 0, 0, self.checkpoint.drawn(), self._noted())
             self._write(position, trial=True)
 
     def advice(self) -> str:
@@ -127,26 +126,26 @@ class Checkpoints:
         """What objects remember now; some change their memory in place."""
         return {name: deepcopy(thing.memory) for name, thing in self.past.items()}
 
-    def position(self, saver: Saver, state: Any, number: int, quality: str, remembered: Any = None) -> Position | None:
-        """Where the run stands, to resume it from here; `remembered` is the memory of the admissible set."""
+    def position(self, saver: Saver, state: Any, number: int, quality: str) -> Position | None:
+        """Where the run stands, to resume it from here."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position
 
         frames, records, impacts = saver.counted
         return Position(
-            state, number, quality, frames, records, self.checkpoint.drawn(), self._noted(), within=remembered,
+            state, number, quality, frames, records, self.checkpoint.drawn(), self._noted(),
             impacts=impacts, closing=None if saver.log is None else saver.log.memory,
         )  # fmt: skip
 
     def save(self, saver: Saver, position: Position | None) -> None:
         if position is not None:
             saver.commit()
-            position = position._replace(seal=saver.seal(position.frames))
+            position = position._replace(frame_checksum=saver.frame_checksum(position.frames))
             now = self._noted()
-            self.remind(deepcopy(position.noted))
+            self.restore(deepcopy(position.noted))
             self._write(position)
-            self.remind(now)
+            self.restore(now)
 
     def _write(self, position: Position, *, trial: bool = False) -> None:
         """Write the checkpoint of a position, of which all objects have been reminded."""
@@ -162,7 +161,7 @@ class CheckpointsOfRun(Checkpoints):
         output: Output | None,
         problem: Any,
         scheme: Scheme,
-        made: Any,
+        acting: Any,
         ending: Any,
         grid: Grid,
         free: dict[str, Any],
@@ -170,8 +169,9 @@ class CheckpointsOfRun(Checkpoints):
     ) -> None:
         self.where = where
         things = {"until": free["until"], "ending": ending, "problem": getattr(problem, "past", None)}
-        things |= {f"change{k}": change for k, change in enumerate(made)}
-        super().__init__(output, problem, scheme, grid, free, things, made)
+        things |= {f"change{k}": change for k, change in enumerate(acting)}
+        things |= {f"within{k}": one for k, one in enumerate(differences_of(problem.within))}
+        super().__init__(output, problem, scheme, grid, free, things, acting)
 
     def functions(self, t: float, state: State | None) -> dict[str, Callable[[], Any]]:
         from jostle.io.identity import functions_of
@@ -192,11 +192,7 @@ class CheckpointsOfRun(Checkpoints):
         gap = kept.number("gap", finite=False)
         check_inside(kept.path, self.problem, position.state, gap)
         closing = kept.closing(self.problem, position.state)
-        return position._replace(gap=gap, within=kept.within(self.problem), closing=closing)
-
-    def forget(self) -> None:
-        super().forget()
-        put_back(differences_of(self.problem.within), None)
+        return position._replace(gap=gap, closing=closing)
 
     def _write(self, position: Position, *, trial: bool = False) -> None:
         state = self.where.host(position.state)

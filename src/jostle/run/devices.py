@@ -16,8 +16,8 @@ from jostle.bodies import Bodies
 from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
 from jostle.kernels import devices, offers
-from jostle.schemes.abilities import STIFF, TURNING, able, in_words, needs_of
 from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import STIFF, TURNING, able, in_words, needs_of
 from jostle.schemes.state import State
 from jostle.sets.base import parts
 from jostle.solvers import SOLVERS

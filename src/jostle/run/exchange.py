@@ -1,4 +1,4 @@
-"""Bodies that come and go during a run, by ``solve(..., change=...)``.
+"""Bodies that come and go during a run, by ``solve(..., changes=...)``.
 
 A change is a function of the state after a step that returns the state to continue from; `Source` and `Outlet` are two.
 All bodies are in the problem from the start; `present` says who is present (see `sets.presence`).
@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
-from jostle.errors import GivenTwice, InvalidValue, warn
-from jostle.problems import Change, Motion, Sweeping, changes_of, check_coordinates
+from jostle.errors import InvalidValue
+from jostle.problems import Change, Motion, Sweeping, carried, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, nearest_call, of_present
@@ -32,7 +33,7 @@ RATE_TOLERANCE = 1e-12
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Outlet:
-    """Take bodies out of a run, such as those that left a silo or a room; an argument of ``solve(..., change=...)``.
+    """Take bodies out of a run, such as those that left a silo or a room; an argument of ``solve(..., changes=...)``.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class Outlet:
     --------
     >>> import jostle as jo
     >>> rain = jo.Motion(q0=[[0.0, 1.0], [3.0, 2.0]], force=[0.0, -1.0], within=jo.Balls([0.5, 0.5]))
-    >>> sol = jo.solve(rain, jo.Maury(), t=1.7, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
+    >>> sol = jo.solve(rain, jo.Maury(), t=1.7, h=0.1, changes=jo.Outlet(lambda q: q[:, 1] < 0.0))
     >>> np.isfinite(sol.q[-1]).all(axis=1).tolist()                       # the first one is gone
     [False, True]
     """
@@ -68,7 +69,7 @@ class Outlet:
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Source:
-    """Let waiting bodies into a run at random places of a box; an argument of ``solve(..., change=...)``.
+    """Let waiting bodies into a run at random places of a box; an argument of ``solve(..., changes=...)``.
 
     Bodies come in in the order of their numbers. A place must be free: a body that finds none tries again after the
     next step, at another place.
@@ -101,7 +102,7 @@ class Source:
     >>> within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf], radii=0.4)
     >>> rain = jo.Motion(q0=np.zeros((20, 2)), force=[0.0, -1.0], within=within, present=np.zeros(20, dtype=bool))
     >>> source = jo.Source(([0.5, 6], [3.5, 9]), rate=5.0, within=within)
-    >>> sol = jo.solve(rain, jo.Maury(), t=3.0, h=0.02, change=source)
+    >>> sol = jo.solve(rain, jo.Maury(), t=3.0, h=0.02, changes=source)
     >>> int(np.isfinite(sol.q[-1]).all(axis=1).sum())
     15
     """
@@ -188,53 +189,56 @@ class Source:
         return np.unique(np.where(new[np.maximum(second, 0)] & (second >= 0), second, first))
 
 
-def changes(problem: Motion | Sweeping, change: Any) -> tuple[Change, ...]:
+def changes_of_run(problem: Motion | Sweeping, changes: Any) -> tuple[Change, ...]:
     """The changes of a problem and those given for its run; sources that are equal get different numbers."""
-    given = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
-    own = changes_of(problem)
-    made: list[Change] = []
+    given = () if changes is None else tuple(changes) if isinstance(changes, list | tuple) else (changes,)
+    own = tuple(carried(problem, "changes"))
+    acting: list[Change] = []
     taken: set[int] = set()
-    again: list[str] = []
-    for k, one in enumerate((*own, *given)):
+    for one in (*own, *given):
         if not callable(one) or not accepts(one, 1):
-            wanted = "change must be a function of the state, such as jo.Outlet(...)"
+            wanted = "changes must be functions of the state, such as jo.Outlet(...)"
             raise InvalidValue(f"{wanted}, not {described(one)}")
-        if k >= len(own) and any(_same(one, other) for other in own):
-            again.append(described(one))
-            continue
         if isinstance(one, Source):
             number = one.number
             while number in taken:
                 number += 1
             taken.add(number)
             one = one if number == one.number else one.told_apart(number)
-        made.append(one)
+        acting.append(one)
+    again = [described(one) for one in given if any(_same(one, other) for other in own)]
     if again:
-        warn(
-            f"change= has what {type(problem).__name__}.changes() says already: leave out {', '.join(again)}; it acts "
-            f"once",
-            GivenTwice,
+        raise InvalidValue(
+            f"changes= has what {type(problem).__name__}.changes() says already, and would act twice: leave out "
+            f"{', '.join(again)}"
         )
-    return tuple(made)
+    return tuple(acting)
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two changes are the same one, or equal sources, which would let bodies in twice."""
-    return one is other or (isinstance(one, Source) and isinstance(other, Source) and one.number == other.number)
+    """Whether two changes are the same one, perhaps made anew: equal sources, or functions of the same source lines."""
+    if isinstance(one, Source) and isinstance(other, Source):
+        return one.number == other.number
+    if isinstance(one, Outlet) and isinstance(other, Outlet):
+        return _same(one.leaves, other.leaves)
+    if isinstance(one, FunctionType) and isinstance(other, FunctionType) and one.__code__ is other.__code__:
+        cells = zip(one.__closure__ or (), other.__closure__ or (), strict=True)
+        return all(mine is its or mine.cell_contents is its.cell_contents for mine, its in cells)
+    return one is other
 
 
-def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) -> State:
+def changed(problem: Motion | Sweeping, state: State, acting: Sequence[Change]) -> State:
     """The state after all changes; a body that came in or was moved must not overlap anything."""
     before, within, bodies = state, problem.within, problem.bodies
-    for change in made:
+    for change in acting:
         state = change(state)
         if not isinstance(state, State):
-            raise InvalidValue(f"change must return a state, such as state.replace(u=...), not {state!r}")
+            raise InvalidValue(f"a change must return a state, such as state.replace(u=...), not {state!r}")
     if state is before:
         return state
     if state.t != before.t:
         raise InvalidValue(
-            f"change must keep the time of the state, t = {before.t:g}; it returned t = {state.t:g}: t and h of "
+            f"a change must keep the time of the state, t = {before.t:g}; it returned t = {state.t:g}: t and h of "
             f"solve give the times of a run"
         )
     if state.q is not before.q:
@@ -261,13 +265,13 @@ def changed(problem: Motion | Sweeping, state: State, made: Sequence[Change]) ->
             body = moved.any(axis=1)
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
         terms = state.pose.terms
-        check_start(contacts, nearest_call(present, state.t, "q"), "the q that change returned", terms)
+        check_start(contacts, nearest_call(present, state.t, "q"), "the q that a change returned", terms)
     return state
 
 
 def _own(changed: Array, before: Array, name: str) -> Array:
     """q or u of a changed state: a read-only copy of the same shape."""
-    array = numbers(changed, f"the {name} of the state that change returned")
+    array = numbers(changed, f"the {name} of the state that a change returned")
     if array.shape != before.shape:
-        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
+        raise InvalidValue(f"a change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
     return read_only(array)

@@ -84,7 +84,7 @@ class FreeFlight:
         for k, t in enumerate(flown.t):
             if due.every is None or due(number + 1 + k, before, t):
                 where = None if z is None else z[k]
-                saver.frames.append(Frame(t, flown.q[k], flown.u[k], p, pairs, normals, where, state.duration))
+                saver.frames.append(Frame(t, flown.q[k], flown.u[k], p, pairs, normals, where, state.impulse_time))
             before = t
         q, u, memory = flown.q[-1], flown.u[-1], state.memory
         if z is not None:

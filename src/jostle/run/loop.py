@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from jostle._tools.arrays import to_host
+from jostle._tools.of_run import new_run
 from jostle.errors import Interrupted, InvalidValue, JostleError, NotConverged, WriteFailed
 from jostle.problems import Ending
 from jostle.result.status import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
@@ -43,6 +44,9 @@ class Progress(NamedTuple, Generic[AnyState]):
         `macro.solve` it is a state of a density.
     status : str
         Status that the run would have if it ended now; see `Solution`.
+    endings : sequence of callables
+        Conditions that may end the run before `end`. Some have a method ``done(state)``, the share of the way to their
+        end that lies behind.
 
     Examples
     --------
@@ -62,6 +66,7 @@ class Progress(NamedTuple, Generic[AnyState]):
     end: float
     state: AnyState
     status: str
+    endings: Sequence[Ending] = ()
 
 
 class Steps:
@@ -69,9 +74,6 @@ class Steps:
 
     flight: Any = None
     """Flights over many steps at once; None if the run has none."""
-    remembered: Any = None
-    """What the admissible set remembers."""
-
     on_host = True
     """Whether states have arrays of NumPy."""
 
@@ -120,15 +122,16 @@ def follow(
         keeping.check_free()
     state = steps.start(grid.start, resumed)
     done, quality, noted = (0, FINISHED, {}) if resumed is None else (resumed.step, resumed.status, resumed.noted)
-    keeping.remind(noted)
-    keeping.try_writing(state, quality, steps.remembered)
+    keeping.restore(noted)
+    keeping.try_writing(state, quality)
     saver = steps.saver(state, resumed)
+    keeping.restore(noted)  # writing looks at sets, which may remember that
     if resumed is None:
         keeping.clear()
     if done == grid.count and saver.saved_at < state.t:
         saver.save(state)
     state = steps.moved(state)
-    here, ended, flown = keeping.position(saver, state, done, quality, steps.remembered), FINISHED, done
+    here, ended, flown = keeping.position(saver, state, done, quality), FINISHED, done
     try:
         with Interrupts() as interrupts:
             for number, (t, h, shared) in enumerate(grid.after(done), start=done + 1):
@@ -144,14 +147,15 @@ def follow(
                         saver.save(state if steps.on_host else steps.host(state))
                     computed = state
                     if keeping.checkpoint is not None:
-                        here = keeping.position(saver, state, number, quality, steps.remembered)
+                        here = keeping.position(saver, state, number, quality)
                     if last and saver.saved_at < state.t:
                         saver.save(steps.host(state))
                     if keeping.checkpoint is not None and (keeping.checkpoint.due() or last):
                         keeping.save(saver, here if shared and ended == FINISHED else there)
                     if progress is not None:
                         now = steps.host(state)
-                        progress(Progress(number, grid.count, t, grid.end, now, _status(quality, ended)))
+                        with new_run():  # what it asks of sets leaves the memory of the run as it is
+                            progress(Progress(number, grid.count, t, grid.end, now, _status(quality, ended), endings))
                     if last:
                         break
                     if steps.flight is not None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
+from jostle._tools.displays import shown
 from jostle._tools.of_run import new_run
 from jostle.endings import Never
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
@@ -22,7 +23,7 @@ from jostle.result.solution import Solution
 from jostle.result.status import BUDGET, NOT_CONVERGED
 from jostle.run.checkpoints import CheckpointsOfRun
 from jostle.run.devices import Device
-from jostle.run.exchange import changed, changes
+from jostle.run.exchange import changed, changes_of_run
 from jostle.run.free_flight import FreeFlight
 from jostle.run.loop import Progress, Steps, files_of, follow
 from jostle.run.refinement import refined
@@ -33,8 +34,6 @@ from jostle.schemes.grip import rubs
 from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
-from jostle.sets.gradient_search import put_back, searched
-from jostle.sets.user import differences_of
 from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
 
@@ -59,11 +58,11 @@ def solve(
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool | str] | None = None,
-    change: Changes | None = None,
+    changes: Changes | None = None,
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,
-    progress: Callable[[Progress[State]], object] | None = None,
+    progress: bool | Callable[[Progress[State]], object] | None = None,
     accuracy: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a time-stepping scheme.
@@ -105,7 +104,7 @@ def solve(
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
         class, also stops the run before a step that raises this error. The ending that the problem has itself
         (`Motion.ending`) ends the run as well: the first of both. ``jo.endings.Never()`` goes on to t.
-    change : callable (state) -> State, or a sequence of them, optional
+    changes : callable (state) -> State, or a sequence of them, optional
         Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
         from the state that it returns. `Source` and `Outlet` let bodies come and go.
     device : str, default "cpu"
@@ -116,10 +115,11 @@ def solve(
     output : str, path or jostle.io.Output, optional
         Trajectory file to write; or the files of the run with options, such as its checkpoint. None keeps the saved
         states in memory.
-    progress : callable (Progress) -> None, optional
-        Called after each step; `jostle.terminal.progress_bar` makes one that shows a bar.
+    progress : bool or callable (Progress) -> None, optional
+        True shows a bar in a terminal or a notebook; elsewhere, a line every ten seconds. A function is called after
+        each step.
     accuracy : float, optional
-        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change` and
+        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `changes` and
         `output`. None solves once, with the steps `h`.
 
     Returns
@@ -169,8 +169,8 @@ def solve(
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if accuracy is not None:
-        _check_alone(change=change, output=output)
-        refuse_changes(problem, "solve with accuracy=")
+        _check_alone(changes=changes, output=output)
+        refuse_changes(problem, "solve with accuracy=", ending=False)
 
         def run(start: Any, h: ArrayLike, every: int | float | None) -> Solution:
             return solve(
@@ -179,8 +179,8 @@ def solve(
 
         return refined(run, problem, h, every, accuracy, strict)
     scheme.check(problem)
-    grid, made = Grid.of(t, h), changes(problem, change)
-    scheme = _with_tolerance(problem, scheme, bool(made))
+    grid, acting = Grid.of(t, h), changes_of_run(problem, changes)
+    scheme = _with_tolerance(problem, scheme, bool(acting))
     where = Device(device, problem, scheme)
     _warn_of_long_steps(problem, grid)
     _check_first_step(problem, grid)
@@ -188,7 +188,7 @@ def solve(
     files = files_of(output)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     own = None if isinstance(until, Never) else carried(problem, "ending")
-    endings = tuple(one for one in (until, own) if one is not None)
+    endings = tuple(one for one in (until, own) if one is not None and not isinstance(one, Never))
 
     def saver(state: State, resumed: Position | None) -> Saver:
         if files is None or files.path is None:
@@ -197,20 +197,21 @@ def solve(
 
         return TrajectorySaver(problem, scheme, files, state, resumed, keeping.changed)
 
-    with new_run():
-        keeping = CheckpointsOfRun(files, problem, scheme, made, own, grid, free, where)
-        steps = BodySteps(keeping, saver, made, strict)
+    with new_run(), shown(progress) as told:
+        keeping = CheckpointsOfRun(files, problem, scheme, acting, own, grid, free, where)
+        steps = BodySteps(keeping, saver, acting, strict)
         if files is None or files.random is None:  # the watch would draw from the generator of the run
             steps.watch = ForceWatch.of(where.problem, scheme)
-        steps.flies = not (made or endings or progress or files or device != "cpu")
-        solution: Solution = follow(steps, due, endings, progress)
+        steps.flies = not (acting or endings or told or files or device != "cpu")
+        solution: Solution = follow(steps, due, endings, told)
     return solution
 
 
 def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
     """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
-    many = len(problem.q0) >= MIN_WARM_CONTACTS or changes
-    if not (isinstance(scheme.solver.tol, NotGiven) and many and isinstance(problem, Motion) and rubs(problem)):
+    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and rubs(problem)):
+        return scheme
+    if len(problem.q0) < MIN_WARM_CONTACTS and not changes:
         return scheme
     return replace(scheme, solver=replace(scheme.solver, tol=PILE_TOLERANCE))
 
@@ -222,18 +223,17 @@ class BodySteps(Steps):
     flies = False
     """Whether steps may be computed many at a time, because nothing looks at single ones."""
 
-    def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], made: Any, strict: bool) -> None:
+    def __init__(self, keeping: CheckpointsOfRun, saver: Callable[..., Saver], acting: Any, strict: bool) -> None:
         super().__init__(keeping, saver)
-        self.where, self.made, self.strict = keeping.where, made, strict
+        self.where, self.acting, self.strict = keeping.where, acting, strict
         self.moved, self.host = self.where.moved, self.where.host  # type: ignore[method-assign]
-        self.on_host, self.differences = self.where.place is np, differences_of(self.problem.within)
+        self.on_host = self.where.place is np
 
     def start(self, t: float, resumed: Position | None) -> State:
         state: State = super().start(t, resumed)
         if resumed is None:
             check_displacement(self.problem, state, self._largest_displacement(), self.grid.count)
         self.look = 1 if resumed is None else resumed.step + 1
-        self.remembered = searched(self.differences) if resumed is None else resumed.within
         self.flight = FreeFlight.of(self.problem, self.scheme, self.grid) if self.flies else None
         return state
 
@@ -243,14 +243,10 @@ class BodySteps(Steps):
         if looks:
             present = None if before.presence is None else before.presence.here
             check_declaration(parts(where.problem.within), (self.grid.start, t), before.centres, present)
-        if self.differences:  # undo what other calls of the set did since the last step
-            put_back(self.differences, self.remembered)
         state: State = scheme.advance(where.problem, before, h, t)
-        if self.differences:
-            self.remembered = searched(self.differences)
         P = state.projection
         assert P is not None
-        if self.strict and not P.converged and scheme.solver.promises:
+        if self.strict and not P.converged and scheme.solver.strict:
             error = not_converged(P, scheme.solver, type(scheme).__name__)
             raise NotConverged(f"{error}; strict=False records it and continues", P)
         if scheme.linearises and (looks or number == self.grid.count):
@@ -259,8 +255,8 @@ class BodySteps(Steps):
             self.look = 2 * number
         if self.watch is not None:
             self.watch.after(before, state, h, number)
-        after = where.moved(changed(self.problem, where.host(state), self.made)) if self.made else state
-        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.promises else BUDGET
+        after = where.moved(changed(self.problem, where.host(state), self.acting)) if self.acting else state
+        return state, after, None if P.converged else NOT_CONVERGED if scheme.solver.strict else BUDGET
 
     def _largest_displacement(self) -> float:
         """How far bodies may move in a step without contacts; 0 if forces or velocities are functions."""

@@ -28,7 +28,7 @@ from jostle.scenarios.fields import (
 )
 from jostle.scenarios.problem import AnyProblem, ProblemTable
 from jostle.scenarios.toml import Path
-from jostle.schemes.abilities import RESTITUTION
+from jostle.schemes.capabilities import RESTITUTION
 from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Box, Outside
 

@@ -31,8 +31,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from jostle._tools.plugins import Registry, nearest
-from jostle.crowds.walk import FASTEST
+from jostle._tools.plugins import Registry
+from jostle._tools.suggestions import nearest
+from jostle.crowds.model.walk import FASTEST
 from jostle.errors import InvalidValue
 from jostle.scenarios.toml import Path
 
@@ -396,5 +397,6 @@ def _default(default: Any) -> Any:
     """The default of a parameter; None if JSON cannot express it, ... if it must be given."""
     if default is inspect.Parameter.empty:
         return ...
-    finite = isinstance(default, float) and math.isfinite(default)
-    return default if finite or default == () or isinstance(default, bool | int | str) else None
+    if isinstance(default, float):
+        return float(default) if math.isfinite(default) else None
+    return default if default == () or isinstance(default, bool | int | str) else None

@@ -50,7 +50,7 @@ from jostle.scenarios.fields import (
 )
 from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
-from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
+from jostle.schemes.capabilities import EXCHANGE, MOVING, RESTITUTION, TURNING, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.clumps import Clumps
@@ -82,7 +82,7 @@ class Wall(Table):
     rolling: NotNegative | None = Field(
         None, description="Rolling resistance of grains on this wall (m); by default that between grains."
     )
-    drag: Vector | None = Field(
+    surface_velocity: Vector | None = Field(
         None,
         description="Velocity of the surface of the wall along itself (m/s), like that of a belt. A wall that is "
         "shaken or turns adds the velocity of its movement.",
@@ -97,8 +97,9 @@ class Wall(Table):
             yield (*path, "turning", "axis"), "must be left out in dimension 2, where walls turn in the plane"
             return
         yield from super().of_dimension(d, path)
-        if self.drag is not None and len(self.drag) != d:
-            yield (*path, "drag"), f"must have {d} numbers, one for each dimension, not {len(self.drag)}"
+        if self.surface_velocity is not None and len(self.surface_velocity) != d:
+            given = len(self.surface_velocity)
+            yield (*path, "surface_velocity"), f"must have {d} numbers, one for each dimension, not {given}"
         for name in ("shaken", "turning"):
             table = getattr(self, name, None)
             for key in ("direction", "axis"):
@@ -113,12 +114,13 @@ class Wall(Table):
     def moves(self) -> bool:
         return bool(self.movement(2))
 
-    def dragging(self, d: int) -> Any:
-        """The velocity of the surface, for the argument `drag` of laws of friction; None if it is at rest."""
+    def surface(self, d: int) -> Any:
+        """The `surface_velocity` for laws of friction; None if the surface is at rest."""
         moves = self.movement(d)
         if not moves:
-            return self.drag
-        return partial(_dragging, moves, np.zeros(d) if self.drag is None else np.array(self.drag))
+            return self.surface_velocity
+        belt = np.zeros(d) if self.surface_velocity is None else np.array(self.surface_velocity)
+        return partial(_surface, moves, belt)
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
         """The constraint set of the library for balls with the given radii."""
@@ -129,7 +131,7 @@ class Wall(Table):
         return np.ones(len(x), dtype=bool)
 
 
-def _dragging(moves: Movement, belt: Array, t: float, x: Array) -> Array:
+def _surface(moves: Movement, belt: Array, t: float, x: Array) -> Array:
     return moves.velocity(t, x) + belt
 
 
@@ -592,8 +594,6 @@ class Grains(ProblemTable):
 
     vectors: ClassVar[tuple[str, ...]] = ("gravity", "velocity", "period")
     endings: ClassVar[tuple[str, ...]] = ("never", "at_rest", "empty", "below", "jammed")
-    tol: ClassVar[float | None] = 1e-6
-
     kind: Literal["grains"] = Field(description="Discs or spheres that never overlap.")
     dimension: Literal[2, 3] = Field(description="2 for discs in the plane, 3 for spheres in space.")
     n: Count | None = Field(None, description="Number of grains; not needed if points or radii are lists.")
@@ -666,7 +666,7 @@ class Grains(ProblemTable):
         if self.spin is not None and isinstance(self.spin, tuple) != (self.dimension == 3):
             yield ("spin",), "must be a list of three numbers in dimension 3, and one number in dimension 2"
         for k, wall in enumerate(self.walls):
-            for name in ("mu", "rolling", "drag"):
+            for name in ("mu", "rolling", "surface_velocity"):
                 if self.law is None and getattr(wall, name) is not None:
                     yield ("walls", k, name), "needs a law of friction: set problem.law"
 
@@ -733,6 +733,11 @@ class Grains(ProblemTable):
         """The restitution between grains."""
         return self.e if self.law is None else self.law.e
 
+    @property
+    def tol(self) -> float | None:  # type: ignore[override]
+        """1e-6; with friction that of `solve`, which piles reach."""
+        return 1e-6 if self.law is None else None
+
     def ending(self) -> str:
         return "jammed" if self.swelling is not None else "empty" if self.outlets else "never"
 
@@ -798,20 +803,20 @@ class Grains(ProblemTable):
         """One number for all contacts, or a table if a wall has its own."""
         names = self._wall_names(within)
         between = self._by_wall(names, "e", self._e)
-        restitution = Restitution(self._e) if between is None else Restitution(between, otherwise=self._e)
+        restitution = Restitution(self._e) if between is None else Restitution(between, default=self._e)
         if self.law is None:
             return restitution
         mu, rolling = self._by_wall(names, "mu", self.law.mu), self._by_wall(names, "rolling", self.law.rolling)
         if rolling is not None:
             rolling = {("grains", "grains"): self.law.rolling, **rolling}
-        velocities = {name: wall.dragging(self.dimension) for wall, own in names for name in own}
+        velocities = {name: wall.surface(self.dimension) for wall, own in names for name in own}
         return self.law.makes(
             self.law.mu if mu is None else mu,
             restitution,
             self.law.rolling if rolling is None else rolling,
             groups={"grains": np.arange(n)},
-            otherwise=0.0 if mu is None else self.law.mu,
-            drag={name: given for name, given in velocities.items() if given is not None},
+            default=0.0 if mu is None else self.law.mu,
+            surface_velocity={name: given for name, given in velocities.items() if given is not None},
         )
 
     def _wall_names(self, within: ConstraintSet) -> list[tuple[AnyWall, list[str]]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from jostle._tools.plugins import nearest, suggestion
+from jostle._tools.suggestions import here, nearest, suggestion
 from jostle.scenarios.fields import NO_TABLE, SHAPES, UNKNOWN_KIND, OneOf
 from jostle.scenarios.toml import Path, Source
 from jostle.scenarios.toml import path as written_path
@@ -52,12 +52,16 @@ def _mistakes(details: dict[str, Any], model: type[BaseModel], data: Any) -> Ite
         for inner, message in context["complaints"]:
             yield Mistake((*path, *inner), message)
     elif kind == "extra_forbidden":
-        yield Mistake(path, _unknown_key(path, table), names_key=False)
+        yield Mistake(path, _unknown_key(path, table, model, data), names_key=False)
     elif kind == "missing":
         description = table.model_fields[str(path[-1])].description
         yield Mistake(path, f"missing key {path[-1]!r} in {_table_name(path)}: {description}", names_key=False)
     elif kind in ("union_tag_invalid", "union_tag_not_found", UNKNOWN_KIND):
-        yield Mistake((*path, "kind"), _one_of(_kinds(table, path), _at(data, (*path, "kind"))), shows_tables=True)
+        where, meant = (*path, "kind"), [key for key in found if here(key, ["kind"])] if isinstance(found, dict) else []
+        if meant and _at(data, where) is NOTHING:
+            where = (*path, meant[0])
+        message = _one_of(_kinds(table, path), _at(data, where))
+        yield Mistake(where, f"here it is {written_path((*path, 'kind'))}, which {message}" if meant else message, True)
     elif kind in ("model_attributes_type", NO_TABLE):
         yield Mistake(path, f'must be a table, such as {{ kind = "{min(_kinds(table, path))}", ... }}')
     elif kind != "too_short" or not isinstance(found, list) or len(found) < context["min_length"]:
@@ -65,11 +69,22 @@ def _mistakes(details: dict[str, Any], model: type[BaseModel], data: Any) -> Ite
         yield Mistake(path, _words(kind, context, found, details["msg"]), shows_tables=True)
 
 
-def _unknown_key(path: Path, table: type[BaseModel]) -> str:
-    """The message about a key that the table does not have."""
+def _unknown_key(path: Path, table: type[BaseModel], model: type[BaseModel], data: Any) -> str:
+    """The message about a key that the table does not have: its name here, or the table that it belongs to."""
     key = str(path[-1])
-    hint = suggestion(key, table.model_fields, f"the keys are {', '.join(sorted(table.model_fields))}")
-    return f"unknown key {key!r} in {_table_name(path)}; {hint}"
+    said = f"unknown key {key!r} in {_table_name(path)}; "
+    if name := _named(key, table):
+        return f"{said}here it is {name!r}: {table.model_fields[name].description}"
+    for part, field in model.model_fields.items():
+        for other in _tables(field, _at(data, (part, "kind"))).values():
+            if other is not table and (name := _named(key, other)):
+                return f"{said}did you mean {part}.{name}?"
+    return said + suggestion(key, table.model_fields, f"the keys are {', '.join(sorted(table.model_fields))}")
+
+
+def _named(key: str, table: type[BaseModel]) -> str:
+    """What a key is called in a table: by its own name, or by another one than in other programs; or ""."""
+    return key if key in table.model_fields else here(key, table.model_fields).partition("=")[0]
 
 
 def _table_name(path: Path) -> str:

@@ -14,21 +14,21 @@ import numpy as np
 from pydantic import AfterValidator, Field, Tag, model_validator
 
 from jostle._tools.arrays import Array
-from jostle.crowds.behaviours import BEHAVIOURS, AvoidJams, behaving
-from jostle.crowds.crowd import OUTLET_RADII, crowd
-from jostle.crowds.crowd import Crowd as People
-from jostle.crowds.distributions import SPEEDS, LogNormal, Normal, Uniform
-from jostle.crowds.groups import Group, arrivals, timetable
-from jostle.crowds.journeys import AnyStop, Queue, Stop, WaitingArea
-from jostle.crowds.summary import LONGEST_INTERVAL
-from jostle.crowds.walk import FASTEST
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.measure.summary import LONGEST_INTERVAL
+from jostle.crowds.model.behaviours import BEHAVIOURS, AvoidJams, behaving
+from jostle.crowds.model.crowd import OUTLET_RADII, crowd
+from jostle.crowds.model.crowd import Crowd as People
+from jostle.crowds.model.distributions import SPEEDS, LogNormal, Normal, Uniform
+from jostle.crowds.model.groups import Group, arrivals, timetable
+from jostle.crowds.model.journeys import AnyStop, Queue, Stop, WaitingArea, check_stop
+from jostle.crowds.model.walk import FASTEST
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import JostleError
+from jostle.plans.areas import Area
 from jostle.plans.links import BACK, Link
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import package
 from jostle.plans.plan import Plan
-from jostle.plans.ways import stop_on
 from jostle.scenarios.drawings import Drawings
 from jostle.scenarios.fields import (
     MAX_PEOPLE,
@@ -62,7 +62,7 @@ from jostle.scenarios.fields import (
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import AnyProblem, ProblemTable, belongs_to
 from jostle.scenarios.toml import Path
-from jostle.schemes.abilities import EXCHANGE
+from jostle.schemes.capabilities import EXCHANGE
 
 DEFAULT_STEP = 0.05
 """Time step (s) if the file does not set it; `solve` warns of steps above 0.07 s."""
@@ -239,6 +239,7 @@ class GroupBase(Made):
 if TYPE_CHECKING:  # type checkers do not know classes that are made here
     GroupTable: TypeAlias = Any
     StairsTable: TypeAlias = Any
+    AreaTable: TypeAlias = Any
     GateTable: TypeAlias = Any
     WaypointTable: TypeAlias = Any
 else:
@@ -254,6 +255,7 @@ else:
     StairsTable = table_of(
         Link, values={"start": Ends, "end": Ends, "length": Positive, "pace": Pace, "flights": Lengths}
     )
+    AreaTable = table_of(Area, values={"corners": Corners})
     GateTable = table_of(Gate, values={"open": Intervals, "most": HowMany})
     WaypointTable = by_kind(
         table_of(Stop, kind="stop", values={"place": Place, "dwell": OneTime}, base=Waypoint),
@@ -307,6 +309,9 @@ class Crowd(ProblemTable):
     )
     labels: Annotated[tuple[LabelTable, ...], many()] = Field(
         (), description="Names of rooms, which pictures and reports show."
+    )
+    areas: Annotated[tuple[AreaTable, ...], many()] = Field(
+        (), description="Named parts such as rows of seats and gangways, for pictures and for the names of jams."
     )
     columns: Annotated[tuple[Annotated[tuple[Number, ...], many(3, 3)], ...], many()] = Field(
         (), description="Round columns, [x, y, radius] each (m)."
@@ -384,8 +389,9 @@ class Crowd(ProblemTable):
             links = [way.build() for way in self.stairs]
             labels = {one.name: one.place for one in self.labels}
             return Plan(
-                area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links, labels=labels
-            )
+                area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links, labels=labels,
+                areas=[one.build() for one in self.areas],
+            )  # fmt: skip
         except JostleError:
             self._blame(area, exits)
             raise
@@ -433,7 +439,7 @@ class Crowd(ProblemTable):
         for k, stop in enumerate(self.stops):
             with belongs_to("stops", k):
                 stops[stop.name] = stop.build()
-                stop_on(plan, stop.name, stops[stop.name].target)
+                check_stop(plan, stop.name, stops[stop.name])
         gates = [gate.build() for gate in self.gates]
         people = partial(
             crowd, room=plan, seed=seed, stops=stops, gates=gates, behaviour=self._behave, outlet=self.outlet

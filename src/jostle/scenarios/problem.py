@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from jostle.errors import JostleError
+from jostle.errors import JostleError, MissingPackage
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.fields import Complaint, Table
@@ -85,13 +85,13 @@ class ProblemTable(Table):
         return "never"
 
     def needs(self) -> dict[str, Path]:
-        """The abilities that a scheme must have for this problem, each with the key that requires it.
+        """The capabilities that a scheme must have for this problem, each with the key that requires it.
 
         Returns
         -------
         dict of str to path
-            The abilities as named in `jostle.schemes.abilities`, with the path of a key relative to [problem], such as
-            ``("walls", 0)``. Empty unless a subclass changes it.
+            The capabilities as named in `jostle.schemes.capabilities`, with the path of a key relative to [problem],
+            such as ``("walls", 0)``. Empty unless a subclass changes it.
         """
         return {}
 
@@ -154,6 +154,8 @@ def belongs_to(*path: str | int) -> Iterator[None]:
     """Attribute errors of the library raised in this block to a key; nested blocks make up a path."""
     try:
         yield
+    except MissingPackage:  # which is no matter of the file
+        raise
     except JostleError as error:
         raise Misfit(path, error) from error
     except Misfit as inner:

@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.plugins import suggestion
+from jostle._tools.suggestions import suggestion
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.toml import (
     Path,
@@ -33,6 +33,8 @@ MAX_DEPTH = 12
 """Largest number of keys in the path of a setting."""
 WORD = re.compile(r"[A-Za-z][\w ./+-]*")
 """A value without quotes that is taken as a text."""
+WITH_UNIT = re.compile(r"([-+]?[0-9][0-9_.]*(?:e[-+]?[0-9]+)?)\s*[A-Za-z%°/²³^]+.*")
+"""A number with a unit."""
 
 
 class Changed(NamedTuple):
@@ -81,6 +83,8 @@ def _value(text: str) -> Any:
     except (ValueError, RecursionError) as error:
         if WORD.fullmatch(text):
             return text
+        if with_unit := WITH_UNIT.fullmatch(text):
+            raise _Refused(f"numbers have no units here: write {with_unit[1]}; lengths are in m, times in s") from error
         raise _Refused(f"the value {text[:60]!r} is neither TOML nor a word") from error
     if len(found) != 1:
         raise _Refused(f"the value {text[:60]!r} has more than one line")

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from jostle._tools.plugins import Registry
-from jostle.crowds.blockades import STANDSTILL
+from jostle.crowds.model.crowd import STANDSTILL
 from jostle.endings import AtRest, Below, Empty, Jammed, Never
 from jostle.macro.motion.problems import Crowd as DensityCrowd
 from jostle.macro.motion.problems import Flow
@@ -47,7 +47,7 @@ from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.problem import Misfit, ProblemTable, belongs_to
 from jostle.scenarios.toml import Source, document
 from jostle.schemes import SCHEMES
-from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
+from jostle.schemes.capabilities import FIRST, SECOND, able, in_words, nobody
 from jostle.solvers import SOLVERS
 from jostle.solvers.dual_active_set import ActiveSet
 
@@ -85,7 +85,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact stores; -inf, the default: no limit."),
     "z": (Number, "Weight of the force in the first step: 0.5 is second order, 0 leaves the force out."),
     "implicit": (Switch, "Evaluate the velocity in the force at the new time (e = 0 only)."),
-    "tol": (Tolerance, "Largest overlap, relative to the smallest radius; 1e-6 by default for grains."),
+    "tol": (Tolerance, "Largest overlap over the smallest radius; for grains 1e-6 by default, 1e-3 with friction."),
     "max_iterations": (Iterations, "Largest number of iterations in one step."),
     "eps": (Positive, "Strength of the barrier: the smaller it is, the closer to one the density comes."),
     "gamma": (GammaExponent, "Exponent of the barrier, at least 1."),
@@ -301,14 +301,14 @@ class Scenario(Table):
             return
         order, needs = FIRST if self.problem.first_order else SECOND, self.problem.needs()
         kind = self.problem.scheme() if self.scheme is None else self.scheme.kind
-        abilities = SCHEMES.get(kind).abilities if kind in SCHEMES else frozenset()
-        if order not in abilities:
-            fitting = [f'"{name}"' for name, scheme in SCHEMES.items() if order in scheme.abilities]
+        capabilities = SCHEMES.get(kind).capabilities if kind in SCHEMES else frozenset()
+        if order not in capabilities:
+            fitting = [f'"{name}"' for name, scheme in SCHEMES.items() if order in scheme.capabilities]
             yield ("scheme", "kind"), f'must be {in_words(fitting)} for a problem of kind "{self.problem.kind}"'
             return
         every = frozenset({order, *needs})
         for need, path in needs.items():
-            if need not in abilities:
+            if need not in capabilities:
                 others = [f'"{name}"' for name in able(every)]
                 remedy = f"use {in_words(others)}" if others else nobody(every)
                 yield ("problem", *path), f'the scheme "{kind}" cannot handle {need}; {remedy}'
@@ -372,11 +372,13 @@ class Scenario(Table):
         scheme = self._scheme()
         with belongs_to("problem"):
             scheme.start(problem, 0.0)
-        kind, until = self._ending(), None
+        kind = self._ending()
+        until: Ending | None = None
+        own: dict[str, Callable[[], Ending]] = {"never": Never, "jammed": Jammed}
         if isinstance(problem, DensityCrowd | Flow):
             until = problem.empty if kind == "empty" else None
         elif kind != "empty":  # which is the ending of the problem itself
-            until = {"never": Never, "jammed": Jammed}[kind]() if self.run.until is None else made(self.run.until)
+            until = own[kind]() if self.run.until is None else made(self.run.until)
         usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
         every = self.run.every or (usual if longest is None else min(usual, longest))
         return Run(problem, scheme, self.run.t, self.run.h, every, until, self.run.strict)

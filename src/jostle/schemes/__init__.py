@@ -6,7 +6,7 @@
 <class 'jostle.schemes.maury.Maury'>
 """
 
-from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.capabilities import SCHEMES
 from jostle.schemes.gluey import glue
 from jostle.schemes.state import State
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle._tools.arguments import check_fields
+from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
-from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
+from jostle.schemes.capabilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
 from jostle.schemes.checks import (
     check_crossings,
     check_depth,
@@ -29,7 +29,6 @@ from jostle.schemes.checks import (
 from jostle.schemes.state import State
 from jostle.sets.base import nearest_call, part_of, parts
 from jostle.sets.contacts import Contacts, check_start, check_unchanged
-from jostle.sets.gradient_search import put_back
 from jostle.sets.presence import Presence
 from jostle.sets.user import differences_of
 from jostle.solvers.automatic import Automatic
@@ -37,7 +36,7 @@ from jostle.solvers.base import Solver
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scheme:
+class Scheme(NamedArguments):
     """A time-stepping scheme. A new one inherits from this class and defines `step`.
 
     Parameters
@@ -47,10 +46,10 @@ class Scheme:
 
     Attributes
     ----------
-    abilities : frozenset of str
-        What the scheme can do, in the words of `jostle.schemes.abilities`; a problem that needs more is refused. By
+    capabilities : frozenset of str
+        What the scheme can do, in the words of `jostle.schemes.capabilities`; a problem that needs more is refused. By
         default everything.
-    remembers : type or None
+    memory_type : type or None
         The NamedTuple class of `State.memory`, for checkpoints; None if the scheme remembers nothing.
     linearises : bool
         True if every step keeps the constraints linearised at q^n, so that nothing crosses a wall with convex gaps.
@@ -70,8 +69,8 @@ class Scheme:
     jostle.errors.SchemeRefuses: Maury is a scheme for e = 0, the problem has e = 0.5; use Paoli or MoreauJean
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset(REASONS)
-    remembers: ClassVar[type[Any] | None] = None
+    capabilities: ClassVar[frozenset[str]] = frozenset(REASONS)
+    memory_type: ClassVar[type[Any] | None] = None
     linearises: ClassVar[bool] = False
     theta: ClassVar[float] = 0.0
     balances: ClassVar[bool] = False
@@ -126,7 +125,8 @@ class Scheme:
             If q0 is not in the admissible set.
         """
         self.check(problem)
-        put_back(differences_of(problem.within), None)  # runs from the same start have the same bits
+        for differences in differences_of(problem.within):  # runs from the same start have the same bits
+            differences.restore(None)
         state, presence = State(t, problem.pose0, problem.w0), problem.presence
         if presence is not None:
             state = state.with_presence(replace(presence, start=t))
@@ -164,12 +164,12 @@ class Scheme:
         Raises
         ------
         SchemeRefuses
-            If the problem needs more than the `abilities` of the scheme; the message names schemes that accept it.
+            If the problem needs more than the `capabilities` of the scheme; the message names schemes that accept it.
         """
         if not isinstance(problem, Motion | Sweeping):
-            raise refusal(type(self).__name__, FIRST if SECOND in self.abilities else SECOND, problem)
+            raise refusal(type(self).__name__, FIRST if SECOND in self.capabilities else SECOND, problem)
         for need in REASONS:
-            if need in needs_of(problem) - self.abilities:
+            if need in needs_of(problem) - self.capabilities:
                 raise refusal(type(self).__name__, need, problem)
 
     def step(self, problem: Any, state: State, h: float) -> State:
@@ -227,7 +227,7 @@ class Scheme:
         return self.linearises
 
     def advance(self, problem: Any, state: State, h: float, t_next: float | None = None) -> State:
-        """One step with all its checks and measurements.
+        """One step with all its checks and measurements, without the changes of the problem, which `solve` applies.
 
         Parameters
         ----------
@@ -255,10 +255,10 @@ class Scheme:
             If the step left the admissible set, or the centre of a body went through a wall or a ball.
         """
         there = problem if state.presence is None else problem.of_those_present(state.presence)
-        if state.presence is not None and EXCHANGE not in self.abilities:
+        if state.presence is not None and EXCHANGE not in self.capabilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
         sets, span = parts(problem.within), (state.t, state.t + h)
-        if MOVING in self.abilities:
+        if MOVING in self.capabilities:
             check_rest(sets, span, state.centres)
         elif moves(sets, span, state.centres) and problem.within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)
@@ -271,13 +271,15 @@ class Scheme:
             check_unchanged(problem.within, after.contacts.numbers, state.contacts.numbers, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
-        told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
+        told = (
+            after.impulse_time is not state.impulse_time and after.impulse_time == after.impulse_time
+        )  # neither copied nor NaN
         after = replace(
             after,
             t=after.t if t_next is None else t_next,
             overshoot=self._overshoot(there, after, ours, t_next),
             presence=state.presence,
-            duration=after.duration if told else h,
+            impulse_time=after.impulse_time if told else h,
         )
         read_only(after.q)
         read_only(after.w)

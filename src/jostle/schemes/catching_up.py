@@ -18,8 +18,8 @@ from jostle.convex.emptiness import Undecided, contradiction, empty_set
 from jostle.convex.metric import metric
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
 from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
 from jostle.schemes.state import Impulses, State
 from jostle.sets.base import ConstraintSet, Intersection, parts
 from jostle.sets.nearest import nearest_with_contacts
@@ -49,7 +49,7 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, NOT_CONVEX, EQUALITIES})
+    capabilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, NOT_CONVEX, EQUALITIES})
 
     def projects_positions(self, problem: Sweeping) -> bool:
         # Whether the residual of a step bounds the overlaps of its q.

@@ -14,7 +14,7 @@ from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
-from jostle.schemes.abilities import NOT_CONVEX, remedy
+from jostle.schemes.capabilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
 from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned

@@ -43,7 +43,7 @@ from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, TURNING, needs_of, refusal
+from jostle.schemes.capabilities import EQUALITIES, TURNING, needs_of, refusal
 from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, relative_to_closing, with_checked_reach
 from jostle.schemes.state import Impulses, State
@@ -140,7 +140,7 @@ class Gluey(Maury):
     ([0.0], [1.5])
     """
 
-    remembers: ClassVar[type[Any] | None] = Glue
+    memory_type: ClassVar[type[Any] | None] = Glue
     on_devices: ClassVar[bool] = False
 
     gap_tol: float = field(init=False, repr=False, default=0.0)

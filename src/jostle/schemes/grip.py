@@ -96,9 +96,9 @@ def _blocks(
         own, others = rows, np.flatnonzero(~touching)
     first, by_block = len(own) * size, place.zeros((len(own), size))
     by_block[:, :d] = K.c[own, None] * normal
-    if _law(problem).drag:
-        drag = dragged(problem, chosen, state.t, centres)
-        by_block[:, :d] += drag - (drag * normal).sum(axis=1)[:, None] * normal
+    if _law(problem).surface_velocity:
+        surfaces = surface_velocities(problem, chosen, state.t, centres)
+        by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
     c, equal = by_block.ravel(), None
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     if len(others):
@@ -128,11 +128,12 @@ def grip(problem: Any, contacts: Contacts, pose: Pose, t: float, centres: Array)
     return G, Cones(normal, law.friction(contacts), law.exact, rolling)
 
 
-def dragged(problem: Any, contacts: Contacts, t: float, centres: Array) -> Array:
+def surface_velocities(problem: Any, contacts: Contacts, t: float, centres: Array) -> Array:
     """(m, d) the velocity of the surface of the wall in each contact of balls with these centres, 0 between balls."""
     balls, normal = contacts.pairs[:, 0], contacts.normals.reshape(len(contacts.gap), centres.shape[1])
     radii, _ = problem.bodies.sizes(t, centres)
-    return _law(problem).dragged(contacts, t, centres[balls] + (0.0 if radii is None else radii[balls, None] * normal))
+    points = centres[balls] + (0.0 if radii is None else radii[balls, None] * normal)
+    return _law(problem).surface_velocities(contacts, t, points)
 
 
 def rubs(problem: Any) -> bool:

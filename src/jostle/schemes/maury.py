@@ -24,8 +24,8 @@ from jostle._tools.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
 from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
 from jostle.schemes.grip import rubs
 from jostle.schemes.reach import overlap_left, project_velocity, velocities_of_step
 from jostle.schemes.state import State
@@ -62,7 +62,7 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES, STIFF, TURNING})
+    capabilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES, STIFF, TURNING})
     linearises: ClassVar[bool] = True
     theta: ClassVar[float] = 1.0
     balances: ClassVar[bool] = True

@@ -51,7 +51,8 @@ from jostle.errors import EmptySet, Wedged, warn
 from jostle.laws import Coulomb, aimed, coefficients, reflected
 from jostle.pose import Pose
 from jostle.problems import Motion
-from jostle.schemes.abilities import (
+from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import (
     EQUALITIES,
     EXCHANGE,
     MOVING,
@@ -62,7 +63,6 @@ from jostle.schemes.abilities import (
     TURNING,
     VARIED_RESTITUTION,
 )
-from jostle.schemes.base import Scheme
 from jostle.schemes.grip import push, rubs
 from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
@@ -120,10 +120,10 @@ class MoreauJean(Scheme):
     [3.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset(
+    capabilities: ClassVar[frozenset[str]] = frozenset(
         {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES, STIFF, TURNING}
     )
-    remembers: ClassVar[type[Any] | None] = Depth
+    memory_type: ClassVar[type[Any] | None] = Depth
     theta: ClassVar[float] = 0.5
     balances: ClassVar[bool] = True
 
@@ -196,11 +196,11 @@ class MoreauJean(Scheme):
             K = replace(K, c=K.c + np.where(held, np.clip(touching.gap / h, 0.0, slow), 0.0))
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
         few = max(BOUNCING_ITERATIONS, PER_COORDINATE * state.q.size)
-        if bouncing.any() and solver.promises and solver.max_iterations > few:
+        if bouncing.any() and solver.strict and solver.max_iterations > few:
             solver = replace(solver, max_iterations=few)
         try:
             P, p = push(solver, problem, state, pose, touching, K, predicted, M)
-            for part in LOCKED if bouncing.any() and solver.promises else ():
+            for part in LOCKED if bouncing.any() and solver.strict else ():
                 if P.converged:
                     break
                 locked = bouncing & (p.normal >= part * p.normal.max())

@@ -35,8 +35,8 @@ from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.laws import aimed, reflected
 from jostle.problems import Motion
-from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
 from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
 from jostle.schemes.state import POSITION_ROUND_OFF, Impulses, State
 from jostle.sets.base import part_of
 from jostle.sets.contacts import Contacts, Reach, by_pair
@@ -213,7 +213,7 @@ def _among(pairs: Integers, some: Integers) -> Booleans:
 def _advice(problem: Motion, delay: float) -> str:
     """What to do about impacts that follow each other after this delay."""
     advice = f"Choose h up to {delay / STEPS_OF_AN_IMPACT:.2g}"
-    if needs_of(problem) <= SCHEMES.get("moreau_jean").abilities:
+    if needs_of(problem) <= SCHEMES.get("moreau_jean").capabilities:
         advice += ", or MoreauJean, which obeys the law at each contact whatever h, and overlaps by O(h)"
     return advice
 
@@ -265,8 +265,8 @@ class Paoli(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX, EQUALITIES})
-    remembers: ClassVar[type[Any] | None] = Memory
+    capabilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX, EQUALITIES})
+    memory_type: ClassVar[type[Any] | None] = Memory
     balances: ClassVar[bool] = True
 
     z: Finite | Callable[[float], Array] = 0.5
@@ -372,8 +372,8 @@ def _traced_back(problem: Motion, state: State, h: float) -> Array:
 
 
 def _state(
-    state: State, h: float, Z: Nearest, after: Array, per_impulse: float, memory: Memory, duration: float
+    state: State, h: float, Z: Nearest, after: Array, per_impulse: float, memory: Memory, impulse_time: float
 ) -> State:
     P, contacts = Z
     u, p = (after - state.q) / h, Impulses(per_impulse * P.multipliers)
-    return State(state.t + h, state.pose.at(after), u, P, contacts, p, memory, duration=duration)
+    return State(state.t + h, state.pose.at(after), u, P, contacts, p, memory, impulse_time=impulse_time)

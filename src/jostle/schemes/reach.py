@@ -52,7 +52,7 @@ def project_velocity(
         K = whole = velocities_of_step(contacts, state, h)
         if gap_tol:
             K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
-        elif gap_tol is not None and solver.promises:
+        elif gap_tol is not None and solver.strict:
             K = relative_to_closing(K, free, solver.tol)
         try:
             P, p = push(solver, problem, state, pose, contacts, K, w, M)
@@ -81,11 +81,11 @@ def overlap_left(K: Rows, u: Array) -> float:
 def velocities_of_step(contacts: Contacts, state: State, h: float) -> Rows:
     """K_h. After a longer step, overlaps that it left are closed at its rate: g / h would be a high speed."""
     K = contacts.velocities(h)
-    if not state.duration > h:
+    if not state.impulse_time > h:
         return K
     gap = gaps_before(contacts, state)
     left = np.minimum(gap, 0.0) if contacts.equal is None else np.where(contacts.equal, gap, np.minimum(gap, 0.0))
-    return replace(K, c=K.c + (1.0 / state.duration - 1.0 / h) * left)
+    return replace(K, c=K.c + (1.0 / state.impulse_time - 1.0 / h) * left)
 
 
 def gaps_before(contacts: Contacts, state: State) -> Array:
@@ -123,7 +123,7 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     closed = np.where(overlaps | held, np.clip(left, -most, most), np.where(left <= least, left, 0.0))
     if contacts.equal is not None:
         closed = np.where(contacts.equal, 0.0, closed)
-    late = state.duration if state.duration > h else h  # see `velocities_of_step`
+    late = state.impulse_time if state.impulse_time > h else h  # see `velocities_of_step`
     allowed = closed / np.where(overlaps, late, h)
     K = relative_to_closing(replace(K, c=K.c - allowed), w, tol)
     slow = RETURN * STUCK * tol * np.minimum(K.length, K.most)

@@ -47,7 +47,7 @@ class State:
     """Where a run stands at one time.
 
     A scheme's `step` returns all but the presence, and `Scheme.advance` adds that; it also measures the overshoot, and
-    the duration if the scheme does not say it. `State.of` makes a state of t, q and u, and `replace` another state.
+    the impulse time if the scheme does not say it. `State.of` makes a state of t, q and u, and `replace` another state.
 
     Attributes
     ----------
@@ -64,15 +64,15 @@ class State:
     impulses : Impulses
         The impulses of these contacts, with friction.
     memory : object
-        What the scheme remembers beyond the pose and w; a NamedTuple of the class `Scheme.remembers`, or None.
+        What the scheme remembers beyond the pose and w; a NamedTuple of the class `Scheme.memory_type`, or None.
     overshoot : float
         The deepest overlap of q that ``projection.residual.primal`` does not bound, as a fraction of the length of the
         contacts. `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`);
         `MoreauJean`, and `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself.
     presence : Presence or None
         Who is present; None: everyone.
-    duration : float
-        Time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`.
+    impulse_time : float
+        Time over which the multipliers acted. NaN stands for the length of the step; see `Solution.impulse_time`.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class State:
     memory: Any = None
     overshoot: float = 0.0
     presence: Presence | None = None
-    duration: float = np.nan
+    impulse_time: float = np.nan
 
     @staticmethod
     def of(

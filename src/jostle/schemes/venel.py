@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import EQUALITIES, EXCHANGE, FIRST, METRIC, MOVING
 from jostle.schemes.base import Scheme
+from jostle.schemes.capabilities import EQUALITIES, EXCHANGE, FIRST, METRIC, MOVING
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
 
@@ -39,7 +39,7 @@ class Venel(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, EXCHANGE, EQUALITIES})
+    capabilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, EXCHANGE, EQUALITIES})
     linearises: ClassVar[bool] = True
     on_devices: ClassVar[bool] = True
 

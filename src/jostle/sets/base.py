@@ -20,7 +20,6 @@ from jostle.bodies import POINTS, Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Pairs, stacked
 from jostle.errors import InvalidValue
 from jostle.kernels import offers
-from jostle.kernels.parallel import concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
@@ -131,15 +130,13 @@ def _written(parts: Sequence[Any], total: int, alike: bool, place: Any) -> tuple
     """The pairs (2, total), gaps, normals and lengths of all parts; no normals if the parts are not alike."""
     both, gap, lengths = place.empty((2, total), dtype=np.int64), place.empty(total), place.empty(total)
     normal = place.empty((total, parts[0].normal.shape[1])) if alike else None
-    copies, end = [], 0
+    end = 0
     for part in parts:
         start, end = end, end + len(part.gap)
-        pairs = part.pairs.T
-        copies += [(both[0, start:end], pairs[0]), (both[1, start:end], pairs[1]), (gap[start:end], part.gap)]
+        both[:, start:end], gap[start:end] = part.pairs.T, part.gap
         if normal is not None:
-            copies.append((normal[start:end], part.normal))
+            normal[start:end] = part.normal
         lengths[start:end] = part.length or 0.0 if isinstance(part, BodyContacts) else part.length
-    copy_all(copies)
     return both, gap, normal, lengths
 
 
@@ -156,7 +153,7 @@ def _describe(
 
 def _bend(bendings: list[Any]) -> Any:
     """`Contacts.bend` of the parts, one after the other."""
-    return concatenated([bending() for bending in bendings])
+    return np.concatenate([bending() for bending in bendings])
 
 
 def _kinds_of(parts: Parts) -> Booleans:

@@ -17,14 +17,13 @@ show whether the step is still good. Lengths enter only through q, g and g's own
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from threading import local
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, Integers
+from jostle._tools.arrays import Array, Booleans
+from jostle._tools.of_run import Remembers
 from jostle.differences import EPS, RELATIVE_STEP
 from jostle.errors import InvalidValue
 
@@ -71,8 +70,7 @@ class Gradient(NamedTuple):
     """(m,) the estimated error of each row, relative to its largest entry; infinite if there is no gradient."""
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(NamedTuple):
     """What is remembered of a search."""
 
     step: Array
@@ -105,29 +103,29 @@ class Rung(NamedTuple):
     """(m,) whether g differs at all from its value at q."""
 
 
-class Differences:
-    """The gradient of g, evaluated as seldom as the remembered step allows."""
+class Differences(Remembers):
+    """The gradient of g, evaluated as seldom as the remembered step allows. It belongs to the run, as all memories."""
+
+    memory_type = Steps
 
     def __init__(self, g: Callable[[float, Array], Array], length: float | None = None):
         self.g, self.length = g, length
-        self._of_thread = local()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy begins with a search."""
         return type(self), (self.g, self.length)
 
-    @property
-    def steps(self) -> Steps | None:
-        """What this thread remembers; None: the next point begins with a search."""
-        return getattr(self._of_thread, "steps", None)
-
-    @steps.setter
-    def steps(self, steps: Steps | None) -> None:
-        self._of_thread.steps = steps
+    def restore(self, memory: Steps | None) -> None:
+        if memory is not None:
+            *rows, place = map(np.asarray, memory)
+            fits = np.ndim(place) == 1 and {row.shape for row in rows} == {np.shape(rows[0])[:1]}
+            if not (fits and min(row.min(initial=0.0) for row in rows) >= 0.0 and rows[0].min(initial=1.0) > 0.0):
+                raise InvalidValue("these are no difference steps of constraints")
+        super().restore(memory)
 
     def __call__(self, t: float, q: Array, gap: Array) -> Array:
         """(m, N) dg/dq at q, where g is gap; zero in rows that have no gradient."""
-        steps = self.steps
+        steps = self.memory
         if steps is None and self.length is not None:
             steps = _same(len(gap), RELATIVE_STEP * self.length, q)
         if steps is None or len(steps.step) != len(gap) or len(steps.place) != q.size:
@@ -141,7 +139,7 @@ class Differences:
             trusted[rows] = np.where(steps.radius > 0.0, constant, serves)[rows]
             G[rows] = rung.D[rows]
         if trusted.all():
-            self.steps = steps
+            self.memory = steps
             return G
         return self.search(t, q, gap).G
 
@@ -150,7 +148,7 @@ class Differences:
         ladder = _Ladder(gap, q.ravel())
         while ladder.climbing:
             ladder.add(self._rung(t, q, gap, 2.0**ladder.power))
-        found, self.steps = ladder.result()
+        found, self.memory = ladder.result()
         return found
 
     def _rung(self, t: float, q: Array, gap: Array, s: float) -> Rung:
@@ -302,69 +300,10 @@ class _Ladder:
         below = np.array([at.s for at in self.rungs])[np.maximum(self.onset, 0) - 1]  # the last one, if g never changes
         steps = Steps(
             np.array([at.s for at in rung]),
-            np.where(there, np.maximum(found, 4.0 * noise), 0.0),
-            np.where(there & ~kinked, np.maximum(MAX_REMEMBERED_CURVATURE, 4.0 * bend), 0.0),
-            np.where(bend > CURVED, bend / 16.0, 0.0),
+            np.nan_to_num(np.where(there, np.maximum(found, 4.0 * noise), 0.0)),  # no infinities, for checkpoints
+            np.nan_to_num(np.where(there & ~kinked, np.maximum(MAX_REMEMBERED_CURVATURE, 4.0 * bend), 0.0)),
+            np.nan_to_num(np.where(bend > CURVED, bend / 16.0, 0.0)),
             np.where(there | (self.onset == 0), 0.0, below),
             self.q,
         )
         return Gradient(G, np.where(there & ~kinked, found, np.inf)), steps
-
-
-# The difference steps that sets remember, as arrays: a checkpoint keeps them, so that a resumed run has the same bits.
-#
-# Gradients by differences depend on the step that an earlier search found. It belongs to the run and not to the set:
-# the time loop puts it back before each step, since other calls may have used the set in between. Each thread has its
-# own.
-
-
-FORGOTTEN = -1
-"""The count of differences that have not searched for a step yet."""
-ROWS = 5
-"""Numbers that `Steps` has for each constraint."""
-
-
-class Searched(NamedTuple):
-    """What the differences of a set remember, one after the other."""
-
-    counts: Integers
-    """(k,) how many constraints each of the k differences has, or `FORGOTTEN`."""
-    steps: Array
-    """(5, m) the fields of `Steps` but the place, of all constraints."""
-    places: Array
-    """(k, N) where the searches were."""
-
-    def fits(self, size: int) -> bool:
-        """Whether these can be differences of a set in this many coordinates; a file may hold anything."""
-        counts, steps, places = map(np.asarray, self)
-        if counts.ndim != 1 or counts.dtype.kind != "i" or counts.min(initial=0) < FORGOTTEN:
-            return False
-        shapes = steps.shape == (ROWS, int(counts[counts > 0].sum())) and places.shape == (len(counts), size)
-        return bool(shapes and steps.min(initial=0.0) >= 0.0 and steps[0].min(initial=1.0) > 0.0)
-
-
-def searched(differences: Sequence[Differences]) -> Searched | None:
-    """The steps that some differences found; None if none of them has searched for one yet."""
-    known = [one.steps for one in differences]
-    found = [steps for steps in known if steps is not None]
-    if not found:
-        return None
-    nowhere = np.zeros_like(found[0].place)
-    rows = [np.stack([one.step, one.noise, one.bend, one.least, one.radius]) for one in found]
-    return Searched(
-        np.array([FORGOTTEN if steps is None else len(steps.step) for steps in known], dtype=np.int64),
-        np.nan_to_num(np.concatenate(rows, axis=1)),  # an infinite bound becomes the largest number: files hold no inf
-        np.stack([nowhere if steps is None else steps.place for steps in known]),
-    )
-
-
-def put_back(differences: Sequence[Differences], memory: Searched | None) -> None:
-    """Let the differences continue from what they remembered; None: search again."""
-    if memory is None:
-        for one in differences:
-            one.steps = None
-        return
-    ends = np.cumsum(np.maximum(memory.counts, 0))
-    for one, count, end, place in zip(differences, memory.counts, ends, memory.places, strict=True):
-        step, noise, bend, least, radius = memory.steps[:, end - max(count, 0) : end]
-        one.steps = None if count == FORGOTTEN else Steps(step, noise, bend, least, radius, place)

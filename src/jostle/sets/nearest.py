@@ -286,7 +286,7 @@ class Allowance:
         except EmptySet as error:
             self.left -= max(error.iterations, 1)
             raise
-        if solver.promises and not P.converged:
+        if solver.strict and not P.converged:
             self.left -= max(P.iterations, 1)
         return P
 

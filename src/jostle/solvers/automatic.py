@@ -193,7 +193,7 @@ class _Guess(Solver):
     """The multipliers of the step before, without iterations."""
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return False
 
     @property
@@ -211,7 +211,7 @@ class _Trial(GaussSeidel):
     """First-order iterations that may fail; a failure is not examined for a contradiction."""
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return False
 
     @property

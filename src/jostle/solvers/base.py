@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import check_fields
+from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import Array, dot, floats, lowest, place_of, to_host
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, proven_by
 from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
@@ -71,7 +71,7 @@ class Whitened(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solver:
+class Solver(NamedArguments):
     """Base class of the solvers of projections.
 
     A new solver inherits from this class and defines `_solve`; its answers are checked like those of all others.
@@ -85,7 +85,7 @@ class Solver:
 
     Attributes
     ----------
-    promises : bool
+    strict : bool
         True if an answer that misses the tolerance is an error in a strict run.
     accepts_start : bool
         True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
@@ -119,7 +119,7 @@ class Solver:
     max_iterations: int = 1000
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         """True if an answer that misses the tolerance is an error in a strict run."""
         return True
 
@@ -245,18 +245,18 @@ class Solver:
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
-            if self.promises and solver.examined:
+            if self.strict and solver.examined:
                 self._raise_if_proven(guess, slack, K, M, used)
-            if solver.promises and not looked and K.cones is None:  # with friction, rounds are cheaper than a proof
+            if solver.strict and not looked and K.cones is None:  # with friction, rounds are cheaper than a proof
                 remarks += self._raise_if_empty(K, M, used)
                 looked = True
             solver = _next(plan, tried[-1])
         outside = bool(tried) and K.cones is None and self._is_outside(w, K, slack)
         answers = tried if outside else [*tried, self._start(target, w, K, M, slack)]
         best = answers[-1] if answers[-1].converged else min(tried, key=_worst, default=answers[-1])
-        if not best.converged and self.promises and not looked:
+        if not best.converged and self.strict and not looked:
             remarks += self._raise_if_empty(K, M, used)
-        if not best.converged and self.promises:
+        if not best.converged and self.strict:
             remarks.insert(0, f"the largest errors are those of {_worst_rows(to_host(K), to_host(best))}")
         return replace(best, iterations=used, remark="; ".join(said + remarks))
 

@@ -103,7 +103,7 @@ class GaussSeidel(Solver):
             )
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return not self.budget
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
@@ -225,7 +225,7 @@ class GaussSeidel(Solver):
 
     def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
         cones, swept = K.cones, K.G.swept(K.cones, K.equal, M)
-        if cones is None or swept is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.promises:
+        if cones is None or swept is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.strict:
             return None
         shape, (rows, inverse) = cones.axis.shape, swept
         first, near = self._nearer(K)
@@ -270,7 +270,7 @@ class _Aimed(GaussSeidel):
     examined: ClassVar[bool] = False
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return False
 
     @property

@@ -48,7 +48,7 @@ class SemismoothNewton(Solver):
     """
 
     @property
-    def promises(self) -> bool:
+    def strict(self) -> bool:
         return False
 
     max_iterations: int = 30

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arguments import Count, Natural, check_arguments
-from jostle._tools.plugins import Registry, suggestion
+from jostle._tools.plugins import Registry
+from jostle._tools.suggestions import suggestion
 from jostle.errors import InvalidValue
 from jostle.scenarios import ScenarioError, load, parse
 from jostle.scenarios.toml import path as written_path

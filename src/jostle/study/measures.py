@@ -18,10 +18,11 @@ import numpy as np
 from jostle._tools.arguments import accepts, described
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry
-from jostle.crowds.leaving import evacuation_time as analysed_evacuation_time
-from jostle.crowds.leaving import leaving_times as analysed_leaving_times
-from jostle.crowds.pressing import crowd_pressure
-from jostle.crowds.summary import density_maps
+from jostle.crowds.measure.leaving import evacuation_time as analysed_evacuation_time
+from jostle.crowds.measure.leaving import leaving_times as analysed_leaving_times
+from jostle.crowds.measure.leaving import watch
+from jostle.crowds.measure.pressing import crowd_pressure
+from jostle.crowds.measure.summary import density_maps
 from jostle.errors import InvalidValue
 from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
@@ -55,7 +56,9 @@ def worst_density(sol: Solution) -> float:
     plan = plan_of(sol)
     if plan is None:
         raise InvalidValue("the density needs the floor plan of a crowd, which this run does not have")
-    return float(np.nan_to_num(density_maps(sol, plan).peak[0]))  # NaN if nobody was inside
+    mapped = density_maps(sol, plan)
+    watch(sol, plan, mapped)
+    return float(np.nan_to_num(mapped.maps.peak[0]))  # NaN if nobody was inside
 
 
 def worst_pressure(sol: Solution) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, Fraction, Positive, check_arguments
 from jostle._tools.arrays import Array
-from jostle._tools.plugins import suggestion
+from jostle._tools.suggestions import suggestion
 from jostle.analysis.statistics import summary
 from jostle.errors import InvalidValue
 from jostle.study.cases import Study

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.installing import missing
-from jostle._tools.plugins import suggestion
+from jostle._tools.suggestions import suggestion
 from jostle.analysis.statistics import LEVELS, Summary, summary
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole

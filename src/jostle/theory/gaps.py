@@ -276,7 +276,7 @@ def rates(place: Place) -> Rates:
 
     search = Differences(lambda _, time: gaps(float(time[0])))
     first = search.search(t, np.array([t]), gap).G[:, 0]
-    steps = None if search.steps is None else search.steps.step[first != 0.0]
+    steps = None if search.memory is None else search.memory.step[first != 0.0]
     if steps is None or len(steps) == 0:
         return Rates(nothing, nothing, nothing, False)
     s = float(np.median(steps))

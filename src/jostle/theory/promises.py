@@ -166,7 +166,7 @@ def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array, M: Metric) 
         if not isinstance(problem, Sweeping):
             raise InvalidValue("the desired velocity is not in the file: give the problem, jo.io.read(path, problem)")
         return problem.velocity(t, q), np.zeros_like(q), M
-    known = None if sol.durations is None else float(sol.durations[k])
+    known = None if sol.impulse_times is None else float(sol.impulse_times[k])
     h = float(sol.stats["h"][k - 1]) if known is None or not np.isfinite(known) else known
     if not isinstance(problem, Motion):
         constant = sol.facts.force

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from jostle.crowds import crowd_summary, exit_use, flow, jams, leaving_times, travel, weidmann
-from jostle.crowds.crowding import FRUIN
-from jostle.crowds.facts import crowd_facts
+from jostle.crowds.measure.crowding import FRUIN
+from jostle.crowds.model.facts import crowd_facts
 from jostle.result.solution import Solution
 from jostle.scenarios import parse
 from jostle.scenarios.toml import document
@@ -335,7 +335,7 @@ def parameters() -> Outcome:
     )
 
 
-# Tests of single people and of single abilities: speeds, stairs, reaction times, corners, demographics.
+# Tests of single people and of single capabilities: speeds, stairs, reaction times, corners, demographics.
 
 
 CORRIDOR, STAIRS = 40.0, 10.0

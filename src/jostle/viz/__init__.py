@@ -22,6 +22,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jostle._tools.suggestions import suggestion
 from jostle.sets.shapes import OUTLINES, Shape
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import QUANTITIES, Quantity
@@ -101,6 +102,7 @@ def __getattr__(name: str) -> Any:
     """Import functions that need matplotlib when they are first used."""
     module = next((module for module, names in _DRAWN.items() if name in names), None)
     if module is None:
-        raise AttributeError(f"module 'jostle.viz' has no attribute {name!r}")
+        hint = "" if name.startswith("_") else f": {suggestion(name, __all__, 'see help(jostle.viz)')}"
+        raise AttributeError(f"module 'jostle.viz' has no attribute {name!r}{hint}")
     need_matplotlib(f"jostle.viz.{name} and other pictures")
     return getattr(importlib.import_module(f"jostle.viz.{module}"), name)

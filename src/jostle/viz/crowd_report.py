@@ -23,13 +23,15 @@ from matplotlib.figure import Figure
 from jostle._tools.arguments import Count, check_arguments
 from jostle._tools.arrays import Array
 from jostle._tools.colours import DARK, FONTS, LIGHT
-from jostle.crowds.blockades import SLOW_FRACTION, STANDSTILL
-from jostle.crowds.crowding import MAP_FRAMES
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import JAM_PEOPLE, JAM_SPEED
-from jostle.crowds.moves import radii_in
-from jostle.crowds.pressing import THRESHOLDS, crowd_forces
-from jostle.crowds.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSummary
+from jostle.crowds.measure.blockades import SLOW_FRACTION
+from jostle.crowds.measure.crowding import MAP_FRAMES
+from jostle.crowds.measure.jams import JAM_PEOPLE
+from jostle.crowds.measure.leaving import JAM_SPEED
+from jostle.crowds.measure.moves import radii_in
+from jostle.crowds.measure.pressing import THRESHOLDS
+from jostle.crowds.measure.summary import LONGEST_INTERVAL, MAX_VORONOI_PEOPLE, CrowdSummary
+from jostle.crowds.model.crowd import STANDSTILL
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.io.reading import about
@@ -63,16 +65,27 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
         ("radii of people", _range(radii, "m")),
         ("desired speeds", "unknown" if speeds is None else _range(speeds, "m/s")),
         ("reaction times", "unknown" if late is None else _range(late, "s")),
-        ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
+        (
+            "density",
+            f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times; people before "
+            f"their reaction time do not count" + _uncounted(plan_of(sol)),
+        ),
         (
             "jam",
-            f"at least {JAM_PEOPLE} people slower than {100 * JAM_SPEED:g} % of their desired speed at one opening",
+            f"at least {JAM_PEOPLE} people on the same way, within 1 m of each other, who are slower than "
+            f"{100 * JAM_SPEED:g} % of their desired speed",
         ),
         ("time loss", "time beyond that of the same way at the desired speed, from the first movement on"),
         ("blocked", "nobody moved for 10 s although people are inside and want to walk"),
         ("between saved times", "people walk straight on; leaving times are interpolated"),
         *((f"lift {name!r}", lift_times(link)) for name, link in _lifts(sol).items()),
     ]
+
+
+def _uncounted(plan: Any) -> str:
+    """The areas of a plan in which nobody is counted, in words."""
+    names = [one.name for one in getattr(plan, "areas", {}).values() if not one.counts]
+    return f", nor do those in {', '.join(names)}" if names else ""
 
 
 def _lifts(sol: Solution) -> dict[str, Any]:
@@ -321,7 +334,7 @@ def _tables(shot: Shot) -> list[str]:
     if found.left_elsewhere:
         html.append(f"<p>{found.left_elsewhere} people left the plan without crossing an exit.</p>")
     rows = [
-        (jam.opening, jam.people, f"{jam.start:.1f}", f"{jam.end:.1f}",
+        (jam.at, jam.people, f"{jam.start:.1f}", f"{jam.end:.1f}",
          f"{round(jam.end, 1) - round(jam.start, 1):.1f}", f"{jam.duration:.1f}",
          f"({jam.place[0]:.1f}, {jam.place[1]:.1f})")
         for jam in found.jams
@@ -352,7 +365,7 @@ def _forces(shot: Shot) -> list[str]:
             *html,
             "<p>Not known: the file contains no contacts. Run the scenario with --set output.contacts=true.</p>",
         ]
-    found = crowd_forces(shot.sol)
+    found = shot.pressing
     largest = float(found.load.max(initial=0.0))
     rows = [
         (each.name, f"{each.force:g} {'N/m' if each.per_metre else 'N'}", f"{each.duration:g} s" if each.duration else

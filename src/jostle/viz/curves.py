@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import BLUE, VERMILION
-from jostle.crowds.moves import jumps
+from jostle.crowds.measure.moves import jumps
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.result.solution import Solution

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Positive
 from jostle._tools.arrays import Array
 from jostle._tools.colours import VERMILION
-from jostle.crowds.crowding import Map
+from jostle.crowds.measure.crowding import Map
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, Velocity, mask_of
 from jostle.macro.lattice import Lattice

@@ -78,6 +78,9 @@ def frames_at(t: Array, moments: int | Sequence[float]) -> list[int]:
             raise InvalidValue(f"moments must be at least 1, or a list of times, not {moments}")
         return [int(k) for k in np.unique(np.linspace(0 if moments > 1 else last, last, moments).round())]
     times = np.asarray(moments, dtype=float)
-    if times.size == 0 or not ((times >= t[0]) & (times <= t[-1])).all():
-        raise InvalidValue(f"moments must be times from {t[0]:g} to {t[-1]:g}, not {moments}")
+    if times.size == 0:
+        raise InvalidValue(f"moments must be a number of frames or a list of times, not {moments!r}")
+    if not ((times >= t[0]) & (times <= t[-1])).all():
+        wrong = ", ".join(f"{each:g}" for each in times.ravel() if not t[0] <= each <= t[-1])
+        raise InvalidValue(f"there is no frame at t = {wrong}: the run is from t = {t[0]:g} to {t[-1]:g}")
     return [int(np.abs(t - each).argmin()) for each in times.ravel()]

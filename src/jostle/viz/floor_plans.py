@@ -23,13 +23,13 @@ from matplotlib.path import Path as Outline
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
-from jostle.crowds.crowd import Crowd
-from jostle.crowds.crowding import FRUIN, LEVELS
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import JAM_SPEED, crossings, desired_speeds, known_plan
-from jostle.crowds.moves import radii_in
-from jostle.crowds.pressing import MASS, RELAXATION_TIME, crowd_forces
-from jostle.crowds.summary import CrowdSummary, crowd_summary
+from jostle.crowds.measure.crowding import FRUIN, LEVELS
+from jostle.crowds.measure.leaving import JAM_SPEED, desired_speeds, known_plan
+from jostle.crowds.measure.moves import radii_in
+from jostle.crowds.measure.pressing import MASS, RELAXATION_TIME, CrowdForces, crowd_forces
+from jostle.crowds.measure.summary import CrowdSummary, crowd_summary
+from jostle.crowds.model.crowd import Crowd
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of
 from jostle.plans.outlines import distance_to, package
@@ -125,6 +125,10 @@ class Building:
         for name, at in getattr(self.plan, "labels", {}).items():
             x, y = map(float, at)
             ax.text(x, y, plain(name), zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
+        for name, area in getattr(self.plan, "areas", {}).items():
+            ax.add_patch(Polygon(area.corners, facecolor="none", edgecolor="0.7", linestyle=":", zorder=0.7))
+            x, y = area.middle
+            ax.text(x, y, plain(name), zorder=2, ha="center", va="center", fontsize=7, fontstyle="italic", color="0.45")
         states = dict(is_open or {})
         found = [(name, np.asarray(ends), EXIT_COLOUR, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
@@ -275,8 +279,6 @@ def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
 # The plan of a run with its people, or with a map; and plans before a run.
 
 
-NOT_STARTED = 0.02
-"""People who moved by less than this distance, in metres, have not started to walk."""
 GATE_TOUCHED = 1e-3
 """People whose discs reach into a gate by less than this fraction of their radius do not stand in it."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
@@ -340,7 +342,7 @@ class Shot:
         for gate, ends in zip(gates, ends_of(gates, self.plan), strict=True):
             shut = not gate.is_open(t)
             if gate.most is not None:
-                shut |= int((crossings(self.sol, ends).t <= t).sum()) >= gate.most
+                shut |= int((self.found.gates[gate.at] <= t).sum()) >= gate.most
             near = distance_to(ends[None], q[here])[0] < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
             found[gate.at] = not shut or bool(near.any())
         return found
@@ -354,11 +356,8 @@ class Shot:
         speed, _ = desired_speeds(self.sol)
         jammed = (np.linalg.norm(u[who], axis=1) < JAM_SPEED * speed[who]) & (k % len(self.sol.t) > 0)
         jammed &= present(q[who], walkable(self.plan))
-        start = np.asarray(self.sol.q[0])[who]
-        jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
-        reaction = crowd_facts(self.sol).reaction
-        if reaction is not None:
-            jammed &= reaction[who] <= self.sol.t[k]
+        travel = self.found.travel
+        jammed &= (travel.start + travel.delay)[who] < self.sol.t[k]  # who has not started waits on purpose
         draw_people(ax, q[who], radii[who], number[who], jammed)
 
     def legend(self, figure: Figure) -> None:
@@ -367,11 +366,16 @@ class Shot:
         ring = f"in a jam: slower than {100 * JAM_SPEED:g} % of their desired speed"
         name_groups(figure, ("people",) if groups is None else groups.names, ring)
 
+    @cached_property
+    def pressing(self) -> CrowdForces:
+        """The forces between people."""
+        return crowd_forces(self.sol)
+
     def forces(self) -> Array:
         """(r, c) the largest force on a person in each square of the maps, at any saved time, in newtons."""
         x, y = self.found.maps.x, self.found.maps.y
         found, area = np.zeros((len(y) - 1, len(x) - 1)), walkable(self.plan)
-        for q, load in zip(self.sol.q, crowd_forces(self.sol).load, strict=True):
+        for q, load in zip(self.sol.q, self.pressing.load, strict=True):
             who = np.flatnonzero(present(np.asarray(q), area))
             column, row = (
                 np.clip(np.searchsorted(edges, np.asarray(q)[who, axis], side="right") - 1, 0, len(edges) - 2)

@@ -16,8 +16,9 @@ from jostle._tools.arrays import Array, finite
 from jostle._tools.colours import NEUTRAL, PALETTE
 from jostle.analysis.order import Order
 from jostle.analysis.statistics import band, summary
-from jostle.crowds.leaving import check_area_is_known, leaving_times
+from jostle.crowds.measure.leaving import Leaving, check_area_is_known, watch
 from jostle.errors import InvalidValue
+from jostle.plans.stored import plan_of
 from jostle.result.facts import Units
 from jostle.viz.sources import TIME, Shown, solution, with_unit
 from jostle.viz.style import MAX_LEGEND_LINES, axes, by_name, legend, pen, plot
@@ -97,14 +98,14 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     named = by_name(runs, "runs")
     found = []
     for sol in map(solution, named.values()):
-        found.append((sol, leaving_times(sol, area)))
-        check_area_is_known(*found[-1], area, "evacuation")
+        found.append((sol, Leaving()))
+        watch(sol, plan_of(sol) if area is None else area, found[-1][1])
+        check_area_is_known(sol, found[-1][1].left, area, "evacuation")
     ax = axes(ax)
-    for number, (name, (sol, left)) in enumerate(zip(named, found, strict=True)):
-        here = int((~np.isnan(left)).sum())
-        times = np.sort(left[np.isfinite(left)])
-        t = np.concatenate([[sol.t[0]], times, [max(sol.t[-1], times.max(initial=sol.t[0]))]])
-        inside = here - np.concatenate([np.arange(len(times) + 1), [len(times)]])
+    for number, (name, (sol, seen)) in enumerate(zip(named, found, strict=True)):
+        came, left = (times[np.isfinite(times)] for times in (seen.came, seen.left))
+        t = np.unique(np.concatenate([[sol.t[0], sol.t[-1]], came, left]))
+        inside = (came[:, None] <= t).sum(axis=0) - (left[:, None] <= t).sum(axis=0)
         ax.step(t, inside, where="post", label=name, linewidth=1.4, **pen(number))
     units = next((sol.facts.units for sol, _ in found), Units())
     ax.set(xlabel=with_unit("$t$", units, TIME), ylabel="people inside")

@@ -178,7 +178,11 @@ class Scene:
     @cached_property
     def _order(self) -> int:
         """2 if the multipliers are impulses over known times, 1 if they are velocities, 0 if unknown."""
-        timed = self.sol.durations is None or np.isfinite(self.sol.durations[1:]).all() or self.sol.scheme is not None
+        timed = (
+            self.sol.impulse_times is None
+            or np.isfinite(self.sol.impulse_times[1:]).all()
+            or self.sol.scheme is not None
+        )
         return self.sol.order if timed or self.sol.order == 1 else 0
 
     def frame(self, k: int) -> Frame:
@@ -233,7 +237,7 @@ class Scene:
         loaded.sol = replace(
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
             normals=sol.normals[some], radii=sol.radii[some],
-            durations=None if sol.durations is None else sol.durations[some],
+            impulse_times=None if sol.impulse_times is None else sol.impulse_times[some],
             saved_shapes=None if sol.saved_shapes is None else sol.saved_shapes[some], saved_facts=self.facts,
             **turned,
         )  # fmt: skip
@@ -414,8 +418,10 @@ class Scene:
         shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both bodies are still present
         if not shown.any():
             return self._no_bars, np.zeros(len(x))
-        i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self.duration(k)
-        along = None if self.sol.tangential is None else np.asarray(self.sol.tangential[k])[shown] / self.duration(k)
+        i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self.impulse_time(k)
+        along = (
+            None if self.sol.tangential is None else np.asarray(self.sol.tangential[k])[shown] / self.impulse_time(k)
+        )
         if along is not None:
             f = np.copysign(np.hypot(f, np.linalg.norm(along, axis=1)), f)
         between = j >= 0
@@ -433,7 +439,7 @@ class Scene:
         if along is None:
             return Bars(start, start + apart, f, rows), carried
         n = normals[shown]
-        whole = n * (p[shown] / self.duration(k))[:, None] + along
+        whole = n * (p[shown] / self.impulse_time(k))[:, None] + along
         unit = whole / np.linalg.norm(whole, axis=1)[:, None]
         touched = start + radii[i, None] * n
         end = touched + np.where(between, radii[j], 0.0)[:, None] * unit
@@ -452,9 +458,9 @@ class Scene:
         apart[:, : self.dimension] -= turns * L
         return apart
 
-    def duration(self, k: int) -> float:
+    def impulse_time(self, k: int) -> float:
         """The time over which the impulses of frame k acted; 1 if multipliers are shown as they are."""
-        return self.sol.duration(k) if self._order == 2 else 1.0
+        return self.sol.impulse_time(k) if self._order == 2 else 1.0
 
 
 def _dimension(sol: Solution) -> int:

@@ -85,7 +85,7 @@ Unit = tuple[int, int, int]
 """The exponents of length, time and mass."""
 NO_UNIT, LENGTH, TIME, MASS = (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)
 """Units as the exponents of length, time and mass."""
-VELOCITY, FORCE, IMPULSE, ENERGY = (1, -1, 0), (1, -2, 1), (1, -1, 1), (2, -2, 1)
+AREA, VELOCITY, FORCE, IMPULSE, ENERGY = (2, 0, 0), (1, -1, 0), (1, -2, 1), (1, -1, 1), (2, -2, 1)
 """Derived units as the exponents of length, time and mass."""
 NAMED_UNITS = {FORCE: "N", (0, -2, 1): "N/m", (-1, -2, 1): "Pa", IMPULSE: "N s", ENERGY: "J"}
 """SI units with a name of their own."""

@@ -127,12 +127,12 @@ class Times(NamedTuple):
 class AfterSteps(Remembers):
     """True after a number of steps of the run, counted from its start."""
 
-    remembers = Times
+    memory_type = Times
 
     def __init__(self, most):
         self.most = most
 
-    def remind(self, memory):
+    def restore(self, memory):
         if memory is not None and memory.steps > 1000:
             raise jo.InvalidValue(f"{memory.steps} steps")
         self.memory = memory

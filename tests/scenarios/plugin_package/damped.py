@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import jostle as jo
-from jostle.schemes.abilities import MOVING, RESTITUTION, SECOND
+from jostle.schemes.capabilities import MOVING, RESTITUTION, SECOND
 
 
 @dataclass(frozen=True, kw_only=True)
 class Damped(jo.Maury):
     """Maury's scheme with a linear damping of all velocities."""
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, RESTITUTION})
+    capabilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, RESTITUTION})
 
     rate: float = 1.0
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle._tools.arguments import Fraction, check_fields
+from jostle._tools.arguments import Fraction, NamedArguments, check_fields
 from jostle._tools.arrays import Array
 from jostle._tools.plugins import Registry
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
@@ -22,7 +22,7 @@ MAX_SUBSTEPS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scheme:
+class Scheme(NamedArguments):
     """Base class of schemes that advance a density. A subclass defines `step`, for steps that are short enough."""
 
     solves: ClassVar[tuple[type[Any], ...]] = (Crowd, Flow)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array
+from jostle._tools.displays import shown
 from jostle._tools.of_run import new_run
 from jostle.errors import InvalidValue
 from jostle.io.checkpoint import Contents, Position
@@ -40,7 +41,7 @@ def solve(
     every: int | float | None = None,
     until: Callable[[State], bool] | None = None,
     output: str | os.PathLike[str] | Output | None = None,
-    progress: Callable[[Progress[State]], object] | None = None,
+    progress: bool | Callable[[Progress[State]], object] | None = None,
 ) -> Evolution:
     """Advance a density in time, from 0 (or t[0]) to t (or t[1]) with steps of length h.
 
@@ -68,8 +69,8 @@ def solve(
         names the checkpoint. With ``resume=True`` the run continues from it, bit-identical to an uninterrupted run;
         only t, `every` and `until` may differ from the first call. A run that `until` has ended continues from the step
         before. Frames are added to the file; without a file, the result begins at the checkpoint.
-    progress : callable (Progress) -> object, optional
-        Called after each step. None: nothing is called.
+    progress : bool or callable (Progress) -> object, optional
+        True shows a bar, as in `jostle.solve`. A function is called after each step. None: nothing is called.
 
     Returns
     -------
@@ -117,9 +118,9 @@ def solve(
             return DensitySaver(problem, scheme, mean, state)
         return ImageSaver(problem, scheme, mean, files, state, resumed, keeping.changed)
 
-    with new_run():
+    with new_run(), shown(progress) as told:
         keeping = CheckpointsOfDensity(files, problem, scheme, grid, free, things)
-        found: Evolution = follow(Steps(keeping, saver), due, () if until is None else (until,), progress)
+        found: Evolution = follow(Steps(keeping, saver), due, () if until is None else (until,), told)
     return found
 
 
@@ -190,12 +191,12 @@ class MeanPressure(Remembers):
     1.5
     """
 
-    remembers = Pressures
+    memory_type = Pressures
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._shape = shape
 
-    def remind(self, memory: Pressures | None) -> None:
+    def restore(self, memory: Pressures | None) -> None:
         if memory is not None and (np.shape(memory.total) != self._shape or not memory.since > 0.0):
             raise InvalidValue(f"a pressure of shape {np.shape(memory.total)} over a time of {memory.since}")
         self.memory = memory

@@ -35,9 +35,9 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, finite
 from jostle._tools.of_run import OfRun
-from jostle.crowds.kernels import spread
-from jostle.crowds.walk import similar_sizes
-from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
+from jostle.crowds.model.kernels import spread
+from jostle.crowds.model.walk import similar_sizes
+from jostle.crowds.model.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import cut, threads, together
 from jostle.plans.kernels import descent, headings, marched
@@ -410,9 +410,9 @@ class Quickest(Behaviour):
     notes: ClassVar[type[Any]] = Seen
     first: ClassVar[Seen] = Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
     """The memory at the start of a run."""
-    _density: ClassVar[Any] = OfRun()
+    _density = OfRun()
     """The density of the people who were seen last; None until it is needed."""
-    _potentials: ClassVar[Any] = OfRun()
+    _potentials = OfRun()
     """The potentials that were found in it, by their keys."""
 
     def __init__(
@@ -434,7 +434,7 @@ class Quickest(Behaviour):
         size = finite(radii, "radii")
         if not (size > 0.0).all() or size.ndim > 1:
             raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
-        if set(getattr(wish.remembers, "_fields", ())) & set(Seen._fields):
+        if set(getattr(wish.memory_type, "_fields", ())) & set(Seen._fields):
             raise InvalidValue("Quickest cannot wrap a wish that was made with Quickest")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, Weights(float(own), float(others), float(width)), float(every)

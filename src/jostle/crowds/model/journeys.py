@@ -15,15 +15,16 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
-from jostle.crowds.behaviours import ALONE, KnownExits, Together, neighbours
-from jostle.crowds.distributions import Distribution
-from jostle.crowds.groups import Group
-from jostle.crowds.walk import goal_numbers
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.model.behaviours import ALONE, KnownExits, Together, neighbours
+from jostle.crowds.model.distributions import Distribution
+from jostle.crowds.model.groups import Group
+from jostle.crowds.model.walk import goal_numbers
+from jostle.crowds.model.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
 from jostle.plans.outlines import nearest_on, package
 from jostle.plans.plan import Plan
+from jostle.plans.ways import stop_on
 
 
 @check_arguments
@@ -192,6 +193,25 @@ class Queue:
 AnyStop = Stop | WaitingArea | Queue
 
 
+def check_stop(plan: Plan, name: str, stop: AnyStop) -> None:
+    """Raise if a stop is not inside the plan, or if people cannot stand along the line of a queue."""
+    stop_on(plan, name, stop.target)
+    if not isinstance(stop, Queue):
+        return
+    shapely, corners = package("shapely"), np.asarray(stop.line, dtype=float)
+    line, walls = shapely.LineString(corners), shapely.linestrings(plan.inner_walls)
+    if not plan.area.covers(line) or shapely.crosses(line, walls).any():
+        raise InvalidValue(
+            f"the line of queue {name!r}, {corners.tolist()}, passes a wall or leaves the plan, where nobody can "
+            f"stand: move its points, or add one at each bend"
+        )
+    if line.length < stop.spacing:
+        raise InvalidValue(
+            f"the line of queue {name!r} is {line.length:.3g} m long, too short for two people {stop.spacing:g} m "
+            f"apart: make it longer, or spacing= smaller"
+        )
+
+
 def _check_times(dwell: float | Distribution, until: float) -> None:
     if not isinstance(dwell, Distribution) and not 0.0 <= dwell < np.inf:
         raise InvalidValue(f"dwell and service must be 0 or more, in seconds, not {dwell}")
@@ -316,7 +336,7 @@ class Journey(Behaviour):
         return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
 
     def waits(self, t: float, n: int) -> Booleans:
-        return self.noted.there | self.wish.waits(t, n)
+        return np.asarray(self.noted.there) | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         # The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.
@@ -458,6 +478,8 @@ class Itinerary:
 
     def __post_init__(self) -> None:
         exits, links = list(self.plan.exits), [one.name for one in self.plan.passages]
+        for name, stop in self.stops.items():
+            check_stop(self.plan, name, stop)
         for group in self.groups:
             self._check_names(group, "route", group.route, [*self.stops, *links])
             self._check_names(group, "knows", group.knows or (), [*exits, *links])

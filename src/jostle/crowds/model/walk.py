@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
-from jostle.crowds.wish import NEAREST, Wish
+from jostle.crowds.model.wish import NEAREST, Wish
 from jostle.errors import Implausible, InvalidValue, warn
 from jostle.plans.plan import Plan
 from jostle.plans.ways import FIT, Goal, Ways, goals_of, shortest_paths
@@ -215,6 +215,8 @@ FASTEST_IN_RADII = 40.0
 """Fastest speed of a person in radii per second, where lengths are not in metres."""
 SLOW, WALKING = 0.005, 0.4
 """Slowest and fastest speed of a person who walks, as fractions of the speed of a sprinter."""
+LONGEST_PLAN, WIDEST_DOOR = 2500.0, 50.0
+"""Longest plan and widest narrowest opening, in widths of a person (1 km and 20 m), that look like metres."""
 LONGEST_REACTION = 86_400.0
 """Longest reaction time in seconds: a day."""
 
@@ -385,6 +387,24 @@ def warn_of_speeds(speed: Array, radii: Array) -> None:
         if len(some):
             who = f"person {some[0]}" if speed.ndim else "everybody"
             warn(f"with the desired speed {speed.ravel()[some[0]]:g} m/s, {who} {what}", Implausible)
+
+
+def warn_of_units(plan: Plan, radii: Array) -> None:
+    """Warn of a plan that is so large for its people that it was probably given in another unit than metres.
+
+    >>> room = Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"east": ((6, 2), (6, 3.2))})
+    >>> warn_of_units(room, np.array([0.2]))
+    """
+    across = 2.0 * float(radii.max())
+    length = float(np.ptp(plan.walls.reshape(-1, 2), axis=0).max())
+    doors = np.array([*plan.exits.values(), *(link.start for link in plan.links.values()), *plan.doors])
+    narrowest = float(np.linalg.norm(doors[:, 1] - doors[:, 0], axis=1).min())
+    if length > LONGEST_PLAN * across or narrowest > WIDEST_DOOR * across:
+        warn(
+            f"the plan is {length:g} m long and its narrowest opening {narrowest:g} m wide, for people {across:g} m "
+            f"wide: is it in millimetres or centimetres? Give lengths in metres",
+            Implausible,
+        )
 
 
 def check_reaction(times: Array, name: str = "reaction") -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.crowds import kernels
+from jostle.crowds.model import kernels
 from jostle.kernels.compiling import (
     Bools2,
     Floats,

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
 from jostle.plans.plan import Plan
@@ -87,7 +87,7 @@ class Stairs:
         due = here & self.passage.inside(state.q)
         if link.every is None:
             due &= left < (1.0 + ARRIVED) * self.radii
-        elif not self.passage.arrives(state.t, state.duration):
+        elif not self.passage.arrives(state.t, state.impulse_time):
             return state
         if due.any() and self.wish is not None:
             goal = self.wish.chosen(state.q)
@@ -132,14 +132,14 @@ class LiftStates(NamedTuple):
 class LiftDoors(Remembers):
     """The doors of the lifts of a plan during a run: a change for `solve` that opens and closes them."""
 
-    remembers: ClassVar[type[Any]] = LiftStates
+    memory_type = LiftStates
 
     def __init__(self, lifts: Sequence[Passage], people: int):
         self.lifts = tuple(lifts)
         self.first = LiftStates(np.full(len(lifts), OPEN), np.zeros((len(lifts), people), dtype=bool))
         self.memory = self.first
 
-    def remind(self, memory: LiftStates | None) -> None:
+    def restore(self, memory: LiftStates | None) -> None:
         if memory is not None and memory.inside.shape != self.first.inside.shape:
             lifts, people = self.first.inside.shape
             raise InvalidValue(f"the memory of lifts must have {lifts} lifts and {people} people")

@@ -6,20 +6,20 @@ the outlet.
 
 The floors of a plan are drawn side by side, and stairs move people from one to the other: a jump, not a walk across the
 space between. If the plan is known, a jump is detected by the floor, which differs from the floor before. Otherwise,
-and on the same floor, it is detected by the displacement, if it exceeds JUMP_FACTOR times what the fastest recorded
-speed allows. In a plan with stairs the person walks to the end of the stairs, and on from their landing; without a plan
-this way is unknown.
+and on the same floor, it is detected by the displacement, if it exceeds JUMP_FACTOR times what the fastest desired or
+recorded speed allows. In a plan with stairs the person walks to the end of the stairs, and on from their landing;
+without a plan this way is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage
 from jostle.plans.plan import Plan, floors, present
@@ -81,7 +81,7 @@ def fastest(sol: Solution, among: range | None = None) -> float:
 MAX_WALKING_ON = 2.0
 """People who left walk on for at most this multiple of the time between frames, since they may have been pushed."""
 JUMP_FACTOR = 3.0
-"""A displacement that needs more than this multiple of the fastest recorded speed is a jump."""
+"""A displacement that needs more than this multiple of the fastest speed is a jump."""
 
 
 class Move(NamedTuple):
@@ -107,49 +107,63 @@ class Move(NamedTuple):
         return np.asarray(np.minimum(start + part * longer * (end - start), end))
 
 
+class Frame(NamedTuple):
+    """A saved frame, and how people came to it from the frame before."""
+
+    t: float
+    q: Array
+    u: Array
+    jumped: Booleans
+    """(n,) whether each person took stairs since the frame before."""
+    moves: tuple[Move, ...]
+    """None for the first frame; one, or two if somebody took stairs."""
+
+
+def frames_of(sol: Solution, plan: Any = None, among: range | None = None) -> Iterator[Frame]:
+    """The frames of a run, or some consecutive ones, each read once. By default the plan is that of the crowd."""
+    stairs = _Stairs.of(planar(sol), plan, among)
+    before: Frame | None = None
+    for k in range(len(sol.t)) if among is None else among:
+        t, q, u = float(sol.t[k]), np.asarray(sol.q[k]), np.asarray(sol.u[k])
+        frame = Frame(t, q, u, np.zeros(len(q), dtype=bool), ())
+        if before is not None:
+            frame = frame._replace(**_between(sol, stairs, before, frame, k))
+        yield frame
+        before = frame
+
+
+def _between(sol: Solution, stairs: _Stairs, before: Frame, after: Frame, k: int) -> dict[str, Any]:
+    """Who took stairs between frame k and the one before, and the moves."""
+    time, q, velocity = before.t, before.q, before.u
+    gone = present(q) & ~present(after.q)
+    if k == 1 and gone.any() and not velocity[gone].any():
+        velocity = _wished(sol, time, q, gone)
+    ahead = q + MAX_WALKING_ON * (after.t - time) * velocity
+    there = np.where(gone[:, None], ahead, after.q)
+    jumped = stairs.jumped(after.t - time, q, there) & ~gone
+    start, end = np.full(len(q), time), np.full(len(q), after.t)
+    move = Move(start, end, q, there, gone, jumped)
+    return {"jumped": jumped, "moves": tuple(stairs.legs(move, radii_in(sol, k - 1))) if jumped.any() else (move,)}
+
+
 def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
     """Yield one `Move` per frame, or two if somebody took stairs. By default the plan is that of the crowd."""
-    stairs = _Stairs.of(planar(sol), plan)
-    time, before, velocity = 0.0, np.zeros((0, 2)), np.zeros((0, 2))
-    for k, (t, q, u) in enumerate(zip(sol.t, sol.q, sol.u, strict=True)):
-        if k:
-            gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
-            if k == 1 and gone.any() and not velocity[gone].any():
-                velocity = _wished(sol, time, before, gone)
-            ahead = before + MAX_WALKING_ON * (t - time) * velocity
-            after = np.where(gone[:, None], ahead, q)
-            jumped = stairs.jumped(float(t) - time, before, after) & ~gone
-            start, end = np.full(len(q), time), np.full(len(q), float(t))
-            if not jumped.any():
-                yield Move(start, end, before, after, gone, jumped)
-            else:
-                yield from stairs.legs(Move(start, end, before, after, gone, jumped), radii_in(sol, k - 1))
-        time, before, velocity = float(t), q, u
+    for frame in frames_of(sol, plan):
+        yield from frame.moves
 
 
-def jumps(sol: Solution, among: range | None = None, *, absent: bool = False) -> Booleans:
-    """(frames - 1, n) whether each person took stairs between a frame and the next, in consecutive frames or in all.
-
-    With `absent`, also whether they were absent in one of the two.
-    """
-    numbers = range(len(sol.t)) if among is None else among
-    stairs = _Stairs.of(planar(sol), None, among)
-    rows = []
-    for (k, before), (j, after) in pairwise((k, np.asarray(sol.q[k])) for k in numbers):
-        found = stairs.jumped(float(sol.t[j] - sol.t[k]), before, after)
-        rows.append(found | ~present(before) | ~present(after) if absent else found)
-    return np.array(rows, dtype=bool).reshape(-1, sol.q.shape[1])
+def jumps(sol: Solution) -> Booleans:
+    """(frames - 1, n) whether each person took stairs between a frame and the next."""
+    return np.array([frame.jumped for frame in frames_of(sol)][1:], dtype=bool).reshape(-1, sol.q.shape[1])
 
 
-def known_moves(sol: Solution, plan: Any) -> Iterator[Move]:
-    """The same as `moves`; an error if people left before the first saved time, and their velocities are unknown."""
-    for move in moves(sol, plan):
-        if np.isnan(move.after[move.gone]).any():
-            raise InvalidValue(
-                f"people left before t = {move.end.max():g}, the first saved time, and the file does not contain where "
-                f"they walked: pass the problem, jo.io.read(path, problem)"
-            )
-        yield move
+def check_known(move: Move) -> None:
+    """Raise if people left before the first saved time, and their velocities are unknown."""
+    if np.isnan(move.after[move.gone]).any():
+        raise InvalidValue(
+            f"people left before t = {move.end.max():g}, the first saved time, and the file does not contain where "
+            f"they walked: pass the problem, jo.io.read(path, problem)"
+        )
 
 
 def _wished(sol: Solution, t: float, q: Array, gone: Booleans) -> Array:
@@ -169,14 +183,16 @@ class _Stairs(NamedTuple):
     floors: tuple[Any, ...]
     """Polygons of the floors of the plan."""
     fastest: float
-    """The fastest recorded speed."""
+    """The fastest desired speed, or the fastest recorded one if that is unknown; infinite where nobody takes stairs."""
 
     @staticmethod
     def of(sol: Solution, plan: Any, among: range | None = None) -> _Stairs:
         known = plan if isinstance(plan, Plan) else plan_of(sol)
-        known = known if known is not None and known.links else None
-        areas = () if known is None else tuple(floors(known.area))
-        return _Stairs(known, areas, fastest(sol, among))
+        if known is not None and not known.links:
+            return _Stairs(None, (), np.inf)
+        speeds = crowd_facts(sol).speeds
+        quick = fastest(sol, among) if speeds is None or not speeds.any() else float(speeds.max())
+        return _Stairs(known, () if known is None else tuple(floors(known.area)), quick)
 
     def jumped(self, duration: float, before: Array, after: Array) -> Booleans:
         """(n,) whether each person jumped instead of walking."""

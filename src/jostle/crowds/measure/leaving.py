@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.moves import MAX_WALKING_ON, Move, fastest, known_moves, moves, planar
+from jostle.crowds.measure.moves import MAX_WALKING_ON, Frame, Move, check_known, fastest, frames_of
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.plans.links import paces
-from jostle.plans.openings import named_openings
 from jostle.plans.outlines import a_segment, distance_to
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.plans.stored import plan_of
@@ -23,8 +22,8 @@ from jostle.result.solution import Solution
 # Who crossed a line, when, and the flow.
 #
 # Between two saved frames people walk straight on, leave, or take stairs, which does not count as a walk across what
-# lies between: see `crowds.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b for the
-# first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
+# lies between: see `crowds.measure.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b
+# for the first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
 #
 #     flow            J = (N - 1) / (t_N - t_1), or the slope of the least-squares line through (t_i, i)
 #     specific flow   J_s = J / b
@@ -77,26 +76,55 @@ def crossings(sol: Solution, line: Any, *, plan: Plan | None = None) -> Crossing
     >>> found.t.round(9).tolist(), found.person.tolist(), found.direction.tolist()
     ([0.25], [0], [1])
     """
-    first, along, length = _segment(line)
-    right = np.array([along[1], -along[0]])
-    side: Array | None = None
-    found = []
-    for move in known_moves(sol, plan):
-        height = [(x - first) @ right for x in (move.before, move.after)]
-        was, now = (np.nan_to_num(np.sign(h)) for h in height)
-        side = was if side is None else np.where(move.landed, was, side)
-        person = np.flatnonzero(side * now < 0.0)
-        part = height[0][person] / (height[0] - height[1])[person]
-        place = move.before[person] + part[:, None] * (move.after - move.before)[person]
-        at = (place - first) @ along
-        on = np.abs(at - length / 2.0) <= (0.5 + END_TOLERANCE) * length
-        found.append((move.time(person, part)[on], person[on], now[person][on], place[on]))
-        side = np.where(now != 0.0, now, side)
-    if not found:
-        return Crossings(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 2)))
-    t, who, direction, place = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.argsort(t, kind="stable")
-    return Crossings(t[order], who[order], direction[order].astype(np.int64), place[order])
+    found = Crossed(line)
+    for frame in frames_of(sol, plan):
+        for move in frame.moves:
+            check_known(move)
+        found.see(frame, np.zeros(0, dtype=bool), ())
+    return found.crossings
+
+
+class Crossed:
+    """The crossings of a line, found while the moves of people are watched."""
+
+    def __init__(self, line: Any):
+        self.first, self.along, self.length = _segment(line)
+        self.side: Array | None = None
+        self.found: list[tuple[Array, Integers, Array, Array]] = []
+
+    def see(self, frame: Frame, here: Booleans, steps: Sequence[Step]) -> None:
+        """Note who crosses the line."""
+        right = np.array([self.along[1], -self.along[0]])
+        for move in frame.moves:
+            height = [(x - self.first) @ right for x in (move.before, move.after)]
+            was, now = (np.nan_to_num(np.sign(h)) for h in height)
+            side = was if self.side is None else np.where(move.landed, was, self.side)
+            person = np.flatnonzero(side * now < 0.0)
+            part = height[0][person] / (height[0] - height[1])[person]
+            place = move.before[person] + part[:, None] * (move.after - move.before)[person]
+            at = (place - self.first) @ self.along
+            on = np.abs(at - self.length / 2.0) <= (0.5 + END_TOLERANCE) * self.length
+            self.found.append((move.time(person, part)[on], person[on], now[person][on], place[on]))
+            self.side = np.where(now != 0.0, now, side)
+
+    @property
+    def crossings(self) -> Crossings:
+        """All crossings, in order of time."""
+        nothing = (np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, 2)))
+        t, who, direction, place = (np.concatenate(column) for column in zip(nothing, *self.found, strict=True))
+        order = np.argsort(t, kind="stable")
+        return Crossings(t[order], who[order], direction[order].astype(np.int64), place[order])
+
+    @property
+    def passed(self) -> Array:
+        """The sorted times at which people crossed the line for the first time."""
+        return _first(self.crossings)
+
+
+def _first(crossed: Crossings, chosen: Booleans | slice = slice(None)) -> Array:
+    """The sorted times of the first crossing of each person, among chosen ones."""
+    _, first = np.unique(crossed.person[chosen], return_index=True)
+    return np.sort(crossed.t[chosen][first])
 
 
 def _segment(line: Any) -> tuple[Array, Array, float]:
@@ -157,8 +185,7 @@ def flow(sol: Solution, line: Any, *, direction: int = 0, plan: Plan | None = No
         raise InvalidValue(f"direction must be +1, -1, or 0 for both, not {direction}")
     crossed = crossings(sol, line, plan=plan)
     chosen = np.full(len(crossed), True) if direction == 0 else crossed.direction == direction
-    _, first = np.unique(crossed.person[chosen], return_index=True)
-    passed = np.sort(crossed.t[chosen][first])
+    passed = _first(crossed, chosen)
     count = np.searchsorted(passed, sol.t, side="right")
     mean, slope = _flow(passed), np.nan
     if np.isfinite(mean):
@@ -198,26 +225,107 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     >>> leaving_times(sol, [(-9, 0), (1.5, 0), (1.5, 1), (-9, 1)]).round(9).tolist()
     [1.0, inf]
     """
-    left_behind = plan_of(sol) if area is None else area
-    polygon = None if left_behind is None else walkable(left_behind)
-    inside = present(np.asarray(planar(sol).q[0]), polygon)
-    left = np.where(inside, np.inf, np.nan)
-    steps = moves(sol, left_behind) if polygon is None else known_moves(sol, left_behind)
-    for move, person, now in _who_leaves(steps, inside, polygon):
-        if polygon is None:
-            left[person] = move.end[person]
-        else:
-            left[person] = move.time(person, _last_crossing(polygon, move.before[person], move.after[person]))
-        left[now] = np.inf
-    return left
+    found = Leaving()
+    watch(sol, plan_of(sol) if area is None else area, found)
+    return found.left
 
 
-def _who_leaves(steps: Iterable[Move], inside: Booleans, polygon: Any) -> Iterator[tuple[Move, Integers, Booleans]]:
-    """Each move, with the numbers of the people who leave an area in it, and (n,) who is inside after it."""
-    for move in steps:
-        now = present(move.after, polygon) & ~move.gone
-        yield move, np.flatnonzero(inside & ~now), now
-        inside = now
+# One pass over the frames of a run, in which all measures watch the same steps of people.
+
+
+class Step(NamedTuple):
+    """What people do between two saved frames, or on one part of their way if somebody takes stairs."""
+
+    move: Move
+    inside: Booleans
+    """(n,) who is inside at the end."""
+    leaves: Integers
+    """Numbers of the people who leave."""
+    until: Array
+    """(n,) end of the step for each person, or the time at which they leave."""
+    dt: Array
+    """(n,) time that each person spends inside."""
+    place: Array
+    """(n, 2) positions in the middle of the step."""
+    way: Array
+    """(n,) distances walked inside."""
+    speed: Array
+    """(n,) desired speeds, which are smaller on stairs."""
+    started: Booleans
+    """(n,) whether each person has begun to walk, now or before."""
+    jammed: Booleans
+    """(n,) whether each person is slower than JAM_SPEED."""
+
+
+class Watcher(Protocol):
+    """A measure of a run that sees its frames, one after the other."""
+
+    def see(self, frame: Frame, here: Booleans, steps: Sequence[Step]) -> None:
+        """Take a frame, (n,) who is inside in it, and the steps since the frame before; none for the first frame."""
+
+
+def watch(sol: Solution, area: Any, *watchers: Watcher) -> None:
+    """Show all frames of a run to the watchers, one after the other, and what people do inside an area.
+
+    Each frame is read once. Without an area, everybody who is present is inside.
+    """
+    polygon = None if area is None else walkable(area)
+    reaction, speed = crowd_facts(sol).reaction, desired_speeds(sol)[0]
+    late = np.zeros(len(speed)) if reaction is None else reaction
+    here, began = np.zeros(len(speed), dtype=bool), np.zeros(len(speed), dtype=bool)
+    for frame in frames_of(sol, area):
+        steps: list[Step] = []
+        for move in frame.moves:
+            if polygon is not None:
+                check_known(move)
+            steps.append(_step(move, here, began, polygon, speed, late, area))
+            here, began = steps[-1].inside, steps[-1].started
+        here = here if frame.moves else present(frame.q, polygon)
+        for one in watchers:
+            one.see(frame, here, steps)
+
+
+def _step(move: Move, here: Booleans, began: Booleans, polygon: Any, speed: Array, late: Array, area: Any) -> Step:
+    inside = present(move.after, polygon) & ~move.gone
+    leaves, until = np.flatnonzero(here & ~inside), move.end.copy()
+    if polygon is not None:
+        until[leaves] = move.time(leaves, _last_crossing(polygon, move.before[leaves], move.after[leaves]))
+    there = (here | inside) & present(move.before)
+    dt = np.where(there, np.maximum(until - move.start, 0.0), 0.0)
+    longer = np.where(move.gone, MAX_WALKING_ON, 1.0) * (move.end - move.start)
+    rate = np.linalg.norm(move.after - move.before, axis=1) / np.where(longer > 0.0, longer, 1.0)
+    rate = np.nan_to_num(rate)
+    place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
+    stairs = area.shafts.values() if isinstance(area, Plan) else ()
+    free = speed * (paces(stairs, place, move.after - move.before) if stairs else 1.0)
+    started = began | ((dt > 0.0) & (rate > WALKING_SPEED * free) & (move.end > late))
+    jammed = started & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * free)
+    return Step(move, inside, leaves, until, dt, place, rate * dt, free, started, jammed)
+
+
+class Leaving:
+    """Who came into an area and left it, when and where, found while the steps of people are watched."""
+
+    came: Array
+    """(n,) time at which each person came in; NaN for people who never did."""
+    left: Array
+    """(n,) time at which each person left for the last time; inf for people who did not leave."""
+    end: Array
+    """(n, 2) ends of the steps in which people left."""
+    reach: Array
+    """(n,) distance that each person could run in that step."""
+
+    def see(self, frame: Frame, here: Booleans, steps: Sequence[Step]) -> None:
+        """Note who comes and who leaves."""
+        if not frame.moves:
+            self.came, self.left = np.where(here, frame.t, np.nan), np.where(here, np.inf, np.nan)
+            self.end, self.reach = np.zeros_like(frame.q), np.zeros(len(frame.q))
+        for step in steps:
+            who, move = step.leaves, step.move
+            self.left[who], self.end[who] = step.until[who], move.after[who]
+            self.reach[who] = RUNNING_SPEED * (move.end - move.start)[who]
+            self.left[step.inside] = np.inf
+        self.came[here & np.isnan(self.came)] = frame.t
 
 
 def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
@@ -359,36 +467,35 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
     [('west', 2, 1.0), ('east', 1, 1.2)]
     """
     known = known_plan(sol, plan, "exit_use")
-    left = leaving_times(sol, known)
-    names = list(known.exits)
+    leaving, lines = Leaving(), exit_lines(known)
+    watch(sol, known, leaving, *lines.values())
+    return uses_of(known, leaving, lines)
+
+
+def exit_lines(plan: Any) -> dict[str, Crossed]:
+    """The crossings of each exit of a plan, to be watched."""
+    return {name: Crossed(ends) for name, ends in plan.exits.items()}
+
+
+def uses_of(plan: Any, leaving: Leaving, lines: Mapping[str, Crossed]) -> dict[str, ExitUse]:
+    """Who left by each exit."""
+    left = leaving.left
     last, by = np.full(len(left), -np.inf), np.full(len(left), -1)
-    for number, ends in enumerate(known.exits.values()):
-        found = crossings(sol, ends, plan=known)
+    for number, line in enumerate(lines.values()):
+        found = line.crossings
         for t, who in zip(found.t, found.person, strict=True):
             if t >= last[who]:
                 last[who], by[who] = t, number
-    unknown = (by < 0) & np.isfinite(left)
-    if unknown.any():
-        by[unknown] = _nearest_exits(sol, known)[unknown]
+    unknown = np.flatnonzero((by < 0) & np.isfinite(left))
+    if len(unknown):  # the nearest exit, if they could have run there
+        far = distance_to(np.array(list(plan.exits.values()), dtype=float), leaving.end[unknown])
+        by[unknown] = np.where(far.min(axis=0) <= leaving.reach[unknown], far.argmin(axis=0), -1)
     uses = {}
-    for number, name in enumerate(names):
+    for number, (name, line) in enumerate(lines.items()):
         who = np.flatnonzero((by == number) & np.isfinite(left))
         who = who[np.argsort(left[who], kind="stable")]
-        width = float(np.linalg.norm(np.diff(np.asarray(known.exits[name]), axis=0)))
-        uses[name] = ExitUse(name, width, who, left[who])
+        uses[name] = ExitUse(name, line.length, who, left[who])
     return uses
-
-
-def _nearest_exits(sol: Solution, plan: Any) -> Integers:
-    """(n,) exit nearest to the end of the path of each person, or -1 if they could not have run there in the time."""
-    polygon = walkable(plan)
-    inside = present(np.asarray(planar(sol).q[0]), polygon)
-    by = np.full(len(inside), -1)
-    for move, person, _ in _who_leaves(known_moves(sol, plan), inside, polygon):
-        far = distance_to(np.array(list(plan.exits.values()), dtype=float), move.after[person])
-        reach = RUNNING_SPEED * (move.end - move.start)[person]
-        by[person] = np.where(far.min(axis=0) <= reach, far.argmin(axis=0), -1)
-    return by
 
 
 # The journey of each person: travel time, distance walked, time lost, time in jams.
@@ -429,25 +536,6 @@ class Travel:
         return self.left - self.start
 
 
-class Stretch(NamedTuple):
-    """One interval between two saved times."""
-
-    start: Array
-    """(n,) start of the interval for each person."""
-    dt: Array
-    """(n,) length of the interval for each person; 0 for people who are not inside."""
-    place: Array
-    """(n, 2) positions in the middle of the interval."""
-    way: Array
-    """(n,) distances walked in the interval."""
-    speed: Array
-    """(n,) desired speeds, which are smaller on stairs."""
-    started: Booleans
-    """(n,) whether each person has begun to walk, now or before."""
-    jammed: Booleans
-    """(n,) whether each person is in a jam."""
-
-
 def desired_speeds(sol: Solution) -> tuple[Array, bool]:
     """(n,) desired speeds, and whether they are known; if not, the fastest speed in the run replaces them."""
     found = crowd_facts(sol).speeds
@@ -455,26 +543,6 @@ def desired_speeds(sol: Solution) -> tuple[Array, bool]:
         return found, True
     speed = fastest(sol)
     return np.full(sol.q.shape[1], speed if np.isfinite(speed) else 1.0), False
-
-
-def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
-    """The intervals between the saved times, for people inside until they leave at the times `left` (n,)."""
-    speed, _ = desired_speeds(sol)
-    began, reaction = np.zeros(len(left), dtype=bool), crowd_facts(sol).reaction
-    late = np.zeros(len(left)) if reaction is None else reaction
-    for move in moves(sol, plan):
-        longer = np.where(move.gone, MAX_WALKING_ON, 1.0)
-        dt = np.clip(np.minimum(move.end, left) - move.start, 0.0, None)
-        dt = np.where(np.isfinite(move.before).all(axis=1) & ~np.isnan(left), dt, 0.0)
-        rate = np.linalg.norm(move.after - move.before, axis=1) / np.where(
-            move.end > move.start, longer * (move.end - move.start), 1.0
-        )
-        rate = np.nan_to_num(rate)
-        place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
-        free = speed * (1.0 if plan is None else paces(plan.shafts.values(), place, move.after - move.before))
-        began |= (dt > 0.0) & (rate > WALKING_SPEED * free) & (move.end > late)
-        jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * free)
-        yield Stretch(move.start, dt, place, rate * dt, free, began.copy(), jammed)
 
 
 @check_arguments
@@ -491,7 +559,7 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     Returns
     -------
     Travel
-        Arrays (n,): `start` (first time at which each person was present, NaN for people who never were), `delay`
+        Arrays (n,): `start` (first saved time at which each person was inside, NaN for people who never were), `delay`
         before the first movement, time `left` (inf for people who did not leave, NaN for people who were never inside),
         `way` (distance walked inside), `loss` (time lost compared with the same way at the desired speed, also at stops
         and gates), `jammed` (time in jams), and `time` from start to leaving, with the delay. `speeds_known` tells
@@ -507,92 +575,27 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     ([4.0, 2.0], [8.0, 2.0], [0.0, 0.0])
     """
     known = known_plan(sol, plan, "travel")
-    left = leaving_times(sol, known)
-    speed, is_known = desired_speeds(sol)
-    n = len(left)
-    start, delay, way, loss, jammed = np.full(n, np.nan), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    for t, q in zip(sol.t, planar(sol).q, strict=True):
-        start[np.isnan(start) & np.isfinite(q).all(axis=1)] = t
-    for each in stretches(sol, known, left):
-        way += each.way
-        delay += np.where(each.started, 0.0, each.dt)
-        free = np.divide(each.way, each.speed, out=np.zeros(n), where=speed > 0.0)
-        loss += np.where(each.started & (speed > 0.0), np.maximum(each.dt - free, 0.0), 0.0)
-        jammed += np.where(each.jammed, each.dt, 0.0)
-    return Travel(start, delay, left, way, loss, jammed, is_known)
+    leaving, walked = Leaving(), Walked()
+    watch(sol, known, leaving, walked)
+    return walked.travel(sol, leaving)
 
 
-# Jams: where and when people could not walk at their own speed.
+class Walked:
+    """The sums of `Travel`, found while the steps of people are watched."""
 
+    def see(self, frame: Frame, here: Booleans, steps: Sequence[Step]) -> None:
+        """Add the steps to the sums."""
+        if not frame.moves:
+            self.delay, self.way, self.loss, self.jammed = np.zeros((4, len(frame.q)))
+        for step in steps:
+            self.way += step.way
+            self.delay += np.where(step.started, 0.0, step.dt)
+            free = np.divide(step.way, step.speed, out=np.zeros(len(here)), where=step.speed > 0.0)
+            lost = step.started & (step.speed > 0.0)
+            self.loss += np.where(lost, np.maximum(step.dt - free, 0.0), 0.0)
+            self.jammed += np.where(step.jammed, step.dt, 0.0)
 
-JAM_PEOPLE = 5
-"""Smallest number of people at one opening that make a jam."""
-JAM_DURATION = 2.0
-"""Shortest total duration of a jam (s)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Jam:
-    """People who hardly move in front of an opening; see `jams`."""
-
-    opening: str
-    people: int
-    t: float
-    place: Array
-    start: float
-    end: float
-    duration: float
-
-
-@check_arguments
-def jams(sol: Solution, plan: Any = None) -> list[Jam]:
-    """The jams at the exits, stairs and doors of a floor plan, the largest first.
-
-    People are in a jam while they are slower than 20 % of their desired speed; each belongs to the opening that is
-    nearest in a straight line. A jam has at least 5 people and lasts for at least 2 s in all.
-
-    Parameters
-    ----------
-    sol : Solution
-        A run of people in the plane.
-    plan : Plan, optional
-        The floor plan. None means the plan of the run.
-
-    Returns
-    -------
-    list of Jam
-        For each jam the nearest `opening`, the largest number of `people` at the same time, its time `t` and the mean
-        `place` of these people, the `start`, the `end`, and the `duration` in all, with at least 5 people in the jam.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.5), (5, 2.0))})
-    >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
-    >>> sol = jo.solve(people, jo.Venel(), t=8.0, h=0.1)
-    >>> [(jam.opening, jam.people >= 10) for jam in jams(sol)]
-    [("exit 'gate'", True)]
-    """
-    known = known_plan(sol, plan, "jams")
-    left, openings = leaving_times(sol, known), {one.name: one.ends for one in named_openings(known)}
-    best: dict[str, tuple[int, float, Array]] = {}
-    spans: dict[str, list[tuple[float, float]]] = {}
-    for each in stretches(sol, known, left):
-        who = np.flatnonzero(each.jammed)
-        if len(who) < JAM_PEOPLE:
-            continue
-        nearest = distance_to(np.array(list(openings.values())), each.place[who]).argmin(axis=0)
-        for number, name in enumerate(openings):
-            here = who[nearest == number]
-            if len(here) < JAM_PEOPLE:
-                continue
-            t = float(each.start[here].min())
-            spans.setdefault(name, []).append((t, float((each.start + each.dt)[here].max())))
-            if len(here) > best.get(name, (0,))[0]:
-                best[name] = (len(here), t, each.place[here].mean(axis=0))
-    found = []
-    for name, (people, t, place) in best.items():
-        duration = float(sum(end - start for start, end in spans[name]))
-        if duration >= JAM_DURATION:
-            found.append(Jam(name, people, t, place, spans[name][0][0], spans[name][-1][1], duration))
-    return sorted(found, key=lambda jam: -jam.people)
+    def travel(self, sol: Solution, leaving: Leaving) -> Travel:
+        """The journeys of people who left an area."""
+        is_known = desired_speeds(sol)[1]
+        return Travel(leaving.came, self.delay, leaving.left, self.way, self.loss, self.jammed, is_known)

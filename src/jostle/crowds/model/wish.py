@@ -366,7 +366,7 @@ class Behaviour(Wish):
 
     def __post_init__(self) -> None:
         check_wish(self.wish, type(self).__name__)
-        common = set(_fields(self.notes)) & set(_fields(self.wish.remembers))
+        common = set(_fields(self.notes)) & set(_fields(self.wish.memory_type))
         if common:
             raise InvalidValue(
                 f"{type(self).__name__} cannot wrap a wish whose memory already has {', '.join(sorted(common))}: put "
@@ -379,7 +379,7 @@ class Behaviour(Wish):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
 
-    noted: ClassVar[Any] = OfRun()
+    noted = OfRun()
     """The memory of this behaviour itself, a value of the type `notes`, which belongs to the run."""
 
     def note(self, noted: Any) -> None:
@@ -431,23 +431,23 @@ class Behaviour(Wish):
         self.wish.remember(t, q)
 
     @property
-    def remembers(self) -> type[Any] | None:  # type: ignore[override]
+    def memory_type(self) -> type[Any] | None:
         own: Any = self.notes
-        inner: Any = self.wish.remembers
+        inner: Any = self.wish.memory_type
         return inner if own is None else own if inner is None else _joined(own, inner)
 
     @property
-    def memory(self) -> Any:  # type: ignore[override]
-        own, inner, kind = self.noted, self.wish.memory, self.remembers
+    def memory(self) -> Any:
+        own, inner, kind = self.noted, self.wish.memory, self.memory_type
         return inner if self.notes is None else own if kind is self.notes else kind(*own, *inner)  # type: ignore[misc]
 
-    def remind(self, memory: Any) -> None:
+    def restore(self, memory: Any) -> None:
         if self.notes is None:
-            self.wish.remind(memory)
+            self.wish.restore(memory)
             return
-        inner, count = self.wish.remembers, len(_fields(self.notes))
+        inner, count = self.wish.memory_type, len(_fields(self.notes))
         self.note(None if memory is None else self.notes(*memory[:count]))
-        self.wish.remind(None if memory is None or inner is None else inner(*memory[count:]))
+        self.wish.restore(None if memory is None or inner is None else inner(*memory[count:]))
 
     @property
     def closed(self) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from jostle._tools.arguments import NotNegative, Positive, check_arguments
 from jostle._tools.arrays import Array, Integers
 from jostle.analysis.forces import forces, wall_force
-from jostle.crowds.moves import planar, radii_in
+from jostle.crowds.measure.moves import planar, radii_in
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 

@@ -15,7 +15,7 @@ a standstill, not a blockade. Runs of scenarios know the wish while they run, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -25,10 +25,11 @@ import numpy as np
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import crossings, desired_speeds, known_plan
-from jostle.crowds.moves import planar, radii_in
-from jostle.plans.openings import Gate, ends_of, named_openings
+from jostle.crowds.measure.leaving import Crossed, desired_speeds, known_plan, watch
+from jostle.crowds.measure.moves import planar, radii_in
+from jostle.crowds.model.crowd import STANDSTILL, STANDSTILL_DISTANCE
+from jostle.crowds.model.facts import crowd_facts
+from jostle.plans.openings import ends_of, named_openings
 from jostle.plans.outlines import distance_to, nearest_on
 from jostle.plans.plan import present, walkable
 from jostle.problems import Sweeping
@@ -36,11 +37,6 @@ from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED
 from jostle.sets.shapes import BALL, SEGMENTS
 
-STANDSTILL = 10.0
-"""Time (s) without movement that makes a blockade."""
-STANDSTILL_DISTANCE = 0.5
-"""People who have moved by less than this fraction of their radius count as standing still; people who are held up step
-from side to side."""
 SLOW_FRACTION = 0.05
 """People who are slower than this fraction of their desired speed for STANDSTILL seconds count as stuck or waiting."""
 TOUCHING_GAP = 0.01
@@ -109,9 +105,17 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     nobody has moved since t = 0.8, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
     """
     known = known_plan(sol, plan, "blockade")
+    lines = gate_lines(sol, known)
+    if any(gate.most is not None for gate in crowd_facts(sol).gates):
+        watch(sol, known, *lines.values())
+    return blockade_of(sol, known, missed(sol, known, lines))
+
+
+def blockade_of(sol: Solution, known: Any, late: Booleans) -> Blockade | None:
+    """The blockade at the end of a run in which some people (n,) missed their exits."""
     last = len(sol.t) - 1
     q, radii = np.asarray(planar(sol).q[last]), radii_in(sol, last)
-    people = np.flatnonzero(present(q, walkable(known)) & ~missed(sol, known))
+    people = np.flatnonzero(present(q, walkable(known)) & ~late)
     if len(people) == 0 or last == 0:
         return None
     since = _standing_since(sol, radii)
@@ -139,12 +143,24 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     return Blockade(since, certain, people, name, (), held)
 
 
-def missed(sol: Solution, plan: Any) -> Booleans:
-    """(n,) whether each person is inside at the end although all exits by which they may leave have closed for good."""
+def gate_lines(sol: Solution, plan: Any) -> dict[str, Crossed]:
+    """The crossings of each gate of a run, to be watched."""
+    gates = crowd_facts(sol).gates
+    return {gate.at: Crossed(ends) for gate, ends in zip(gates, ends_of(gates, plan), strict=True)}
+
+
+def missed(sol: Solution, plan: Any, lines: Mapping[str, Crossed]) -> Booleans:
+    """(n,) whether each person is inside at the end although all exits by which they may leave have closed for good.
+
+    The crossings of the gates tell how many people have passed them.
+    """
     q, t, facts = np.asarray(sol.q[len(sol.t) - 1]), float(sol.t[-1]), crowd_facts(sol)
-    if not facts.gates:
-        return np.zeros(len(q), dtype=bool)
-    shut = {gate.at for gate in facts.gates if _closed_for_good(gate, sol, plan, t)}
+    shut = {
+        gate.at
+        for gate in facts.gates
+        if not (np.asarray(gate.open)[:, 1] > t).any()
+        or (gate.most is not None and len(lines[gate.at].passed) >= gate.most)
+    }
     closed = np.array([name in shut for name in plan.exits])
     usable = np.ones((len(q), len(closed)), dtype=bool)
     if facts.exits is not None and facts.exits.shape == usable.shape:  # another plan may have been given
@@ -152,26 +168,19 @@ def missed(sol: Solution, plan: Any) -> Booleans:
     return np.asarray(present(q, walkable(plan)) & ~(usable & ~closed).any(axis=1))
 
 
-def _closed_for_good(gate: Gate, sol: Solution, plan: Any, t: float) -> bool:
-    """Tell whether a gate is closed at the time t and stays closed."""
-    if not (np.asarray(gate.open)[:, 1] > t).any():
-        return True
-    if gate.most is None:
-        return False
-    return int((crossings(sol, ends_of([gate], plan)[0]).t <= t).sum()) >= gate.most
-
-
-def standing(sol: Solution, plan: Any) -> Booleans:
+def standing(sol: Solution, plan: Any, late: Booleans) -> Booleans:
     """(n,) whether each person inside was slower than SLOW_FRACTION in the last STANDSTILL seconds of a run.
 
-    People who missed their exits do not count, nor do people who wait on purpose, if the wish of the run is known.
+    People who missed their exits (n,) do not count, nor do people who wait on purpose, if the wish of the run is known.
     """
     last, t = len(sol.t) - 1, np.asarray(sol.t)
     q, most = np.asarray(sol.q[last]), SLOW_FRACTION * STANDSTILL * desired_speeds(sol)[0]
-    stands = present(q, walkable(plan)) & ~missed(sol, plan) & bool(t[last] - t[0] >= STANDSTILL * (1.0 - 1e-9))
+    stands = present(q, walkable(plan)) & ~late & bool(t[last] - t[0] >= STANDSTILL * (1.0 - 1e-9))
     wish: Any = getattr(sol.problem, "wish", None)
     if hasattr(wish, "waits"):
         stands &= ~wish.waits(float(t[last]), len(q))
+    if not stands.any():
+        return np.asarray(stands)
     first = int(np.searchsorted(t, t[last] - STANDSTILL * (1.0 - 1e-9), side="right")) - 1
     for k in range(max(first, 0), last):
         before = np.asarray(sol.q[k])

@@ -12,12 +12,14 @@ is used, and a shorter window if neither half is known.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from jostle._tools.arrays import Array
-from jostle.crowds.moves import jumps
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.crowds.measure.moves import Frame, frames_of
 from jostle.plans.plan import present
 from jostle.result.solution import Solution
 
@@ -29,41 +31,70 @@ TIME_TOLERANCE = 1e-6
 """Part of the time between frames by which a window may begin before the first frame, or end after the last one."""
 
 
+class Seen(NamedTuple):
+    """What is kept of a frame while windows need it."""
+
+    q: Array
+    inside: Booleans
+    u: Array
+    part: Integers
+    """(n,) number of times that each person had taken stairs, or was absent, by then."""
+
+
 class Speeds:
-    """The places and the speeds of people in some frames of a run, in a walkable area.
+    """The places and the speeds of people in chosen frames of a run, in a walkable area.
+
+    Frames are seen one after the other, and kept as long as a window needs them.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))
     >>> sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1)
     >>> area = jo.crowds.Room([(0, 0), (4, 0), (4, 1), (0, 1)], doors=[((4, 0), (4, 1))]).area
-    >>> [Speeds(sol, area, [k]).of(k).round(9).tolist() for k in (0, 5)]
+    >>> speeds = Speeds(sol.t, 1, area, [0, 5])
+    >>> [speeds.of(k).round(9).tolist() for k in speeds.over(sol)]
     [[1.5], [1.5]]
     """
 
-    def __init__(self, sol: Solution, area: object, frames: Sequence[int], window: float | None = None) -> None:
-        self.sol, self.area, self.t = sol, area, np.asarray(sol.t)
+    def __init__(self, t: Array, n: int, area: object, chosen: Sequence[int], window: float | None = None) -> None:
+        self.t, self.area, self.chosen = np.asarray(t), area, deque(sorted(set(chosen)))
         self.spacing = float(np.median(np.diff(self.t))) if len(self.t) > 1 else 0.0
         self.side = min(FRAME_STEP * self.spacing, LONGEST_SIDE) if window is None else window / 2.0
-        self.first = max(min((k - self._reach(k) for k in frames), default=0), 0)
-        last = min(max((k + self._reach(k) for k in frames), default=0), len(self.t) - 1)
-        breaks = jumps(sol, range(self.first, last + 1), absent=True)
-        self.parts = np.zeros((len(breaks) + 1, sol.q.shape[1]), dtype=np.int32)
-        """(frames, n) number of times that each person took stairs, or was absent, before each frame."""
-        breaks.cumsum(axis=0, out=self.parts[1:])
-        self.kept: dict[int, Array] = {}
+        self.reach = {k: self._reach(k) for k in self.chosen}
+        self.first = max(min((k - reach for k, reach in self.reach.items()), default=0), 0)
+        self.last = min(max((k + reach for k, reach in self.reach.items()), default=0), len(self.t) - 1)
+        self.parts = np.zeros(n, dtype=np.int64)
+        self.kept: dict[int, Seen] = {}
+
+    def over(self, sol: Solution) -> Iterator[int]:
+        """Read the frames that are needed, and yield the chosen ones in order of time as soon as `of` knows them."""
+        needed = range(self.first, self.last + 1)
+        for k, frame in zip(needed, frames_of(sol, among=needed), strict=True):
+            yield from self.see(k, frame)
+
+    def see(self, k: int, frame: Frame) -> list[int]:
+        """Take the next frame; return the chosen frames whose windows end with it."""
+        broken = frame.jumped | ~present(frame.q)
+        if k - 1 in self.kept:
+            broken |= ~present(self.kept[k - 1].q)
+        self.parts = self.parts + broken
+        self.kept[k] = Seen(frame.q, present(frame.q, self.area), frame.u, self.parts)
+        first = self.chosen[0] if self.chosen else k
+        for old in [j for j in self.kept if j < min(first - max(self.reach.values(), default=0), k - 1)]:
+            del self.kept[old]
+        ready = []
+        while self.chosen and k >= min(self.chosen[0] + self.reach[self.chosen[0]], len(self.t) - 1):
+            ready.append(self.chosen.popleft())
+        return ready
 
     def place(self, k: int) -> Array:
         """(n, 2) positions in frame k, NaN for people who are not in the area."""
-        if k not in self.kept:
-            q = np.asarray(self.sol.q[k])
-            self.kept[k] = np.where(present(q, self.area)[:, None], q, np.nan)
-        return self.kept[k]
+        return np.where(self.kept[k].inside[:, None], self.kept[k].q, np.nan)
 
     def of(self, k: int) -> Array:
         """(n,) speeds in frame k, NaN for people who are not in the area."""
         here = self.place(k)
         unknown = np.isfinite(here).all(axis=1)
-        speed = np.where(unknown, np.linalg.norm(np.asarray(self.sol.u[k]), axis=1), np.nan)  # of who is seen once
+        speed = np.where(unknown, np.linalg.norm(self.kept[k].u, axis=1), np.nan)  # of who is seen once
         for before, after in self._windows(k):
             (start, since), (end, until) = (self._followed(k, j) for j in (before, after))
             known = unknown & (until > since)
@@ -71,8 +102,6 @@ class Speeds:
             unknown &= ~known
             if not unknown.any():
                 break
-        for old in [j for j in self.kept if j < k and self.t[j] < self.t[k] - self.side - self.spacing]:
-            del self.kept[old]
         return speed
 
     def _followed(self, k: int, j: int | None) -> tuple[Array, Array]:
@@ -81,7 +110,7 @@ class Speeds:
         if j is None:
             return here, now
         there = self.place(j)
-        known = np.isfinite(there).all(axis=1) & (self.parts[j - self.first] == self.parts[k - self.first])
+        known = np.isfinite(there).all(axis=1) & (self.kept[j].part == self.kept[k].part)
         return np.where(known[:, None], there, here), np.where(known, self.t[j], now)
 
     def _windows(self, k: int) -> Iterator[tuple[int | None, int | None]]:

@@ -1,6 +1,6 @@
 """What problems need and schemes can do: a scheme refuses a problem that needs more, and names schemes that accept it.
 
-Each scheme class says what it can do, in `Scheme.abilities`. A class that inherits this from another scheme is never
+Each scheme class says what it can do, in `Scheme.capabilities`. A class that inherits this from another scheme is never
 recommended: it may solve another problem, as `Gluey` does. `SCHEMES` lists all schemes.
 """
 
@@ -14,18 +14,18 @@ from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.problems import Motion, Sweeping
 
 
-class Able(Protocol):
+class Capable(Protocol):
     """A class of schemes, as far as the list of schemes knows it."""
 
-    abilities: ClassVar[frozenset[str]]
+    capabilities: ClassVar[frozenset[str]]
 
 
 def _check_scheme(name: str, item: Any) -> None:
-    if not (isinstance(item, type) and hasattr(item, "abilities") and hasattr(item, "step")):
+    if not (isinstance(item, type) and hasattr(item, "capabilities") and hasattr(item, "step")):
         raise InvalidValue(f"the scheme {name!r} must be a class that inherits from jo.Scheme, not {item!r}")
 
 
-SCHEMES: Registry[type[Able]] = Registry("jostle.schemes", "scheme", check=_check_scheme)
+SCHEMES: Registry[type[Capable]] = Registry("jostle.schemes", "scheme", check=_check_scheme)
 """All schemes by the name that scenario files use; the package `jostle.schemes` adds those of jostle."""
 
 
@@ -36,7 +36,7 @@ METRIC, EQUALITIES = "a mass in first order", "equality constraints"
 VARIED_RESTITUTION = "restitution that differs between contacts"
 STIFF = "a StiffForce"
 TURNING = "bodies that turn"
-"""Needs of problems, which are abilities of schemes."""
+"""Needs of problems, which are capabilities of schemes."""
 
 REASONS = {
     SECOND: "solves first-order problems (Sweeping), not {kind}",
@@ -52,7 +52,7 @@ REASONS = {
     STIFF: "takes forces explicitly, and the force is a StiffForce",
     TURNING: "has no spin, and the bodies turn: the problem has friction, or clumps",
 }
-"""Why a scheme refuses a problem with a need that is not among its abilities."""
+"""Why a scheme refuses a problem with a need that is not among its capabilities."""
 
 
 def needs_of(problem: Any) -> frozenset[str]:
@@ -82,13 +82,13 @@ def needs_of(problem: Any) -> frozenset[str]:
     return frozenset(need for need, there in found.items() if there)
 
 
-def able(needs: frozenset[str]) -> dict[str, type[Able]]:
+def able(needs: frozenset[str]) -> dict[str, type[Capable]]:
     """The schemes that meet all needs, by their names in scenario files.
 
     >>> list(able(frozenset({SECOND, RESTITUTION})))
     ['paoli', 'moreau_jean']
     """
-    return {name: each for name, each in SCHEMES.items() if "abilities" in vars(each) and needs <= each.abilities}
+    return {name: each for name, each in SCHEMES.items() if "capabilities" in vars(each) and needs <= each.capabilities}
 
 
 def remedy(problem: Any, also: str | None = None) -> str:
@@ -120,7 +120,7 @@ def in_words(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _imported_name(scheme: type[Able]) -> str:
+def _imported_name(scheme: type[Capable]) -> str:
     """The name of a scheme, with its module if it belongs to a plug-in."""
     inside = scheme.__module__.partition(".")[0] in ("jostle", "__main__")
     return scheme.__name__ if inside else f"{scheme.__module__}.{scheme.__name__}"

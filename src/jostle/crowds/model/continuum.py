@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.groups import DEFAULT_SPEED, polygon_of
-from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.crowds.model.groups import DEFAULT_SPEED, polygon_of
+from jostle.crowds.model.walk import walk
+from jostle.crowds.model.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, after, before
 from jostle.macro.motion.domain import Domain, Faces, Passage, leaving_speeds

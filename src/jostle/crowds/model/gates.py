@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
 from jostle.plans.outlines import distance_to
@@ -35,8 +35,8 @@ class GateStates(NamedTuple):
 
     shut: Booleans
     """(gates,) whether each gate is closed."""
-    passed: Integers
-    """(gates,) number of people who have passed."""
+    passed: Booleans
+    """(gates, n) whether each person has passed each gate, in any direction."""
     places: Array
     """(n, 2) positions of people after the last step."""
     through: Booleans
@@ -46,28 +46,28 @@ class GateStates(NamedTuple):
 class Gates(Remembers):
     """The gates of a plan during a run: a change for `solve` that opens and closes them."""
 
-    remembers: ClassVar[type[Any]] = GateStates
+    memory_type = GateStates
 
     def __init__(self, gates: Sequence[Gate], ends: Array, radii: Array, q0: Array):
         self.gates, self.ends, self.radii = tuple(gates), ends, radii
         wanted = np.array([not gate.is_open(0.0) for gate in gates])
         nobody = np.zeros((len(gates), len(radii)), dtype=bool)
-        self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0), nobody)
+        self.first = GateStates(wanted, nobody, np.array(q0), nobody)
         self.memory = self.first
 
-    def remind(self, memory: GateStates | None) -> None:
+    def restore(self, memory: GateStates | None) -> None:
         if memory is None:
             self.memory = self.first
             return
         if any(np.shape(now) != np.shape(first) for now, first in zip(memory, self.first, strict=True)):
             raise InvalidValue(f"the memory of gates must have {len(self.gates)} gates and {len(self.radii)} people")
-        shut, through = (np.asarray(found, dtype=bool) for found in (memory.shut, memory.through))
-        self.memory = memory._replace(shut=shut, through=through)
+        found = {name: np.asarray(getattr(memory, name), dtype=bool) for name in ("shut", "passed", "through")}
+        self.memory = memory._replace(**found)
 
     @property
     def shut(self) -> Booleans:
         """(gates,) whether each gate is closed."""
-        return self.memory.shut
+        return np.asarray(self.memory.shut)
 
     @property
     def closed(self) -> Array:
@@ -77,21 +77,20 @@ class Gates(Remembers):
     def opens_later(self, t: float) -> bool:
         """Tell whether a closed gate will open after the time t."""
         return any(
-            shut and (gate.most is None or count < gate.most) and bool((np.asarray(gate.open)[:, 0] > t).any())
-            for gate, shut, count in zip(self.gates, self.shut, self.memory.passed, strict=True)
+            shut and (gate.most is None or who.sum() < gate.most) and bool((np.asarray(gate.open)[:, 0] > t).any())
+            for gate, shut, who in zip(self.gates, self.shut, self.memory.passed, strict=True)
         )
 
     def __call__(self, state: State) -> State:
         before = self.memory
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
         walked = here & (np.linalg.norm(state.q - before.places, axis=1) <= JUMP_RADII * self.radii)
-        new = [int(_crossed(ends, before.places, state.q)[walked].sum()) for ends in self.ends]
-        passed = before.passed + np.array(new, dtype=np.int64)
+        passed = before.passed | (walked & np.array([_crossed(ends, before.places, state.q) for ends in self.ends]))
         inside = here & (distance_to(self.ends, state.q) < self.radii)
         wanted = np.array(
             [
-                not gate.is_open(state.t) or (gate.most is not None and number >= gate.most)
-                for gate, number in zip(self.gates, passed, strict=True)
+                not gate.is_open(state.t) or (gate.most is not None and who.sum() >= gate.most)
+                for gate, who in zip(self.gates, passed, strict=True)
             ]
         )
         through = inside & wanted[:, None] & (before.through | ~before.shut[:, None])

@@ -27,7 +27,7 @@ import numpy as np
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Integers
-from jostle.crowds.moves import Move, moves, planar
+from jostle.crowds.measure.moves import Move, moves, planar
 from jostle.errors import InvalidValue
 from jostle.io.new_files import whole
 from jostle.plans.outlines import package

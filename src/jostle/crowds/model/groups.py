@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Count, Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.bodies import body_radii
-from jostle.crowds.distributions import Distribution
-from jostle.crowds.walk import check_reaction, check_speed, warn_of_speeds
+from jostle.crowds.model.distributions import Distribution
+from jostle.crowds.model.walk import check_reaction, check_speed, warn_of_speeds
 from jostle.errors import InvalidValue
 from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.plans.outlines import package, plain_corners
@@ -338,7 +338,7 @@ class Group:
 
     Examples
     --------
-    >>> from jostle.crowds.distributions import Normal
+    >>> from jostle.crowds.model.distributions import Normal
     >>> pupils = Group("pupils", 24, radius=0.2, speed=Normal(1.2, 0.2, low=0.6, high=1.8), goal="stairs")
     >>> teacher = Group("teacher", places=[[1.0, 2.0]], radius=0.25, speed=1.4, reaction=5.0)
     >>> pupils.size, teacher.size

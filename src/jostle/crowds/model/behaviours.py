@@ -36,10 +36,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NotNegative, Positive, Truths, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, alike, contiguous, finite
 from jostle._tools.plugins import Registry
-from jostle.crowds.kernels import gaps_ahead, turned
-from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
-from jostle.crowds.walk import check_reaction
-from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
+from jostle.crowds.model.kernels import gaps_ahead, turned
+from jostle.crowds.model.quickest import OTHERS_WEIGHT, OWN_WEIGHT, Quickest
+from jostle.crowds.model.walk import check_reaction
+from jostle.crowds.model.wish import NEAREST, Behaviour, Wish, polar
 from jostle.errors import InvalidValue
 from jostle.plans.plan import Plan
 from jostle.plans.ways import people_chunks
@@ -367,7 +367,7 @@ class Reaction(Behaviour):
 
     Examples
     --------
-    >>> from jostle.crowds.wish import FreeWish
+    >>> from jostle.crowds.model.wish import FreeWish
     >>> east = FreeWish(lambda t, q: [1.4, 0.0] + 0.0 * q, nearer=None)
     >>> wish = Reaction(east, times=[0.0, 20.0])
     >>> wish(5.0, np.zeros((2, 2))).tolist(), wish(20.0, np.zeros((2, 2))).tolist()
@@ -619,10 +619,10 @@ BEHAVIOURS: Registry[Callable[..., Any]] = Registry(
     "jostle.behaviours",
     "behaviour",
     {
-        "pedestrians": "jostle.crowds.behaviours:Pedestrians",
-        "inhibition": "jostle.crowds.behaviours:Inhibition",
-        "following": "jostle.crowds.behaviours:Following",
-        "plain": "jostle.crowds.behaviours:Plain",
+        "pedestrians": "jostle.crowds.model.behaviours:Pedestrians",
+        "inhibition": "jostle.crowds.model.behaviours:Inhibition",
+        "following": "jostle.crowds.model.behaviours:Following",
+        "plain": "jostle.crowds.model.behaviours:Plain",
     },
     _check,
 )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from jostle._tools.arguments import check_arguments
-from jostle.crowds.blockades import Blockade, blockade, missed, standing
-from jostle.crowds.crowding import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
-from jostle.crowds.facts import crowd_facts
-from jostle.crowds.leaving import ExitUse, Jam, Travel, exit_use, jams, known_plan, travel
-from jostle.crowds.moves import planar
+from jostle._tools.arrays import Array
+from jostle.crowds.measure.blockades import Blockade, blockade_of, gate_lines, missed, standing
+from jostle.crowds.measure.crowding import MAP_FRAMES, CrowdMaps, Mapped, level_of_service
+from jostle.crowds.measure.jams import Jam, Jamming
+from jostle.crowds.measure.leaving import ExitUse, Leaving, Travel, Walked, exit_lines, known_plan, uses_of, watch
+from jostle.crowds.model.facts import crowd_facts
 from jostle.result.solution import Solution
 
 LEFT_FRACTION = 0.95
@@ -32,8 +33,6 @@ FASTEST_WALK = 2.2
 m/s (Weidmann 1993)."""
 FEWEST_IN_FLOW, SHORTEST_FLOW = 10, 3.0
 """Number of people and time (s) from which the flow through an exit is judged."""
-LARGEST_IN_MEMORY = 2**29
-"""Largest size of a run, in bytes, that is read into memory once instead of repeatedly from its file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +54,7 @@ class CrowdSummary:
     missed: int = 0
     standing: int = 0
     fastest: float = np.nan
+    gates: dict[str, Array] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -144,8 +144,9 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         number of people who `left_elsewhere`, `travel`, `maps` (see `crowd_maps`; for more than 1000 people, counts in
         squares), `jams`, `blockade` and `blocked`; the numbers of people inside at the end who `missed` their exits,
         because all of them have closed for good, and of others `standing`, slower than 5 % of their desired speed in
-        the last 10 s although they are not known to wait on purpose; the `fastest` desired speed (NaN if unknown), and
-        `warnings` (what real people do not do, with sources). ``rows()`` gives plain values for tables and JSON.
+        the last 10 s although they are not known to wait on purpose; the `fastest` desired speed (NaN if unknown), the
+        times at which people passed each of the `gates` for the first time, and `warnings` (what real people do not do,
+        with sources). ``rows()`` gives plain values for tables and JSON.
 
     Examples
     --------
@@ -159,8 +160,11 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     >>> bool(0.0 < found.evacuation_time_95 <= found.evacuation_time <= sol.t[-1])
     True
     """
-    known, sol = known_plan(sol, plan, "crowd_summary"), _in_memory(sol)
-    journeys, uses = travel(sol, known), exit_use(sol, known)
+    known = known_plan(sol, plan, "crowd_summary")
+    leaving, walked, jamming, mapped = Leaving(), Walked(), Jamming(sol, known), density_maps(sol, known)
+    exits, gates = exit_lines(known), gate_lines(sol, known)
+    watch(sol, known, leaving, walked, jamming, mapped, *exits.values(), *gates.values())
+    journeys, uses, late = walked.travel(sol, leaving), uses_of(known, leaving, exits), missed(sol, known, gates)
     came = ~np.isnan(journeys.left)
     left = np.sort(np.where(came, journeys.left, np.inf))
     inside, people = int(np.isinf(journeys.left).sum()), int(came.sum())
@@ -176,25 +180,20 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         exits=uses,
         left_elsewhere=people - inside - sum(use.count for use in uses.values()),
         travel=journeys,
-        maps=density_maps(sol, known),
-        jams=jams(sol, known),
-        blockade=blockade(sol, known),
-        missed=int(missed(sol, known).sum()),
-        standing=int(standing(sol, known).sum()),
+        maps=mapped.maps,
+        jams=jamming.jams,
+        blockade=blockade_of(sol, known, late),
+        missed=int(late.sum()),
+        standing=int(standing(sol, known, late).sum()),
         fastest=np.nan if (speeds := crowd_facts(sol).speeds) is None else float(speeds.max(initial=0.0)),
+        gates={name: line.passed for name, line in gates.items()},
     )
 
 
-def density_maps(sol: Solution, plan: Any) -> CrowdMaps:
-    """The maps of a summary; their peak is the worst density of the run."""
-    counted = int(np.asarray(sol.q[0]).shape[0]) > MAX_VORONOI_PEOPLE
-    return crowd_maps(sol, plan, size=_size(plan), frames=MAP_FRAMES, counted=counted)
-
-
-def _in_memory(sol: Solution) -> Solution:
-    q: Any = planar(sol).q
-    small = 16 * int(np.prod(q.shape)) <= LARGEST_IN_MEMORY
-    return replace(sol, q=np.asarray(q[:]), u=np.asarray(sol.u[:])) if small else sol
+def density_maps(sol: Solution, plan: Any) -> Mapped:
+    """The maps of a summary, to be watched; their peak is the worst density of the run."""
+    counted = int(sol.q.shape[1]) > MAX_VORONOI_PEOPLE
+    return Mapped(sol, plan, _size(plan), MAP_FRAMES, counted=counted)
 
 
 def _size(plan: Any) -> float:
@@ -221,6 +220,6 @@ def _exit(use: ExitUse) -> dict[str, Any]:
 
 def _jam(jam: Jam) -> dict[str, Any]:
     return {
-        "at": jam.opening, "people": jam.people, "t": jam.t, "x": float(jam.place[0]), "y": float(jam.place[1]),
-        "start": jam.start, "end": jam.end, "duration": jam.duration,
+        "at": jam.at, "people": jam.people, "t": jam.t, "x": float(jam.place[0]), "y": float(jam.place[1]),
+        "start": jam.start, "end": jam.end, "duration": jam.duration, "waited": jam.waited,
     }  # fmt: skip

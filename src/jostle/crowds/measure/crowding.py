@@ -12,7 +12,7 @@ area,
 W is not convex, V_i is the part that contains the person, as in PedPy. Without a cut-off the cells of a convex W fill
 it. Where W has several polygons, the floors of a plan, people on different floors do not affect each other.
 
-The window w of speeds is described in `jostle.crowds.speeds`.
+The window w of speeds is described in `jostle.crowds.measure.speeds`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle._tools.arguments import Count, Positive, check_arguments
-from jostle._tools.arrays import Array, Integers, finite, numbers
-from jostle.crowds.leaving import known_plan, leaving_times, stretches
-from jostle.crowds.moves import planar
-from jostle.crowds.speeds import Speeds
+from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers
+from jostle.crowds.measure.leaving import Step, known_plan, watch
+from jostle.crowds.measure.moves import Frame, planar
+from jostle.crowds.measure.speeds import Speeds
+from jostle.crowds.model.facts import crowd_facts
 from jostle.errors import InvalidValue
 from jostle.plans.outlines import package
 from jostle.plans.plan import floors, present, walkable
@@ -113,8 +114,8 @@ def _measured(
     sol: Solution, numbers: Sequence[int], W: Any, cutoff: float | None, window: float | None
 ) -> Iterator[Density]:
     """The Voronoi cells and the speeds of the people in each of these frames."""
-    speeds = Speeds(planar(sol), W, numbers, window)
-    for k in numbers:
+    speeds = Speeds(sol.t, planar(sol).q.shape[1], W, numbers, window)
+    for k in speeds.over(sol):
         yield _density(speeds.place(k), speeds.of(k), W, cutoff)
 
 
@@ -211,6 +212,7 @@ SQUARE_TOLERANCE = 1e-9
 class Grid(NamedTuple):
     """Squares that cover a polygon, row by row."""
 
+    polygon: Any
     x: Array
     y: Array
     squares: NDArray[Any]
@@ -228,7 +230,7 @@ class Grid(NamedTuple):
         x0, y0 = (values.ravel() for values in np.meshgrid(x[:-1], y[:-1]))
         x1, y1 = (values.ravel() for values in np.meshgrid(x[1:], y[1:]))
         squares = shapely.intersection(shapely.box(x0, y0, x1, y1), W)
-        return Grid(x, y, squares, shapely.area(squares))
+        return Grid(W, x, y, squares, shapely.area(squares))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -246,6 +248,11 @@ class Grid(NamedTuple):
             for edges, places in zip((self.x, self.y), x.T, strict=True)
         )
         return np.asarray(row * self.shape[1] + column)
+
+    def those_in(self, who: Integers, x: Array) -> tuple[Integers, Integers]:
+        """Who of some people at x (m, 2) is in the polygon that the squares cover, and the numbers of their squares."""
+        there = package("shapely").intersects_xy(self.polygon, x)
+        return who[there], self.numbers(x[there])
 
     def share(self, found: Density) -> tuple[Any, Any]:
         """Two sparse arrays (s, m): 1 if the person is in the square, and the area that their cell shares with it."""
@@ -512,13 +519,13 @@ def level_of_service(density: ArrayLike, *, use: str = "walkways") -> NDArray[np
     values = numbers(density, "density")
     if (values < 0.0).any():
         raise InvalidValue(f"a density must not be negative, not {values[values < 0.0].flat[0]}")
-    number = np.searchsorted(FRUIN[use], values, side="right")
+    number = np.searchsorted(FRUIN[use], values)  # a limit belongs to the better level
     return np.where(np.isnan(values), "", np.array(list(LEVELS))[np.minimum(number, len(LEVELS) - 1)])
 
 
 # Maps of a crowd over a whole run: mean and worst density, speed and jam time.
 #
-# The densities are Voronoi densities in squares (see `jostle.crowds.crowding`), at evenly spaced saved times.
+# The densities are Voronoi densities in squares (see `jostle.crowds.measure.crowding`), at evenly spaced saved times.
 
 
 SMALLEST_SHARE = 0.3
@@ -555,8 +562,9 @@ def crowd_maps(
 ) -> CrowdMaps:
     """Maps of density, speed and jam time over a whole run, in squares that cover a floor plan.
 
-    Densities and speeds are means over saved times that are evenly spaced from start to end. Voronoi densities take
-    about 0.1 ms for each person and time.
+    Densities and speeds are means over saved times that are evenly spaced from start to end, of people whose reaction
+    time is over, outside of areas of the plan in which nobody is counted. Voronoi densities take about 0.1 ms for each
+    person and time.
 
     Parameters
     ----------
@@ -589,34 +597,66 @@ def crowd_maps(
     ((1, 2), True, True)
     """
     known = known_plan(sol, plan, "crowd_maps")
-    W = walkable(known)
-    grid = Grid.over(W, size)
-    usable = grid.area >= SMALLEST_SHARE * size**2
-    squares = len(grid.squares)
-    total, worst, when = np.zeros(squares), np.zeros(squares), np.full(squares, np.nan)
-    speed, there = np.zeros(squares), np.zeros(squares)
-    looked_at = np.unique(np.linspace(0, len(sol.t) - 1, min(frames, len(sol.t))).round().astype(int))
-    speeds = Speeds(planar(sol), W, looked_at.tolist())
-    for k in looked_at.tolist():
-        x, fast = speeds.place(k), speeds.of(k)
-        who = np.flatnonzero(present(x))
-        if len(who) == 0:
-            continue
-        square = grid.numbers(x[who])
-        if counted:
-            rho = np.bincount(square, minlength=squares) / grid.inside
+    mapped = Mapped(sol, known, size, frames, counted=counted)
+    watch(sol, known, mapped)
+    return mapped.maps
+
+
+class Mapped:
+    """The maps of a run, found while the steps of people are watched."""
+
+    def __init__(self, sol: Solution, plan: Any, size: float, frames: int, *, counted: bool):
+        self.W, self.t, self.counted = walkable(plan), np.asarray(sol.t), counted
+        self.grid = Grid.over(_measured_part(self.W, plan), size)
+        self.usable = self.grid.area >= SMALLEST_SHARE * size**2
+        self.looked_at = np.unique(np.linspace(0, len(self.t) - 1, min(frames, len(self.t))).round().astype(int))
+        self.speeds = Speeds(self.t, planar(sol).q.shape[1], self.W, self.looked_at.tolist())
+        self.total, self.worst, self.speed, self.there, self.jammed = np.zeros((5, len(self.grid.squares)))
+        self.when, self.k = np.full(len(self.grid.squares), np.nan), -1
+        reaction = crowd_facts(sol).reaction
+        self.late = np.zeros(sol.q.shape[1]) if reaction is None else reaction
+
+    def see(self, frame: Frame, here: Booleans, steps: Sequence[Step]) -> None:
+        """Add the jams of the steps, and the densities of the frames whose speeds are known by now."""
+        squares = len(self.grid.squares)
+        for step in steps:
+            who = np.flatnonzero(step.jammed)
+            who, square = self.grid.those_in(who, step.place[who])
+            self.jammed += np.bincount(square, step.dt[who], squares)
+        self.k += 1
+        for k in self.speeds.see(self.k, frame):
+            self._look(k)
+
+    def _look(self, k: int) -> None:
+        x, fast = self.speeds.place(k), self.speeds.of(k)
+        here = np.flatnonzero(present(x))
+        if len(here) == 0:
+            return
+        leaving = self.late <= self.t[k]
+        who, square = self.grid.those_in(here[leaving[here]], x[here[leaving[here]]])
+        squares = len(self.grid.squares)
+        if self.counted:
+            rho = np.bincount(square, minlength=squares) / self.grid.inside
         else:
-            found = _density(x, fast, W, None)
-            rho = (grid.share(found)[1] @ found.density) / grid.inside
-        total += np.nan_to_num(rho)
-        larger = rho > worst
-        worst, when = np.where(larger, rho, worst), np.where(larger, sol.t[k], when)
-        speed += np.bincount(square, fast[who], squares)
-        there += np.bincount(square, minlength=squares)
-    jammed = np.zeros(squares)
-    for each in stretches(sol, known, leaving_times(sol, known)):
-        who = np.flatnonzero(each.jammed)
-        jammed += np.bincount(grid.numbers(each.place[who]), each.dt[who], squares)
-    mean_speed = np.divide(speed, there, out=np.full(squares, np.nan), where=there > 0.0)
-    layers = (total / len(looked_at), worst, when, mean_speed, jammed / grid.inside)
-    return CrowdMaps(grid.x, grid.y, *(np.where(usable, layer, np.nan).reshape(grid.shape) for layer in layers))
+            found = _density(x, fast, self.W, None)
+            rho = (self.grid.share(found)[1] @ np.where(leaving[found.person], found.density, 0.0)) / self.grid.inside
+        self.total += np.nan_to_num(rho)
+        larger = rho > self.worst
+        self.worst, self.when = np.where(larger, rho, self.worst), np.where(larger, self.t[k], self.when)
+        self.speed += np.bincount(square, fast[who], squares)
+        self.there += np.bincount(square, minlength=squares)
+
+    @property
+    def maps(self) -> CrowdMaps:
+        """The maps."""
+        speed = np.divide(self.speed, self.there, out=np.full_like(self.speed, np.nan), where=self.there > 0.0)
+        layers = (self.total / len(self.looked_at), self.worst, self.when, speed, self.jammed / self.grid.inside)
+        shaped = (np.where(self.usable, layer, np.nan).reshape(self.grid.shape) for layer in layers)
+        return CrowdMaps(self.grid.x, self.grid.y, *shaped)
+
+
+def _measured_part(W: Any, plan: Any) -> Any:
+    """The walkable area without the areas in which nobody is counted."""
+    shapely = package("shapely")
+    left_out = [shapely.Polygon(one.corners) for one in getattr(plan, "areas", {}).values() if not one.counts]
+    return shapely.difference(W, shapely.union_all(left_out)) if left_out else W

@@ -7,30 +7,32 @@ walls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.behaviours import Reaction, behaving, reacting
-from jostle.crowds.blockades import STANDSTILL, STANDSTILL_DISTANCE
-from jostle.crowds.distributions import Distribution
-from jostle.crowds.facts import said_of
-from jostle.crowds.gates import ClosedGates, GatedWalk, Gates, check_gates
-from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
-from jostle.crowds.journeys import AnyStop, Itinerary
-from jostle.crowds.stairs import StairPaces, Stairs, doors_of, with_lift_doors
-from jostle.crowds.walk import check_reaction, walk
-from jostle.crowds.wish import FreeWish, Wish, behaviours_in_words, check_wish
+from jostle.crowds.model.behaviours import Reaction, behaving, reacting
+from jostle.crowds.model.distributions import Distribution
+from jostle.crowds.model.gates import ClosedGates, GatedWalk, Gates, check_gates
+from jostle.crowds.model.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
+from jostle.crowds.model.journeys import AnyStop, Itinerary
+from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
+from jostle.crowds.model.walk import check_reaction, walk, warn_of_units
+from jostle.crowds.model.wish import NEAREST, FreeWish, Wish, behaviours_in_words, check_wish
+from jostle.endings import Empty
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
+from jostle.plans.stored import stored
 from jostle.plans.ways import FIT
 from jostle.problems import Change, Remembers, Sweeping
+from jostle.result.facts import SI
 from jostle.result.status import BLOCKED
 from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
@@ -40,6 +42,11 @@ from jostle.sets.contacts import check_start
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
 
+STANDSTILL = 10.0
+"""Time (s) without movement that makes a blockade."""
+STANDSTILL_DISTANCE = 0.5
+"""People who have moved by less than this fraction of their radius count as standing still; people who are held up step
+from side to side."""
 CHECK_INTERVAL = 1.0
 """Time (s) between two checks for movement."""
 OUTLET_RADII = 4.0
@@ -62,7 +69,9 @@ class EmptyOrBlocked(Remembers):
     if those who stand are outside of the plan.
     """
 
-    remembers: ClassVar[type[Any]] = Standing
+    memory_type = Standing
+
+    done = Empty.done
 
     def __init__(
         self,
@@ -301,7 +310,24 @@ class Crowd(Sweeping):
         dict
             The facts, which `jostle.plans.plan_of` and the measures of crowds read.
         """
-        return said_of(self)
+        said: dict[str, Any] = {
+            "plan": stored(self.plan),
+            "behaviour": self.behaviour,
+            "units": {"length": SI.length, "time": SI.time},
+            "groups": {name: self.members(name) for name in self.groups},
+            "reaction": _one(self.reaction),
+        }
+        with suppress(InvalidValue):  # a plain function has no known speeds
+            said["speeds"] = _one(np.asarray(self.wish.speeds(len(self.q0)), dtype=float))
+        given = self.wish.own(len(self.q0)) if self.wish.goals else np.zeros(0)
+        goals = np.where(given < len(self.plan.exits), given, NEAREST)
+        if (goals != NEAREST).any():
+            said["goals"] = _one(goals)
+        if self.gates is not None:
+            sets, number = np.unique(self.exits, axis=0, return_inverse=True)
+            said["gates"] = [{"at": one.at, "open": np.asarray(one.open), "most": one.most} for one in self.gates.gates]
+            said["exits"] = {"sets": sets, "number": number.ravel()}
+        return said
 
     def _acting(self, outlet: float | None) -> tuple[Change, ...]:
         limit = OUTLET_RADII * self.within.bodies.largest if outlet is None else outlet
@@ -400,6 +426,7 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
+    warn_of_units(room, radii)
     people = Balls(radii)
     people.bodies = replace(people.bodies, called="person")
     within = with_lift_doors(people & Segments(room.walls, radii=radii), room, radii)
@@ -460,7 +487,7 @@ def _passing(to: Callable[..., Wish], knowing: Callable[[Wish], Wish], closed: A
 
 def _one(values: Array) -> Array:
     """A single value if all are the same."""
-    return values[0] if (values == values[0]).all() else values
+    return values[0] if len(values) and (values == values[0]).all() else values
 
 
 def check_ways(plan: Plan, q: Array, radii: Array, wish: Wish) -> None:

@@ -10,7 +10,7 @@ from jostle._tools.arrays import Array, Booleans
 from jostle.kernels.interface import kernel
 
 
-@kernel("jostle.crowds.compiled")
+@kernel("jostle.crowds.model.compiled")
 def turned(q: Array, radii: Array, direction: Array, strength: float, decay: float, sight: float, chunks: int) -> Array:
     """(n, 2) the unit vectors along direction - sum of strength exp(-gap / decay) n; 0 where the sum or direction is 0.
 
@@ -20,7 +20,7 @@ def turned(q: Array, radii: Array, direction: Array, strength: float, decay: flo
     raise NotImplementedError
 
 
-@kernel("jostle.crowds.compiled")
+@kernel("jostle.crowds.model.compiled")
 def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, strip: float, chunks: int) -> Array:
     """(n,) the smallest gap to a person ahead; infinite if nobody is within a gap of `sight`.
 
@@ -31,7 +31,7 @@ def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, strip: fl
     raise NotImplementedError
 
 
-@kernel("jostle.crowds.compiled")
+@kernel("jostle.crowds.model.compiled")
 def spread(amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array:
     """(nx, ny) an amount at the nodes after some passes, in each of which neighbours exchange part of what they have.
 

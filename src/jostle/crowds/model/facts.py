@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Booleans, finite
+from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
-from jostle.plans.stored import stored
-from jostle.result.facts import SI
 
 if TYPE_CHECKING:
-    from jostle.crowds.crowd import Crowd
     from jostle.result.facts import Facts
     from jostle.result.solution import Solution
 
@@ -31,24 +27,8 @@ class CrowdFacts(NamedTuple):
     """Doors and exits that open and close."""
     exits: Booleans | None = None
     """(n, exits) whether each person may leave by each exit, in a crowd with gates; None if that is unknown."""
-
-
-def said_of(crowd: Crowd) -> dict[str, Any]:
-    """The facts about a crowd that its trajectories keep."""
-    said: dict[str, Any] = {
-        "plan": stored(crowd.plan),
-        "behaviour": crowd.behaviour,
-        "units": {"length": SI.length, "time": SI.time},
-        "groups": {name: crowd.members(name) for name in crowd.groups},
-        "reaction": _short(crowd.reaction),
-    }
-    with suppress(InvalidValue):  # a plain function has no known speeds
-        said["speeds"] = _short(np.asarray(crowd.wish.speeds(len(crowd.q0)), dtype=float))
-    if crowd.gates is not None:
-        sets, number = np.unique(crowd.exits, axis=0, return_inverse=True)
-        said["gates"] = [{"at": one.at, "open": np.asarray(one.open), "most": one.most} for one in crowd.gates.gates]
-        said["exits"] = {"sets": sets, "number": number.ravel()}
-    return said
+    goals: Integers | None = None
+    """(n,) exit that each person was given, -1 for people without one; None if nobody was given one."""
 
 
 _read: WeakKeyDictionary[Facts, CrowdFacts] = WeakKeyDictionary()
@@ -71,15 +51,11 @@ def crowd_facts(sol: Solution) -> CrowdFacts:
                 _of_people("speeds", said.get("speeds"), n), _of_people("reaction", said.get("reaction"), n),
                 tuple(Gate(one["at"], open=one["open"], most=one["most"]) for one in said.get("gates", ())),
                 _exits(said.get("exits"), n),
+                None if said.get("goals") is None else np.broadcast_to(np.array(said["goals"], dtype=np.int64), (n,)),
             )  # fmt: skip
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
             raise InvalidValue(f"the stored facts about people are damaged: {error}") from None
     return _read[facts]
-
-
-def _short(values: Array) -> Any:
-    """One number, if all are the same; or else one for each."""
-    return values[0] if len(values) and (values == values[0]).all() else values
 
 
 def _of_people(name: str, said: Any, n: int) -> Array | None:

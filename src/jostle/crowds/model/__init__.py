@@ -1,0 +1,1 @@
+"""People who walk on floor plans: groups, goals, behaviours, gates and stairs."""
