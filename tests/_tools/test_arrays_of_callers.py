@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from plain import crowd
 
 CORNERS = [[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0]]
 PLACES = [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
@@ -78,7 +79,7 @@ def group(start, radius, speed):
 
 
 def people(q0, radius, speed, reaction):
-    return jo.crowds.crowd(3, room=room(), q0=q0, radius=radius, speed=speed, reaction=reaction)
+    return crowd(3, room=room(), q0=q0, radius=radius, speed=speed, reaction=reaction)
 
 
 def law(zone, walls):
@@ -137,7 +138,8 @@ def test_no_array_of_the_caller_is_kept(make):
 
 def test_an_array_that_is_kept_is_found():
     c = np.ones(1)
-    assert [path for path, inside in arrays_in(jo.convex.Pairs(np.zeros(1, int), c.astype(int), c[:, None], 2))] == [
+    rows = jo.convex.NormalRows(np.zeros(1, int), c.astype(int), c[:, None], 2)
+    assert [path for path, inside in arrays_in(rows)] == [
         ".i", ".j", ".normal",
     ]  # fmt: skip
     assert any(inside is c for _, inside in arrays_in({"a": [lambda: c]}))

@@ -19,12 +19,12 @@ from jostle.crowds import (
     Room,
     Together,
     Wish,
-    crowd,
     walk,
 )
 from jostle.crowds.model.behaviours import ahead
 from jostle.crowds.model.wish import Behaviour
 from jostle.problems import Remembers
+from plain import crowd
 
 pytest.importorskip("shapely")
 
@@ -165,6 +165,7 @@ CHANGED = {
     "GatedWalk": {"chosen", "towards", "distance", "lengths", "order", "cut_off", "closed"},
     "KnownExits": {"chosen", "distance", "lengths"},
     "StairPaces": {"towards"},
+    "TakingTurns": {"towards", "waits", "memory_type", "memory", "restore"},
     "Together": {"chosen", "towards"},
     "Quickest": {"towards", "memory_type", "memory", "restore"},
     "Repulsion": {"towards"},

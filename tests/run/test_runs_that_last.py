@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
+from jostle.contacts import Contacts
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import parallel as kernels
-from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
+from plain import crowd as plain_crowd
 from rows import examples, few
 
 
@@ -32,7 +33,7 @@ def bouncing():
 
 def crowd():
     room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
-    return jo.crowds.crowd(30, radius=0.25, room=room, speed=1.4)
+    return plain_crowd(30, radius=0.25, room=room, speed=1.4)
 
 
 def sticky():
