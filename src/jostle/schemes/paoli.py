@@ -247,8 +247,8 @@ class Paoli(Scheme):
 
     For bodies with inertia, e in [0, 1], masses M(q), and sets that need not be convex.
     At the default tolerance bodies rest. At a looser one, an overlap up to tol times the radius R can be left and then
-    corrected in one step: where g h^2 is less than that, bodies at rest hop at up to tol R / h. `Maury` and `MoreauJean`
-    do not.
+    corrected in one step: where g h^2 is less than that, bodies at rest hop at up to tol R / h. `Maury` and
+    `MoreauJean` keep them at rest.
 
     Parameters
     ----------
